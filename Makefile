@@ -1,10 +1,10 @@
-# Everything a person does with this repository, one word each. `make` alone lists them.
+# The tasks of this repository. Run `make` to list them.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
 
-# Debian packages, by name; installed when missing.
+# Required Debian packages; missing ones are installed.
 RUN_PACKAGES := libssl-dev libprotobuf-c-dev libsqlite3-dev zlib1g-dev pkg-config
 TEST_PACKAGES := $(RUN_PACKAGES) protobuf-c-compiler openssl prometheus
 BROWSER_PACKAGES := $(RUN_PACKAGES) chromium chromium-driver nginx-light curl python3-venv
@@ -12,20 +12,21 @@ DEB_PACKAGES := $(RUN_PACKAGES) debhelper dpkg-dev python3
 INTEROP_PACKAGES := $(RUN_PACKAGES) protobuf-compiler python3-venv
 
 SWIFT_BUILD := swift build --explicit-target-dependency-import-check error
-# Few tests at a time: those with real processes and short time limits starve when all run at once on two cores.
+# Limited parallelism: tests with real processes and short time limits fail if all run at once on two cores.
 SWIFT_TEST := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=6 swift test --disable-xctest
 FAILURES_LAST := 2>&1 | awk -f Tests/failures-last.awk
 
-# Foundation's Process keeps itself, or a part of itself; what these tests leak is that and nothing else.
+# Excluded from the leak check: Foundation's Process leaks in these tests, and nothing else does.
 TESTS_WITH_PROCESSES := EndToEndTests|RemotePINServerTests|ScenariosTests|LoadFleetTests|LoadFloodTests|LoadReportTests|LoadEngineTests|PromtoolTests|LabTests.ServerProgramTests
 
 .PHONY: help
-help: ## list what make can do
+help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 .PHONY: demo
-demo: packages-run ## build, bring up a fresh lab and show wallets and server at work
+demo: packages-run ## build, start a fresh lab and demonstrate wallets and server
 	$(SWIFT_BUILD) --product remote-pin-server
+	$(SWIFT_BUILD) --product remote-pin-lab
 	$(SWIFT_BUILD) --product wallet
 	Tests/Demo/demo.sh "$$(swift build --show-bin-path)"
 
@@ -42,12 +43,13 @@ test: packages-test lint proto-check ## format lint, proto drift, debug build wi
 	@echo "== scenarios =="
 	$(RUN_SCENARIOS)
 
-# Every case against a real server over TLS; every step of the flows is reached, and the table in docs/ is this run's.
+# Plays every case against a real server over TLS, requires every step of the flows, and checks the table in docs/.
 RUN_SCENARIOS = "$$(swift build --show-bin-path)/wallet" run Tests/Scenarios --coverage docs/steps.txt --table-check docs/scenarios.md
 
 .PHONY: scenarios
-scenarios: packages-run ## play Tests/Scenarios against real servers; fail where a step of the flows is not reached
+scenarios: packages-run ## play Tests/Scenarios against real servers; fail if a step of the flows is not reached
 	$(SWIFT_BUILD) --product remote-pin-server
+	$(SWIFT_BUILD) --product remote-pin-lab
 	$(SWIFT_BUILD) --product wallet
 	$(RUN_SCENARIOS)
 
@@ -55,7 +57,7 @@ ASAN_SUPPRESSIONS := suppressions=$(CURDIR)/Tests/address-sanitizer.suppressions
 
 .PHONY: check
 check: test mutants-check ## test, the same under address and thread sanitizers, release build, demo
-	@echo "== address sanitizer, with the search for leaks =="
+	@echo "== address sanitizer, with leak detection =="
 	ASAN_OPTIONS=$(ASAN_SUPPRESSIONS) $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --skip '$(TESTS_WITH_PROCESSES)' $(FAILURES_LAST)
 	@echo "== address sanitizer, real programs =="
 	ASAN_OPTIONS=detect_leaks=0:$(ASAN_SUPPRESSIONS) $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --filter '$(TESTS_WITH_PROCESSES)' $(FAILURES_LAST)
@@ -77,16 +79,16 @@ format: ## format every Swift file in place
 	swift format --in-place --recursive Package.swift Sources Tests Benchmarks
 
 .PHONY: proto
-proto: packages-test ## compile Proto/*.proto to the C that is committed
+proto: packages-test ## generate the committed C from Proto/*.proto
 	Proto/generate.sh
 
 .PHONY: proto-check
-proto-check: packages-test ## fail where the committed C is not what Proto/*.proto gives
+proto-check: packages-test ## fail if the committed C does not match Proto/*.proto
 	@echo "== proto drift =="
 	Proto/generate.sh --check
 
 .PHONY: mutants
-mutants: packages-test ## break the code on purpose, one rule at a time; a test must fail for each
+mutants: packages-test ## apply one mutation at a time; a test must fail for each
 	Tests/Mutants/run.py
 
 .PHONY: mutants-check
@@ -96,56 +98,59 @@ mutants-check: ## check that every mutant still matches the sources; takes a sec
 AIMS :=
 
 .PHONY: bench
-bench: packages-run ## measure server and load tool against their aims; AIMS="checks unlocks" measures only these
+bench: packages-run ## measure server and load tool against their targets; AIMS="checks unlocks" selects some
 	$(SWIFT_BUILD) -c release --product remote-pin-server
+	$(SWIFT_BUILD) -c release --product remote-pin-lab
 	$(SWIFT_BUILD) -c release --product pin-load
 	Benchmarks/aims.py --programs "$$(swift build -c release --show-bin-path)" $(AIMS)
 
 .PHONY: bench-attestation
-bench-attestation: packages-run ## verifications of evidence per second, beside their bare signature checks
+bench-attestation: packages-run ## measure evidence verifications per second, with signature checks for comparison
 	REMOTE_PIN_BENCHMARKS=1 $(SWIFT_BUILD) -c release --product attestation-bench
 	"$$(swift build -c release --show-bin-path)/attestation-bench"
 
 SECONDS := 60
 
 .PHONY: fuzz
-fuzz: packages-test ## mutate evidence, and balancers' headers, against their parsers, guided by coverage, for SECONDS=60
+fuzz: packages-test ## coverage-guided fuzzing of the parsers for evidence and PROXY headers, for SECONDS=60
 	Tests/Fuzz/run.sh $(SECONDS)
 
 .PHONY: interop
-interop: packages-interop ## a wallet in Python, written from docs/protocol.md, against the real server
+interop: packages-interop ## test the server with a Python wallet written from docs/protocol.md
 	$(SWIFT_BUILD) --product remote-pin-server
+	$(SWIFT_BUILD) --product remote-pin-lab
 	Tests/interop/run.sh "$$(swift build --show-bin-path)"
 
 PICTURES :=
 
 .PHONY: portal-browser
-portal-browser: packages-browser ## the deletion portal in headless Chromium behind nginx; PICTURES=FOLDER keeps what it looked like
+portal-browser: packages-browser ## test the deletion portal in headless Chromium behind nginx; PICTURES=FOLDER keeps screenshots
 	$(SWIFT_BUILD) --product remote-pin-server
+	$(SWIFT_BUILD) --product remote-pin-lab
 	$(SWIFT_BUILD) --product remote-pin-portal
 	$(SWIFT_BUILD) --product wallet
 	Tests/Browser/portal.sh "$$(swift build --show-bin-path)" $(PICTURES)
 
 .PHONY: report-browser
-report-browser: packages-browser ## the HTML report of a load run in headless Chromium; PICTURES=FOLDER keeps the screenshots
+report-browser: packages-browser ## test a load run's HTML report in headless Chromium; PICTURES=FOLDER keeps screenshots
 	$(SWIFT_BUILD) --product pin-load
 	Tests/Browser/report.sh "$$(swift build --show-bin-path)" $(PICTURES)
 
-# What a program says of the commit with --version; a build that is not told says that it was not.
+# The commit that --version shows.
 GIT_ID = $(shell git describe --always --dirty --abbrev=12 2>/dev/null)
-# A scratch folder of its own: a static runtime makes everything anew. OUT gets the packages.
+# A separate build folder, since the static runtime rebuilds everything. OUT receives the packages.
 RELEASE_SCRATCH := .build-deb
 OUT := $(RELEASE_SCRATCH)/packages
 
 .PHONY: deb
-deb: packages-deb ## Debian packages with the Swift runtime in the programs; OUT=FOLDER
-	@for name in remote-pin-server remote-pin-portal wallet pin-load; do \
+deb: packages-deb ## build Debian packages with the Swift runtime linked statically; OUT=FOLDER
+	@for name in remote-pin-server remote-pin-portal remote-pin-lab wallet pin-load; do \
 		REMOTE_PIN_BUILD_ID="$(GIT_ID)" $(SWIFT_BUILD) -c release --static-swift-stdlib --scratch-path $(RELEASE_SCRATCH) --product $$name || exit 1; \
 	done
 	deploy/debian/build.sh $(RELEASE_SCRATCH)/release $(OUT)
 
 .PHONY: deb-test
-deb-test: deb ## as root: install, serve, use, upgrade, remove and purge the packages, in a chroot and under a systemd
+deb-test: deb ## as root: test the packages from install to purge, in a chroot and in a container with systemd
 	$(call install_packages,mmdebstrap systemd-container)
 	rm -rf $(RELEASE_SCRATCH)/newer
 	COMPRESSION=-Znone deploy/debian/build.sh $(RELEASE_SCRATCH)/release $(RELEASE_SCRATCH)/newer 99.0
@@ -153,10 +158,10 @@ deb-test: deb ## as root: install, serve, use, upgrade, remove and purge the pac
 	Tests/Packaging/units.sh $(OUT) $(RELEASE_SCRATCH)/newer
 
 .PHONY: clean
-clean: ## remove what was built
+clean: ## remove build products
 	rm -rf .build .build-asan .build-tsan .build-mutants .build-deb
 
-# Names what is missing, then installs it: through sudo unless root.
+# Lists and installs missing packages, with sudo unless run as root.
 define install_packages
 	@missing=$$(for name in $(1); do dpkg-query -W -f='$${Status}' $$name 2>/dev/null | grep -q 'ok installed' || echo $$name; done | xargs); \
 	if [ -n "$$missing" ]; then \

@@ -140,13 +140,23 @@ let shared: [Target] = [
         ],
         path: "Sources/Shared/Evidence"
     ),
+    // Where a lab's files lie, without the keys in them: production programs may link it.
+    .target(
+        name: "LabFiles",
+        dependencies: [
+            "HostSystem",
+            "Vocabulary",
+            yams,
+        ],
+        path: "Sources/Shared/LabFiles"
+    ),
+    // The test authority with its private keys; ArchitectureTests keeps it out of the production programs.
     .target(
         name: "Lab",
         dependencies: [
             "Evidence",
             "HostSystem",
             "Vocabulary",
-            yams,
         ],
         path: "Sources/Shared/Lab"
     ),
@@ -293,7 +303,7 @@ let server: [Target] = [
             "EventHooks",
             "Evidence",
             "HostSystem",
-            "Lab",
+            "LabFiles",
             "LogLines",
             "PINPolicy",
             "RemotePINServer",
@@ -314,6 +324,19 @@ let server: [Target] = [
             unixSignals,
         ],
         path: "Sources/Server/remote-pin-server"
+    ),
+    // Makes labs; a program of its own, so that the server links no test authority.
+    .executableTarget(
+        name: "remote-pin-lab",
+        dependencies: [
+            "HostSystem",
+            "Lab",
+            "LabFiles",
+            "ServerSettings",
+            "StoreMaintenance",
+            argumentParser,
+        ],
+        path: "Sources/Server/remote-pin-lab"
     ),
     .target(
         name: "Telemetry",
@@ -364,7 +387,7 @@ let server: [Target] = [
             "ConfigText",
             "DeletionPortal",
             "HostSystem",
-            "Lab",
+            "LabFiles",
             "LogLines",
             "ServerSettings",
             argumentParser,
@@ -431,7 +454,7 @@ let client: [Target] = [
             "ConfigText",
             "DeviceInterface",
             "HostSystem",
-            "Lab",
+            "LabFiles",
             "SimulatedPhone",
             "Vocabulary",
             "WalletCore",
@@ -457,6 +480,7 @@ let client: [Target] = [
             "DeviceInterface",
             "HostSystem",
             "Lab",
+            "LabFiles",
             "Phone",
             "Secrets",
             "SimulatedPhone",
@@ -529,6 +553,7 @@ let client: [Target] = [
             "HistoryChecker",
             "HostSystem",
             "Lab",
+            "LabFiles",
             "Secrets",
             "Statements",
             "Transport",
@@ -544,6 +569,7 @@ let client: [Target] = [
             "HistoryChecker",
             "HostSystem",
             "Lab",
+            "LabFiles",
             "LoadFleet",
             "LoadPlan",
             "LoadReport",
@@ -568,7 +594,7 @@ let client: [Target] = [
         dependencies: [
             "ConfigText",
             "HostSystem",
-            "Lab",
+            "LabFiles",
             "LoadEngine",
             "LoadFleet",
             "LoadFlood",
@@ -592,6 +618,7 @@ let tests: [Target] = [
             "DeviceInterface",
             "HostSystem",
             "Lab",
+            "LabFiles",
             "Secrets",
             "SimulatedPhone",
             "Statements",
@@ -693,6 +720,7 @@ let tests: [Target] = [
             "Evidence",
             "HostSystem",
             "Lab",
+            "LabFiles",
             "Vocabulary",
         ]
     ),
@@ -917,6 +945,7 @@ let tests: [Target] = [
             "ConfigText",
             "HostSystem",
             "Lab",
+            "remote-pin-lab",
             "remote-pin-server",
             "Scenarios",
             "ServerSettings",
@@ -957,6 +986,7 @@ let tests: [Target] = [
             "HostSystem",
             "LoadFleet",
             "pin-load",
+            "remote-pin-lab",
             "remote-pin-server",
             "Secrets",
             "TestSupport",
@@ -971,6 +1001,7 @@ let tests: [Target] = [
             "Lab",
             "LoadFlood",
             "pin-load",
+            "remote-pin-lab",
             "remote-pin-server",
             "TestSupport",
             "Transport",
@@ -984,11 +1015,13 @@ let tests: [Target] = [
             "FastSigning",
             "HostSystem",
             "Lab",
+            "LabFiles",
             "LoadEngine",
             "LoadFleet",
             "LoadPlan",
             "LoadReport",
             "pin-load",
+            "remote-pin-lab",
             "remote-pin-server",
             "TestSupport",
             "Transport",
@@ -1002,6 +1035,8 @@ let tests: [Target] = [
             "Evidence",
             "HostSystem",
             "Lab",
+            "LabFiles",
+            "remote-pin-lab",
             "remote-pin-portal",
             "remote-pin-server",
             "Secrets",
@@ -1042,6 +1077,7 @@ let package = Package(
     products: [
         .executable(name: "remote-pin-server", targets: ["remote-pin-server"]),
         .executable(name: "remote-pin-portal", targets: ["remote-pin-portal"]),
+        .executable(name: "remote-pin-lab", targets: ["remote-pin-lab"]),
         .executable(name: "wallet", targets: ["wallet"]),
         .executable(name: "pin-load", targets: ["pin-load"]),
         .library(name: "WalletCore", targets: ["WalletCore"]),

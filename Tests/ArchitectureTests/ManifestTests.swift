@@ -25,6 +25,16 @@ struct ManifestTests {
         #expect(self.manifest.closure(of: "wallet").contains("argumentParser"))
     }
 
+    @Test("the production programs link no test authority; the lab program does")
+    func testAuthority() {
+        for program in ["remote-pin-server", "remote-pin-portal"] {
+            let linked = self.manifest.closure(of: program)
+            #expect(linked.isSuperset(of: ["LabFiles", "ServerSettings"]), "\(program)")
+            #expect(!linked.contains("Lab"), "\(program)")
+        }
+        #expect(self.manifest.closure(of: "remote-pin-lab").contains("Lab"))
+    }
+
     @Test("only the load tool links variable-time signing")
     func fastSigning() {
         #expect(self.manifest.closure(of: "pin-load").contains("FastSigning"))

@@ -3,7 +3,7 @@ import Evidence
 import Lab
 import Vocabulary
 
-/// A good Android attestation under a lab's authority, with everything that a test changes about it.
+/// A valid Android attestation under a lab's authority, with properties that a test can change.
 struct AndroidCase {
     static let authority = LabAuthority()
     static let key = SigningKey()
@@ -63,7 +63,7 @@ struct AndroidCase {
         )
     }
 
-    /// Nil where the attestation is accepted.
+    /// Nil if the attestation is accepted.
     func refusal(of chain: [[UInt8]]? = nil, challenge: [UInt8] = [1, 2, 3, 4]) -> AttestationRefusal? {
         var verification = Verification()
         do throws(AttestationRefusal) {
@@ -79,7 +79,7 @@ struct AndroidCase {
         }
     }
 
-    /// A certificate that a key of the test signs for another one.
+    /// A certificate for another key, signed by a key of the test.
     static func certificate(
         for key: SigningKey,
         signedBy issuer: SigningKey,

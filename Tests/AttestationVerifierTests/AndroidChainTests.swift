@@ -8,7 +8,7 @@ import Vocabulary
 struct AndroidChainTests {
     private let item = AndroidCase()
 
-    @Test("no byte of a certificate below the root can be changed")
+    @Test("a change of any byte of a certificate below the root is rejected")
     func tampering() {
         let chain = self.item.chain
         for index in 0..<chain.count - 1 {
@@ -20,7 +20,7 @@ struct AndroidChainTests {
         }
     }
 
-    @Test("certificates left out, exchanged, repeated or added are refused")
+    @Test("missing, exchanged, repeated and added certificates are rejected")
     func order() {
         let chain = self.item.chain
         #expect(self.item.refusal(of: []) == .incompleteChain)
@@ -34,14 +34,14 @@ struct AndroidChainTests {
     }
 
     @Test(
-        "a root that is repeated, which signs itself, does not make a factory's chain of another",
+        "a repeated root, which signs itself, does not turn another chain into a factory chain",
         arguments: [AndroidBatch.factory, .remote, .expired]
     )
     func repeatedRoot(batch: AndroidBatch) {
         var item = self.item
         item.batch = batch
         let root = item.chain.suffix(1)
-        // Its own dates are over then; those of a factory's chain would not be looked at.
+        // The validity of its certificates is over by then; that of a factory chain would not be checked.
         if batch == .remote { item.time = Timestamp(milliseconds: 2_900_000_000_000) }
         #expect(item.refusal(of: item.chain + root) == .issuerMismatch)
         #expect(item.refusal(of: item.chain + root + root) == .issuerMismatch)
@@ -57,7 +57,7 @@ struct AndroidChainTests {
     }
 
     @Test(
-        "no signature of a stranger's chain is checked, and of one that ends at the root only those up to the first bad one"
+        "no signature of a forged chain is checked; in one that ends at the root, only those up to the first bad one"
     )
     func cost() {
         var stranger = self.item
@@ -92,7 +92,7 @@ struct AndroidChainTests {
         }
     }
 
-    @Test("a genuine signing key that certifies a key of its own is refused, attestation keys allowed or not")
+    @Test("a genuine signing key that certifies its holder's own key is rejected, with or without attestation keys")
     func forgedExtension() {
         let own = SigningKey()
         let forged = AndroidCase.certificate(for: own, signedBy: AndroidCase.key, description: self.item.description)
@@ -102,7 +102,7 @@ struct AndroidChainTests {
         #expect(lenient.refusal(of: [forged] + lenient.chain) == .unexpectedExtension)
     }
 
-    @Test("an attestation key may attest where that is allowed, at the demanded level")
+    @Test("an attestation key may attest if the policy allows it, at the required level")
     func attestKeys() {
         var issuer = self.item
         issuer.hardware[.purpose] = .integers([7])
@@ -118,7 +118,7 @@ struct AndroidChainTests {
     }
 
     @Test(
-        "an attestation key that could sign what its owner likes is refused",
+        "an attestation key with which its owner could sign anything is rejected",
         arguments: [
             ("imported", .keyOrigin), ("origin unstated", .keyOrigin), ("signing as well", .unexpectedExtension),
             ("unlocked", .deviceUnlocked), ("system not verified", .verifiedBootState), ("app", .packageMismatch),
@@ -138,7 +138,7 @@ struct AndroidChainTests {
         case "imported": issuer.hardware[.origin] = .integer(2)
         case "origin unstated":
             issuer.hardware[.origin] = nil
-            // Whatever is asked of the app's own keys.
+            // Independent of the policy for the app's own keys.
             issuer.policy.requiresGeneratedKey = false
         case "signing as well": issuer.hardware[.purpose] = .integers([2, 7])
         case "unlocked": issuer.root?.isDeviceLocked = false
@@ -148,7 +148,7 @@ struct AndroidChainTests {
         #expect(issuer.refusal(of: [leaf] + issuer.chain) == refusal)
     }
 
-    @Test("a description behind a certificate without one is refused")
+    @Test("a description is rejected if the leaf has none")
     func extensionBehindGap() {
         let own = SigningKey()
         let plain = AndroidCase.certificate(for: own, signedBy: AndroidCase.key)
@@ -156,7 +156,7 @@ struct AndroidChainTests {
     }
 
     @Test(
-        "validity is looked at as the policy says",
+        "validity is checked as the policy says",
         arguments: [
             (.google, .expired, .certificateExpired), (.google, .notYetValid, .certificateNotYetValid),
             (.google, .remote, nil), (.strict, .remote, nil), (.strict, .expired, .certificateExpired),
@@ -169,7 +169,7 @@ struct AndroidChainTests {
         #expect(item.refusal() == refusal)
     }
 
-    @Test("an expired factory chain and an expired leaf do no harm under Google's policy, and do under the strict one")
+    @Test("an expired factory chain and an expired leaf pass under Google's policy and fail under the strict one")
     func expiredFactory() {
         var item = self.item
         item.time = Timestamp(milliseconds: 2_900_000_000_000)
@@ -178,7 +178,7 @@ struct AndroidChainTests {
         #expect(item.refusal() == .certificateExpired)
     }
 
-    @Test("what the status list names is refused, however the serial number is written")
+    @Test("a certificate in the status list is rejected in any spelling of the serial number")
     func statusList() throws {
         let leafless = try Certificate(decoding: self.item.chain[1]).serialNumber
         for (status, refusal) in [
@@ -194,7 +194,7 @@ struct AndroidChainTests {
         }
     }
 
-    @Test("a list that names a longer or shorter serial number refuses nobody")
+    @Test("a list with a longer or shorter serial number rejects no device")
     func otherSerials() throws {
         let serial = try Certificate(decoding: self.item.chain[1]).serialNumber
         var item = self.item
@@ -206,7 +206,7 @@ struct AndroidChainTests {
         #expect(item.refusal() == nil)
     }
 
-    @Test("a list that is too old, or missing, refuses everybody or warns, as configured")
+    @Test("a list that is too old or missing causes a rejection or a warning, as configured")
     func staleList() throws {
         var item = self.item
         item.policy.statusList = StatusListPolicy(maximumAge: .seconds(86_400))
@@ -221,14 +221,14 @@ struct AndroidChainTests {
     }
 
     @Test(
-        "bytes that are no status list are told apart from an empty one",
+        "bytes that are not a status list are distinguished from an empty list",
         arguments: ["", "[]", "{}", "{\"entries\": 1}"]
     )
     func brokenList(text: String) {
         #expect(StatusList(json: Array(text.utf8), fetched: AndroidCase.now) == nil)
     }
 
-    @Test("ten certificates are looked at and eleven are not; the size of all counts")
+    @Test("ten certificates are read and eleven are not; their total size counts")
     func limits() {
         var item = self.item
         item.batch = .long(6)

@@ -8,7 +8,7 @@ import Vocabulary
 struct AndroidVerifierTests {
     private var item = AndroidCase()
 
-    @Test("a good attestation is accepted")
+    @Test("a valid attestation is accepted")
     func accepted() {
         #expect(self.item.refusal() == nil)
     }
@@ -19,7 +19,7 @@ struct AndroidVerifierTests {
         #expect(self.item.refusal() == .appNotConfigured)
     }
 
-    @Test("another challenge is refused, also one that the right one begins")
+    @Test("another challenge is rejected, even if one is a prefix of the other")
     func challenge() {
         #expect(self.item.refusal(challenge: [1, 2, 3]) == .challengeMismatch)
         #expect(self.item.refusal(challenge: [1, 2, 3, 5]) == .challengeMismatch)
@@ -27,7 +27,7 @@ struct AndroidVerifierTests {
     }
 
     @Test(
-        "each level is enough for itself and those below, and an unknown one for none",
+        "each level satisfies itself and lower ones, and an unknown level satisfies none",
         arguments: [
             (.software, .software, nil), (.trustedEnvironment, .software, nil),
             (.software, .trustedEnvironment, .securityLevelTooLow), (.trustedEnvironment, .trustedEnvironment, nil),
@@ -55,7 +55,7 @@ struct AndroidVerifierTests {
     }
 
     @Test(
-        "boot state and lock are what the policy accepts",
+        "boot state and lock must be accepted by the policy",
         arguments: [
             (true, .verified, nil), (false, .verified, .deviceUnlocked), (true, .selfSigned, .verifiedBootState),
             (true, .unverified, .verifiedBootState), (true, .failed, .verifiedBootState),
@@ -72,7 +72,7 @@ struct AndroidVerifierTests {
         #expect(item.refusal() == nil)
     }
 
-    @Test("a root of trust that only the system states does not count")
+    @Test("a root of trust in the software-enforced list does not count")
     func softwareRootOfTrust() throws {
         var item = self.item
         item.software[.rootOfTrust] = .rootOfTrust(try #require(item.root))
@@ -80,7 +80,7 @@ struct AndroidVerifierTests {
         #expect(item.refusal() == .rootOfTrustMissing)
     }
 
-    @Test("a self-signed system is accepted where the policy says so")
+    @Test("a self-signed system is accepted if the policy allows it")
     func selfSigned() {
         var item = self.item
         item.root?.verifiedBootState = .selfSigned
@@ -95,7 +95,7 @@ struct AndroidVerifierTests {
     }
 
     @Test(
-        "the key must be made in hardware, sign SHA-256 and belong to one app",
+        "the key must be generated in hardware, sign SHA-256 and belong to one app",
         arguments: [
             KeyCase(tag: .origin, value: .integer(2), refusal: .keyOrigin),
             KeyCase(tag: .origin, value: nil, refusal: .keyOrigin),
@@ -114,7 +114,7 @@ struct AndroidVerifierTests {
         #expect(item.refusal() == rule.refusal)
     }
 
-    @Test("what only the system says of the key does not count, but that all apps may use it does")
+    @Test("software-enforced properties of the key do not count, except that all apps may use it")
     func softwareList() {
         var item = self.item
         item.hardware[.origin] = nil
@@ -125,7 +125,7 @@ struct AndroidVerifierTests {
         #expect(item.refusal() == .allApplications)
     }
 
-    @Test("a patch level below the minimum, or not stated, is too old; without a minimum it is not looked at")
+    @Test("a patch level below the minimum, or not stated, is too old; without a minimum it is not checked")
     func patchLevels() {
         var item = self.item
         item.policy.minimumOSPatchLevel = 202_610
@@ -143,7 +143,7 @@ struct AndroidVerifierTests {
         #expect(item.refusal() == .bootPatchLevelTooOld)
     }
 
-    @Test("package, one of its own signers and its version must fit together")
+    @Test("package, signer and version must belong to one configured app")
     func apps() {
         var item = self.item
         let other: [UInt8] = Array(repeating: 0xCD, count: 32)
@@ -153,7 +153,7 @@ struct AndroidVerifierTests {
         ]
         #expect(item.refusal() == nil)
         item.digests = [other]
-        #expect(item.refusal() == .signatureDigestMismatch, "another configured app's signer is not this one's")
+        #expect(item.refusal() == .signatureDigestMismatch, "the signer of another configured app is not this one's")
         item.digests = [other, AndroidCase.digest]
         item.packages[0].version = 99
         #expect(item.refusal() == .appVersionTooOld)
@@ -163,7 +163,7 @@ struct AndroidVerifierTests {
         #expect(item.refusal() == .packageMismatch)
     }
 
-    @Test("the kind of the key is one that the policy names")
+    @Test("the policy must allow the kind of the key")
     func keyKind() {
         var item = self.item
         item.policy.allowedKeys = ["EC-P-384"]
@@ -172,7 +172,7 @@ struct AndroidVerifierTests {
         #expect(item.refusal() == nil)
     }
 
-    @Test("how the device was provisioned is told by its chain, and refused where the policy does not name it")
+    @Test("the chain shows the kind of provisioning, which is rejected if the policy does not allow it")
     func provisioning() {
         var item = self.item
         item.policy.provisioning = [.factory]

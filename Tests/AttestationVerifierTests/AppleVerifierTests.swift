@@ -61,14 +61,14 @@ struct AppleVerifierTests {
         return self.refusal(object.encoded, policy: policy, verification: &verification)
     }
 
-    @Test("a good attestation is accepted, with and without extensions at the end")
+    @Test("a valid attestation is accepted, with and without extensions at the end")
     func accepted() {
         #expect(self.refusal(self.object()) == nil)
         let map = CBOR.map([CBOR.Entry(.text("apple_bundle_version_01"), .text("7"))])
         #expect(self.refusal(self.object { $0.extensions = map }) == nil)
     }
 
-    @Test("each environment is accepted only where it is configured", arguments: AppAttestEnvironment.allCases)
+    @Test("an environment is accepted only if it is configured", arguments: AppAttestEnvironment.allCases)
     func environments(environment: AppAttestEnvironment) {
         let object = self.object { $0.credential?.aaguid = environment.aaguid }
         for configured in AppAttestEnvironment.allCases {
@@ -79,7 +79,7 @@ struct AppleVerifierTests {
         #expect(self.refusal(unknown) == .environmentMismatch)
     }
 
-    @Test("another app, a used key and another key's id or point are refused")
+    @Test("another app, a used key and another key's id or point are rejected")
     func statements() {
         #expect(self.refusal(self.object { $0.rpIDHash = sha256([]) }) == .rpIDMismatch)
         #expect(self.refusal(self.object { $0.counter = 1 }) == .counterNotZero)
@@ -90,10 +90,10 @@ struct AppleVerifierTests {
         #expect(self.refusal(self.object(), policy: ApplePolicy(appIDs: [])) == .appNotConfigured)
     }
 
-    @Test("no byte of object, certificates or statement can be changed")
+    @Test("a change of any byte of object, certificates or statement is rejected")
     func tampering() {
         let encoded = self.object().encoded
-        // The receipt's single byte takes no part; a change that ends elsewhere than there is looked at.
+        // The verifier does not read the receipt's single byte; changes of all other bytes count.
         for position in stride(from: 0, to: encoded.count, by: 5) {
             var changed = encoded
             changed[position] ^= 0x04
@@ -103,7 +103,7 @@ struct AppleVerifierTests {
         }
     }
 
-    @Test("an attestation made for another challenge is refused")
+    @Test("an attestation for another challenge is rejected")
     func otherChallenge() {
         var verification = Verification()
         let encoded = self.object().encoded
@@ -116,11 +116,11 @@ struct AppleVerifierTests {
         var verification = Verification()
         #expect(TrustAnchor.apple.count == 1)
         #expect(self.refusal(encoded, anchors: TrustAnchor.apple, verification: &verification) == .untrustedRoot)
-        #expect(verification.signatureChecks <= 1, "the stranger's own links are not looked at")
+        #expect(verification.signatureChecks <= 1, "the links of a forged chain are not checked")
         #expect(self.refusal(encoded, anchors: [], verification: &verification) == .untrustedRoot)
     }
 
-    @Test("however many anchors there are, no more than twelve signatures are checked")
+    @Test("with any number of anchors, at most twelve signatures are checked")
     func signatureChecks() {
         var verification = Verification()
         let anchors = Array(repeating: TrustAnchor.apple, count: 40).flatMap { $0 }
@@ -128,7 +128,7 @@ struct AppleVerifierTests {
         #expect(verification.signatureChecks == EvidenceLimits.signatureChecks)
     }
 
-    @Test("evidence that is too large is refused before it is read")
+    @Test("evidence that is too large is rejected before it is read")
     func size() {
         var verification = Verification()
         let large = Array(repeating: UInt8(0x80), count: EvidenceLimits.byteCount + 1)
@@ -171,7 +171,7 @@ struct AppleVerifierTests {
         #expect(self.verify(assertion, after: previous) == expected)
     }
 
-    @Test("an assertion of another statement, app or key, or with a changed byte, is refused")
+    @Test("an assertion of another statement, app or key, or with a changed byte, is rejected")
     func assertions() {
         let good = self.assertion(counter: 1, hash: self.hash, app: self.appID)
         #expect(

@@ -4,13 +4,13 @@ import Lab
 import Testing
 import Vocabulary
 
-@Suite("Evidence explained to an operator")
+@Suite("Explanations of evidence for operators")
 struct ExplanationTests {
     private func explanation(_ item: AndroidCase, challenge: [UInt8]? = [1, 2, 3, 4]) -> EvidenceExplanation {
         EvidenceExplanation(android: item.chain, challenge: challenge, at: item.time, by: item.verifier)
     }
 
-    @Test("good evidence passes every check there is")
+    @Test("valid evidence passes every check")
     func good() {
         let explanation = self.explanation(AndroidCase())
         #expect(explanation.refusal == nil)
@@ -20,7 +20,7 @@ struct ExplanationTests {
         #expect(explanation.description.hasSuffix("accepted\n"))
     }
 
-    @Test("the first check that fails is named, those before it passed and those behind it were not reached")
+    @Test("the first check that fails is named; earlier ones have passed and later ones were not reached")
     func unlocked() throws {
         var item = AndroidCase()
         item.root?.isDeviceLocked = false
@@ -36,17 +36,17 @@ struct ExplanationTests {
         )
     }
 
-    @Test("without a challenge the evidence's own is taken, and that is said")
+    @Test("without a challenge the evidence's own is used, and the explanation says so")
     func noChallenge() {
         var item = AndroidCase()
         item.challenge = [9]
         #expect(self.explanation(item).refusal == .challengeMismatch)
         let explanation = self.explanation(item, challenge: nil)
         #expect(explanation.refusal == nil)
-        #expect(explanation.description.contains("none was given to compare with"))
+        #expect(explanation.description.contains("not compared: none was given"))
     }
 
-    @Test("a stranger's text cannot move the cursor or begin a line of its own")
+    @Test("text in the evidence cannot move the cursor or start a new line")
     func hostileText() {
         var item = AndroidCase()
         item.packages = [ApplicationID.Package(name: "a\u{1B}[2J\n  pass  x\u{202E}", version: 1)]
@@ -54,7 +54,7 @@ struct ExplanationTests {
         #expect(!text.contains("\u{1B}") && !text.contains("\u{202E}") && !text.contains("\n  pass  x"))
     }
 
-    @Test("what cannot be read is explained too", arguments: [[], [[]], [[0x30]], [[1, 2, 3], [4]]] as [[[UInt8]]])
+    @Test("unreadable evidence is explained too", arguments: [[], [[]], [[0x30]], [[1, 2, 3], [4]]] as [[[UInt8]]])
     func junk(chain: [[UInt8]]) {
         let item = AndroidCase()
         let explanation = EvidenceExplanation(android: chain, challenge: nil, at: item.time, by: item.verifier)
@@ -70,7 +70,7 @@ struct ExplanationTests {
         #expect(apple.refusal == .malformedCBOR)
     }
 
-    @Test("what would be accepted is told in sentences that name apps, roots, levels and the list's age")
+    @Test("the policy is described in sentences that name apps, roots, levels and the list's age")
     func policy() throws {
         var android = AndroidPolicy(
             apps: [AndroidApp(package: "org.example.wallet", signatureDigests: [[0xAB]], minimumVersion: 7)]
@@ -84,7 +84,7 @@ struct ExplanationTests {
         )
         let text = verifier.sentences(at: AndroidCase.now + .seconds(7200)).joined(separator: "\n")
         for part in [
-            "org.example.wallet, version code 7 or later, signed with ab.", "202501 or later", "started Verified",
+            "org.example.wallet, version code 7 or later, signed with ab.", "202501 or later", "boot state Verified",
             "google-rsa (SHA-256 of the key feb2ea75", "names 2 certificates and is 2 h old; after 24 h Android",
             "No iOS device can register",
         ] {

@@ -5,20 +5,21 @@ import Lab
 import Testing
 import Vocabulary
 
-/// What a verification holds at most, measured in a process of its own.
+/// The peak memory of a verification, measured in a separate process.
 ///
-/// The kernel's high-water mark of resident memory is reset before. Each piece has its own process, so that memory
-/// which the allocator kept from an earlier one is not taken for free.
+/// The kernel's high-water mark of resident memory is reset before each measurement. Each piece of evidence has
+/// a separate process, so that memory retained by the allocator from an earlier one is not reused without being
+/// counted.
 private enum Memory {
     static let limit = 4 * 1024 * 1024
 
-    /// A sanitizer reserves terabytes of addresses for its own books, and what it holds would be counted.
+    /// A sanitizer reserves terabytes of addresses for its own data, which the measurement would include.
     static var isMeasurable: Bool {
         guard let kilobytes = try? Self.field("VmSize:") else { return false }
         return kilobytes < 1 << 30
     }
 
-    /// How many bytes the resident memory rose above its start while `body` ran.
+    /// The number of bytes by which resident memory rose above its start while `body` ran.
     static func peak(of body: () -> Void) throws -> Int {
         try Data("5".utf8).write(to: URL(filePath: "/proc/self/clear_refs"))
         let before = try Self.field("VmRSS:")
@@ -33,11 +34,11 @@ private enum Memory {
     }
 }
 
-/// Evidence of the largest accepted size that is made to cost memory.
+/// Evidence of the largest accepted size, made to use much memory.
 private enum Hostile {
     private static let room = EvidenceLimits.byteCount
 
-    /// A SEQUENCE of so many values of two bytes.
+    /// A SEQUENCE of many values of two bytes.
     private static func sequence(of value: [UInt8], byteCount: Int) -> [UInt8] {
         let count = (byteCount - 4) / value.count * value.count
         return [0x30, 0x82, UInt8(count >> 8), UInt8(count & 0xFF)]
@@ -59,7 +60,7 @@ private enum Hostile {
         [0x99, 0x7F, 0xF0] + Array(repeating: 0x80, count: 0x7FF0), Array(repeating: 0x81, count: Self.room),
     ]
 
-    /// A chain that is good but for a description of thousands of unknown tags.
+    /// A valid chain except for a description with thousands of unknown tags.
     static func description() -> [[UInt8]] {
         var item = AndroidCase()
         for tag in 1000..<4500 { item.hardware[UInt(tag)] = .unknown([0x05, 0x00]) }
@@ -100,18 +101,18 @@ struct MemoryTests {
         }
     }
 
-    @Test("all that real phones produced, in a row, stays within that", .enabled(if: Vectors.manifest != nil))
+    @Test("all evidence of real phones, in sequence, stays within that limit", .enabled(if: Vectors.manifest != nil))
     func vectors() async {
         await #expect(processExitsWith: .success) {
             let manifest = try #require(Vectors.manifest)
-            // Code that is read from its file for the first time would be counted as well.
+            // Without this, code that is read from its file for the first time would be counted too.
             for index in [manifest.ids.indices.first, manifest.ids.indices.last] {
                 if let index { _ = manifest.judge(index, reading: Vectors.read) }
             }
             let peak = try Memory.peak {
                 for index in manifest.ids.indices { _ = manifest.judge(index, reading: Vectors.read) }
             }
-            // With the facts for the comparison, and with what the allocator keeps of one case for the next.
+            // Includes the facts for the comparison, and the memory that the allocator retains between cases.
             #expect(peak <= Memory.limit, "\(peak) bytes")
         }
     }

@@ -2,7 +2,7 @@ import AttestationVerifier
 import Foundation
 import Testing
 
-@Suite("The reasons of refusals")
+@Suite("The reasons of rejections")
 struct ReasonTests {
     @Test("docs/attestation.md names each reason with the advice that check-attestation gives")
     func page() throws {

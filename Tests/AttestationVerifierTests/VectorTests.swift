@@ -2,9 +2,9 @@ import AttestationVerifier
 import FoundationEssentials
 import Testing
 
-/// The vectors lie outside the repository, for their licences are their sources'.
+/// The attestation vectors, which are outside the repository because of their sources' licenses.
 enum Vectors {
-    /// The folder in `REMOTE_PIN_VECTORS`, else `../shared/vectors/attestation` beside the package.
+    /// The folder in `REMOTE_PIN_VECTORS`, otherwise `../shared/vectors/attestation` next to the package.
     static let folder: String = {
         if let folder = ProcessInfo.processInfo.environment["REMOTE_PIN_VECTORS"] { return folder }
         let package = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
@@ -14,7 +14,7 @@ enum Vectors {
     static let manifest: AttestationManifest? = {
         guard let json = Self.read("manifest.json") else {
             print(
-                "skipped: no attestation vectors at \(Self.folder); set REMOTE_PIN_VECTORS to the folder that has them"
+                "skipped: no attestation vectors at \(Self.folder); set REMOTE_PIN_VECTORS to their folder"
             )
             return nil
         }
@@ -36,9 +36,9 @@ enum Vectors {
     }
 }
 
-@Suite("What real phones produced, and variants of it made to fail", .enabled(if: Vectors.manifest != nil))
+@Suite("Evidence of real phones, and variants that must fail", .enabled(if: Vectors.manifest != nil))
 struct VectorTests {
-    @Test("each case ends as the manifest says, with the fields it states", arguments: Vectors.cases)
+    @Test("each case ends as the manifest says, with the fields that it states", arguments: Vectors.cases)
     func agreement(_ vector: Vectors.Case) throws {
         let manifest = try #require(Vectors.manifest)
         let verdict = manifest.judge(vector.index, reading: Vectors.read)
@@ -49,7 +49,7 @@ struct VectorTests {
 
 extension VectorTests {
     @Test(
-        "the vendors' roots that are pinned are the ones in the vectors",
+        "the pinned roots of the vendors are those in the vectors",
         arguments: [
             ("google-rsa-2016", "google-rsa"), ("google-rsa-2019", "google-rsa"), ("google-rsa-2021", "google-rsa"),
             ("google-rsa-2022", "google-rsa"), ("google-ec-2025", "google-ec"),

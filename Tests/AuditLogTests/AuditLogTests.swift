@@ -9,7 +9,7 @@ import Vocabulary
 
 @Suite("The audit log")
 struct AuditLogTests {
-    @Test("what was appended is read back in order, by whoever has the file and the vault")
+    @Test("appended entries are read back in order with only the file and the vault")
     func readBack() async throws {
         let log = try LogUnderTest()
         _ = try await log.filled()
@@ -28,7 +28,7 @@ struct AuditLogTests {
         #expect(found.newest == log.marks.last)
     }
 
-    @Test("what a killed process had begun is recorded as unclear by the next one, once")
+    @Test("the next process records a killed process's open entries as unclear, once")
     func unended() async throws {
         let log = try LogUnderTest()
         _ = try await log.filled()
@@ -49,8 +49,8 @@ struct AuditLogTests {
         #expect(entries.last?.record.actor == .server && entries.last?.record.event == .revokeSolution)
     }
 
-    @Test("every entry is told to the log stream, also at the opening, and the chain goes on after it")
-    func told() async throws {
+    @Test("every entry is announced in the log stream, also at the opening, and the chain continues after it")
+    func announced() async throws {
         let log = try LogUnderTest()
         _ = try await log.filled()
         #expect(log.marks.map(\.number) == [1, 2, 3, 4, 5, 6])
@@ -61,7 +61,7 @@ struct AuditLogTests {
         #expect(log.marks.map(\.number) == [1, 2, 3, 4, 5, 6, 6, 7])
     }
 
-    @Test("a change of any single byte is found, whatever it becomes")
+    @Test("a change of any single byte to any value is detected")
     func changedByte() async throws {
         let log = try LogUnderTest()
         let bytes = try await log.filled()
@@ -87,7 +87,7 @@ struct AuditLogTests {
         #expect(try await log.verify(last: newest).problem == nil)
     }
 
-    @Test("removed, swapped, repeated and inserted entries are found")
+    @Test("removed, swapped, repeated and inserted entries are detected")
     func misplaced() async throws {
         let log = try LogUnderTest()
         let lines = LogUnderTest.lines(try await log.filled())
@@ -115,7 +115,7 @@ struct AuditLogTests {
         }
     }
 
-    @Test("a cut is found against what the log stream told, at whatever byte", arguments: [true, false])
+    @Test("a cut at any byte is detected by comparison with the log stream", arguments: [true, false])
     func cut(whole: Bool) async throws {
         let log = try LogUnderTest()
         let bytes = try await log.filled()
@@ -136,7 +136,7 @@ struct AuditLogTests {
     }
 
     @Test(
-        "after a crash at any byte of the last entry the log is told to be torn, and goes on with an entry that says so"
+        "after a crash at any byte of the last entry, the log is torn and continues with an entry that says so"
     )
     func torn() async throws {
         let log = try LogUnderTest()
@@ -157,12 +157,12 @@ struct AuditLogTests {
             let found = try await AuditReader(log.path, vault: log.vault).verify { entries.append($0) }
             #expect(found.problem == nil && found.tornBefore == [6], "\(kept): \(String(describing: found.problem))")
             #expect(entries.count == 7 && entries[5].record.event == .tornTail)
-            // Nothing was taken away.
+            // The torn bytes are kept.
             #expect(try log.bytes().starts(with: torn))
         }
     }
 
-    @Test("a crash while the remains of another are recorded loses nothing either")
+    @Test("a crash while the remains of another are being recorded loses nothing either")
     func tornTwice() async throws {
         let log = try LogUnderTest()
         let bytes = try await log.filled()
@@ -178,7 +178,7 @@ struct AuditLogTests {
             let found = try await log.verify()
             #expect(found.problem == nil && found.tornBefore == [6])
         }
-        // The remains are under the MAC of the entry that tells of them.
+        // The remains are covered by the MAC of the entry that records them.
         for index in stride(from: bytes.count - 200, to: torn.count, by: 3) {
             var changed = recorded
             changed[index] ^= 1
@@ -191,7 +191,7 @@ struct AuditLogTests {
         #expect(try await log.verify().problem != nil)
     }
 
-    @Test("a log that was changed is not gone on with")
+    @Test("a log that was changed is not continued")
     func damaged() async throws {
         let log = try LogUnderTest()
         let bytes = try await log.filled()
@@ -207,7 +207,7 @@ struct AuditLogTests {
         await #expect(throws: AuditLogError.self) { try await log.create() }
     }
 
-    @Test("entries of two servers' logs do not mix, not even where they share a vault")
+    @Test("entries of two servers' logs do not mix, even if the servers share a vault")
     func mixed() async throws {
         let first = try LogUnderTest()
         let one = LogUnderTest.lines(try await first.filled())
@@ -224,7 +224,8 @@ struct AuditLogTests {
                 var mixed = one
                 mixed[index] = other[index]
                 try first.write(Array(mixed.joined()))
-                // With the last entry alone the chain is another one, which the log stream's word finds.
+                // If only the last entry is replaced, the chain is another one; the log stream's announcement
+                // reveals it.
                 #expect(try await first.verify().problem != nil, "entry \(index + 1)")
                 var inserted = one
                 inserted.insert(other[index], at: index)
@@ -234,7 +235,7 @@ struct AuditLogTests {
         }
     }
 
-    @Test("it stays verifiable when the vault's keys are rotated in between, and is not under another vault")
+    @Test("a log stays verifiable after rotations of the vault's keys, and is invalid under another vault")
     func rotated() async throws {
         let log = try LogUnderTest()
         _ = try await log.filled()
@@ -252,7 +253,7 @@ struct AuditLogTests {
         #expect(found.problem == .changed(line: 1, after: 0))
     }
 
-    @Test("many entries at once are all written, each once and in one chain")
+    @Test("many concurrent entries are all written, each once and in one chain")
     func together() async throws {
         let log = try LogUnderTest()
         try await log.create()
@@ -272,7 +273,7 @@ struct AuditLogTests {
     }
 
     @Test(
-        "an opened log has its end written once more, byte for byte: a sync that failed may have left it in memory only"
+        "opening a log rewrites its end unchanged: after a failed sync it may have been in memory only"
     )
     func renewed() async throws {
         let log = try LogUnderTest()
@@ -286,7 +287,7 @@ struct AuditLogTests {
         #expect(try written.orThrow() > longAgo)
     }
 
-    @Test("one process at a time appends to it")
+    @Test("one process at a time appends to a log")
     func locked() async throws {
         let log = try LogUnderTest()
         try await log.create()
@@ -299,7 +300,7 @@ struct AuditLogTests {
     }
 
     @Test(
-        "what was begun can be ended however full the disk has become, also by the next process",
+        "an open entry can be ended on a full disk, also by the next process",
         .enabled(if: SmallDisk.isPermitted)
     )
     func roomForTheEnd() async throws {
@@ -308,7 +309,7 @@ struct AuditLogTests {
         let parts = log.parts(on: disk)
         try await AuditLog.create(parts)
         let opened = try await AuditLog.open(parts)
-        // Longer than what a page may have left.
+        // Longer than the free part of a page can be.
         let subject = AuditSubject(wallets: Array(repeating: LogUnderTest.wallets, count: 40).flatMap(\.self))
         var begun: [UInt64] = []
         for _ in 0..<8 {
@@ -329,7 +330,7 @@ struct AuditLogTests {
     }
 
     @Test(
-        "on a full disk what begins and what only looks is refused, beside ends that are not",
+        "on a full disk entries that begin or only read are refused, and ends are still recorded",
         .enabled(if: SmallDisk.isPermitted)
     )
     func endsBesideOthers() async throws {
@@ -341,7 +342,7 @@ struct AuditLogTests {
         var begun: [UInt64] = []
         for _ in 0..<20 { begun.append(try await opened.append(.wipe, by: .wallet, .begun).number) }
         disk.fill()
-        // Nobody's room is taken by what asks for none.
+        // Entries that reserve no room take none of the reserved room.
         for _ in 0..<200 {
             _ = try? await opened.append(
                 .backup,
@@ -359,7 +360,7 @@ struct AuditLogTests {
         #expect(try await AuditReader(parts.path, vault: log.vault).verify().problem == nil)
     }
 
-    @Test("a full disk refuses the entry and leaves the log as it was", .enabled(if: SmallDisk.isPermitted))
+    @Test("a full disk refuses the entry and leaves the log unchanged", .enabled(if: SmallDisk.isPermitted))
     func fullDisk() async throws {
         let log = try LogUnderTest()
         let disk = try SmallDisk()
@@ -369,7 +370,7 @@ struct AuditLogTests {
         let subject = AuditSubject(wallets: LogUnderTest.wallets)
         disk.fill()
         var accepted: UInt64 = 1
-        // The page that is there already takes a few.
+        // The page that is allocated already takes a few.
         while (try? await opened.append(.wipe, by: .wallet, on: subject, .begun)) != nil { accepted += 1 }
         let refused = await #expect(throws: AuditLogError.self) {
             try await opened.append(.wipe, by: .wallet, on: subject, .begun)

@@ -5,9 +5,9 @@ import Vocabulary
 
 @testable import AuditLog
 
-@Suite("How long an entry may be")
+@Suite("The length of entries")
 struct EntryLengthTests {
-    @Test("what is too long to be read again is not written, and what names many wallets has several entries")
+    @Test("an entry too long to read back is not written, and many wallets are spread over several entries")
     func tooLong() async throws {
         let log = try LogUnderTest()
         _ = try await log.filled()
@@ -32,7 +32,7 @@ struct EntryLengthTests {
         #expect(wallets(1).inParts.count == 1 && AuditSubject().inParts == [AuditSubject()])
     }
 
-    @Test("more bytes without an end than any entry has are no remains of a crash, whatever stands behind them")
+    @Test("more bytes without a line end than any entry has are not the remains of a crash, whatever follows them")
     func endless() async throws {
         let log = try LogUnderTest()
         let bytes = try await log.filled()

@@ -8,12 +8,12 @@ import Vocabulary
 
 @testable import AuditLog
 
-/// A log in a folder of its own, with a vault of its own.
+/// A log in a separate folder, with a separate vault.
 final class LogUnderTest: Sendable {
     let folder = TemporaryFolder()
     let clock = ManualClock()
     private let told = Mutex<[AuditMark]>([])
-    /// What the log stream was told.
+    /// The announcements to the log stream.
     var marks: [AuditMark] { self.told.withLock { $0 } }
     var path: String { self.folder.file("audit.log") }
     var keyFile: String { self.folder.file("vault.key") }
@@ -34,7 +34,7 @@ final class LogUnderTest: Sendable {
         }
     }
 
-    /// The same for a log that lies on a disk of its own.
+    /// The parts of a log on a separate disk.
     func parts(on disk: SmallDisk) -> AuditLog.Parts {
         var parts = self.parts
         parts.path = disk.path + "/audit.log"
@@ -45,7 +45,7 @@ final class LogUnderTest: Sendable {
 
     func open() async throws -> AuditLog { try await AuditLog.open(self.parts) }
 
-    /// A log of six entries, closed.
+    /// A closed log of six entries.
     func filled() async throws -> [UInt8] {
         try await self.create()
         let log = try await self.open()
@@ -65,14 +65,14 @@ final class LogUnderTest: Sendable {
 
     func bytes() throws -> [UInt8] { try DurableFile.read(self.path, atMost: 1 << 24) }
 
-    /// As somebody who meddles with the file; not synced, since thousands of such files are looked at.
+    /// Writes as an attacker would; without a sync, since the tests examine thousands of such files.
     func write(_ bytes: [UInt8]) throws { try Data(bytes).write(to: URL(fileURLWithPath: self.path)) }
 
     func verify(last: AuditMark? = nil) async throws -> AuditVerification {
         try await AuditReader(self.path, vault: self.vault).verify(last: last)
     }
 
-    /// The lines with their ends.
+    /// The lines, including their ends.
     static func lines(_ bytes: [UInt8]) -> [[UInt8]] {
         bytes.split(separator: 0x0A).map { Array($0) + [0x0A] }
     }

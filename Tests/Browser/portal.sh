@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
-# Drives the deletion portal in a real browser: server, portal, nginx as docs/portal.md has it, headless Chromium.
+# Tests the deletion portal in headless Chromium, with a server, the portal, and nginx configured as in docs/portal.md.
 #
-#   Tests/Browser/portal.sh FOLDER-OF-THE-PROGRAMS [FOLDER-FOR-THE-PICTURES]
+#   Tests/Browser/portal.sh PROGRAM-FOLDER [SCREENSHOT-FOLDER]
 #
-# Everything happens in a temporary folder and on free loopback ports; only the Python packages stay, in .venv beside
-# this file.
+# It uses a temporary folder and free loopback ports. The Python packages stay in .venv next to this file.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-programs=${1:?usage: portal.sh FOLDER-OF-THE-PROGRAMS [FOLDER-FOR-THE-PICTURES]}
+programs=${1:?usage: portal.sh PROGRAM-FOLDER [SCREENSHOT-FOLDER]}
 work=$(mktemp -d "${TMPDIR:-/tmp}/remote-pin-portal.XXXXXX")
 pictures=${2:-$work/pictures}
 server_pid= portal_pid= nginx_pid=
@@ -22,14 +21,14 @@ finish() {
 }
 trap finish EXIT
 
-# await FILE PID: until a program says that it is ready.
+# await FILE PID: waits until a program reports that it is ready.
 await() {
     for _ in $(seq 1 200); do
         grep -q ready "$1" && return
         kill -0 "$2" 2>/dev/null || break
         sleep 0.1
     done
-    echo "$1: it did not start" >&2
+    echo "program did not start; see $1" >&2
     exit 1
 }
 
@@ -44,13 +43,13 @@ start_server() {
 }
 start_server
 
-# By the server's program, as operators call it.
+# Started through the server's program, as operators do.
 "$programs/remote-pin-server" portal "$work/lab" --portal.help-link https://help.example/ >"$work/portal.out" 2>&1 &
 portal_pid=$!
 await "$work/portal.out" "$portal_pid"
 portal=$(sed -n 's#^ready on http://##p' "$work/portal.out")
 
-# The manual's own text, with this machine's names.
+# The nginx configuration from docs/portal.md, with test names and ports.
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 mkdir "$work/nginx"
 {
@@ -67,7 +66,7 @@ nginx -c "$work/nginx/nginx.conf" -e "$work/nginx/error.log" &
 nginx_pid=$!
 for _ in $(seq 1 100); do curl -sk -o /dev/null "https://localhost:$port/" && break; sleep 0.1; done
 
-# A wallet with a deletion code, and what its person sees afterwards.
+# Registers a wallet with a deletion code, deletes it, and checks what the wallet then shows.
 printf '135790\n' >"$work/pin"
 phone=("--home" "$work/phone" "--lab" "$work/lab" "--pin-file" "$work/pin" "--json")
 "$programs/wallet" setup "${phone[@]}" >"$work/setup.out"
@@ -85,11 +84,11 @@ browse away "$code"
 start_server
 browse limited
 
-kill -TERM "$portal_pid" && wait "$portal_pid" || { echo "the portal did not stop in order" >&2; exit 1; }
+kill -TERM "$portal_pid" && wait "$portal_pid" || { echo "the portal did not stop cleanly" >&2; exit 1; }
 portal_pid=
 bare=${code//-/}
 if grep -riqE "$code|$bare" "$work"/*.out "$work/nginx" "$work/lab/server/server.log" --exclude=setup.out; then
-    echo "the code lies in a log or a file" >&2
+    echo "the deletion code was found in a log or a file" >&2
     exit 1
 fi
-echo "the portal works in a browser; pictures: $([ -n "${2:-}" ] && echo "$pictures" || echo "not kept")"
+echo "the portal passed in the browser; screenshots: $([ -n "${2:-}" ] && echo "$pictures" || echo "not kept")"

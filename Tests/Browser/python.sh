@@ -1,4 +1,4 @@
-# Sourced by the scripts beside it: $python has Selenium, in .venv beside this file.
+# Sourced by the scripts in this folder: sets $python to an interpreter with Selenium, in .venv.
 python="$here/.venv/bin/python"
 if ! "$python" -c 'import selenium' 2>/dev/null; then
     python3 -m venv "$here/.venv"

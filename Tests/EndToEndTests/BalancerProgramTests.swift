@@ -1,4 +1,4 @@
-import Lab
+import LabFiles
 import TestSupport
 import Testing
 import Transport

@@ -1,5 +1,5 @@
 import Foundation
-import Lab
+import LabFiles
 import Secrets
 import Statements
 import HostSystem

@@ -1,6 +1,6 @@
 import Glibc
 import HostSystem
-import Lab
+import LabFiles
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
 import Glibc
-import Lab
+import LabFiles
 import HostSystem
 import TestSupport
 import Testing

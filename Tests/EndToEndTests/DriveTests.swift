@@ -1,6 +1,6 @@
 import Foundation
 import HostSystem
-import Lab
+import LabFiles
 import Synchronization
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import Glibc
 import HostSystem
-import Lab
+import LabFiles
 import TestSupport
 import Testing
 import Vocabulary
@@ -17,7 +17,7 @@ struct HookTests {
         self.lines = "\(self.lab.folder)/lines"
     }
 
-    /// One round of two attempts, or two rounds of one, and a program that keeps what it is told.
+    /// Starts a server with one round of two attempts, or two rounds of one, and a hook program that records its events.
     private func start(_ script: String, rounds: Int = 2, _ more: [String: String] = [:]) async throws -> ServerProcess
     {
         let environment = [
@@ -36,19 +36,19 @@ struct HookTests {
         try #require(run.exitCode == 0, "\(run.output)")
     }
 
-    /// What the program was told, after the server has ended and with it the program.
-    private func told() throws -> [JSONValue] {
+    /// The recorded events, complete after server and program have ended.
+    private func events() throws -> [JSONValue] {
         let text = String(decoding: try DurableFile.read(self.lines, atMost: 1 << 20), as: UTF8.self)
         return try text.split(separator: "\n").map { try JSONValue(String($0)) }
     }
 
-    @Test("both blocks and every kind of revocation are told once, when they happen, and no secret is")
-    func events() async throws {
+    @Test("every block and revocation is reported once, without secrets")
+    func reportedOnce() async throws {
         let server = try await self.start("exec cat >>\"$0\"")
         let blocked = try await self.lab.register(pin: "135790")
         let session = try await blocked.openSession()
         guard case .wrong(.blocked) = try await session.check("000000") else { throw UnexpectedAnswer() }
-        // A block that goes on is no new one.
+        // A running block is not a new one.
         guard case .blocked = try await session.check("135790") else { throw UnexpectedAnswer() }
         try await self.admin("clock", "advance", "61s")
         #expect(try await session.check("000001") == .wrong(.blockedPermanently))
@@ -73,8 +73,8 @@ struct HookTests {
         try await self.admin("restore", "solution")
         #expect(await server.terminate() == 0)
 
-        let told = try self.told()
-        let names = told.map { event in
+        let events = try self.events()
+        let names = events.map { event in
             [event["event"]?.string, event["wallet"]?.string, event["reason"]?.string].compactMap(\.self)
         }
         #expect(
@@ -92,7 +92,7 @@ struct HookTests {
         }
     }
 
-    @Test("a program that never reads keeps no PIN from being checked and no server from ending")
+    @Test("a program that never reads delays neither PIN checks nor shutdown")
     func hanging() async throws {
         let server = try await self.start("exec tail -f /dev/null", ["REMOTE_PIN_HOOK_QUEUE": "1"])
         for _ in 0..<4 {
@@ -104,9 +104,9 @@ struct HookTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("a program that hears neither the end of its input nor TERM does not outlive a server that ends at once")
-    func deaf() async throws {
-        // Its streams are not the server's: nothing but the signal could end it.
+    @Test("a program that ignores end of input and SIGTERM does not outlive an immediate server exit")
+    func ignoresSignals() async throws {
+        // The program has its own streams, so that only a signal can end it.
         let script = "exec 2>/dev/null; trap '' TERM HUP; echo $$ >\"$0\"; tail -f /dev/null & echo $! >>\"$0\"; wait"
         let server = try await self.start(script, ["REMOTE_PIN_DRAIN_DELAY": "5m"])
         let lines = self.lines
@@ -120,7 +120,7 @@ struct HookTests {
         defer { for process in processes { kill(process, SIGKILL) } }
         server.send(SIGTERM)
         #expect(await server.writes("notice stopping"))
-        #expect(processes.allSatisfy { isRunning($0) }, "they serve until the end")
+        #expect(processes.allSatisfy { isRunning($0) }, "the hook runs until the server exits")
         server.send(SIGTERM)
         #expect(await server.ended() == 128 + SIGTERM)
         for process in processes {
@@ -128,7 +128,7 @@ struct HookTests {
         }
     }
 
-    @Test("a hook that is no program is named before the server starts; its arguments are shown to nobody")
+    @Test("check-config rejects a hook that is not executable, and hook arguments are never shown")
     func noProgram() async throws {
         let arguments = ["check-config", self.lab.lab.path, "--hook.program", "/etc/passwd"]
         let run = try await ServerProcess.run("remote-pin-server", arguments)

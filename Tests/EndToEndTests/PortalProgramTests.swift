@@ -1,6 +1,6 @@
 import Foundation
 import HostSystem
-import Lab
+import LabFiles
 import NIOCore
 import NIOPosix
 import TestSupport
@@ -54,7 +54,7 @@ struct PortalProgramTests {
             (["--portal.socket", "s", "--portal.time-zone", "Mars/Olympus"], 78, "Europe/Amsterdam or UTC"),
             (["--portal.socket", "s", "--portal.trusted-proxies", "10.0.0.1/8"], 78, "10.0.0.0/8"),
             (["--portal.socket", "s", "--portal.listn", "x"], 78, "did you mean `portal.listen`"),
-            (["--portal.socket", "s", "--portal.listen", "192.0.2.1:80"], 69, "no such address"),
+            (["--portal.socket", "s", "--portal.listen", "192.0.2.1:80"], 69, "does not have that address"),
             (["--config", "/nowhere.yaml"], 74, "/nowhere.yaml: no such file"),
             (["/tmp", "--config", "x"], 64, "not both"),
         ] as [([String], Int32, String)]

@@ -1,6 +1,6 @@
 import SimulatedPhone
 import HostSystem
-import Lab
+import LabFiles
 import TestSupport
 import Testing
 import Vocabulary

@@ -1,4 +1,4 @@
-import Lab
+import LabFiles
 import HostSystem
 import TestSupport
 import Testing
@@ -172,7 +172,7 @@ struct ServerProgramTests {
         #expect(folder.output.contains("lies in the lab"), "\(folder.output)")
         let clock = try await check(["--lab.folder", lab.path])
         #expect(clock.exitCode == 78)
-        #expect(clock.output.contains("must not change sides"), "\(clock.output)")
+        #expect(clock.output.contains("must not switch between two clocks"), "\(clock.output)")
 
         let running = try await ServerProcess.start(["serve", path] + named)
         let advance = try await server("admin", "clock", "advance", "61s", "--socket", "\(path)/admin.sock")

@@ -22,14 +22,14 @@ struct AppAttestTests {
         )
     }
 
-    @Test("authenticator data are read as they were written", arguments: [true, false], [true, false])
+    @Test("authenticator data is read as it was written", arguments: [true, false], [true, false])
     func dataRoundTrip(credential: Bool, extended: Bool) throws {
         let map = CBOR.map([CBOR.Entry(.text("apple_bundle_version_01"), .text("1"))])
         let data = self.data(credential: credential, extensions: extended ? map : nil)
         #expect(try AuthenticatorData(decoding: data.encoded, withCredential: credential) == data)
     }
 
-    @Test("the credential's key is the P-256 key that was put in, and no other form is taken for one")
+    @Test("the credential's key is the given P-256 key, and every other form is rejected")
     func coseKey() {
         var credential = AuthenticatorData.Credential(aaguid: [], id: [], key: .null)
         #expect(credential.publicKey == nil)
@@ -45,7 +45,7 @@ struct AppAttestTests {
         #expect(credential.publicKey == nil)
     }
 
-    @Test("data that are cut or carry something behind are refused for their own reason")
+    @Test("data with missing or trailing bytes is rejected with a specific error")
     func brokenData() {
         let attestation = self.data(credential: true).encoded
         let assertion = self.data(credential: false).encoded
@@ -77,7 +77,9 @@ struct AppAttestTests {
         #expect(try AppAttestObject(decoding: object.encoded) == object)
     }
 
-    @Test("an object of another format, with a member missing or of another type, is refused for its own reason")
+    @Test(
+        "an object of another format, without a member or with one of another type, is rejected with a specific error"
+    )
     func brokenObjects() {
         var object = AppAttestObject(certificates: [[1]], receipt: nil, authenticatorData: [5])
         object.format = "packed"
@@ -99,7 +101,7 @@ struct AppAttestTests {
         }
     }
 
-    @Test("an assertion is read as it was written, and refused with a text where bytes must be")
+    @Test("an assertion is read as it was written, and rejected if it contains text instead of bytes")
     func assertion() throws {
         let assertion = AppAttestAssertion(signature: [1], authenticatorData: [2])
         #expect(try AppAttestAssertion(decoding: assertion.encoded) == assertion)
@@ -111,14 +113,14 @@ struct AppAttestTests {
         }
     }
 
-    @Test("each environment has its own name inside the data")
+    @Test("each environment has its own name in the data")
     func environments() {
         #expect(AppAttestEnvironment(aaguid: Array("appattestdevelop".utf8)) == .development)
         #expect(AppAttestEnvironment(aaguid: Array("appattest\0\0\0\0\0\0\0".utf8)) == .production)
         #expect(AppAttestEnvironment(aaguid: Array("appattestproduct".utf8)) == nil)
     }
 
-    @Test("bytes that are no receipt are refused", arguments: ["", "30", "3000", "308000", "30800000"])
+    @Test("bytes that are not a receipt are rejected", arguments: ["", "30", "3000", "308000", "30800000"])
     func receipts(hex: String) throws {
         let bytes = try #require([UInt8](hex: hex))
         #expect(throws: DERError.self) { try AppAttestReceipt(decoding: bytes) }

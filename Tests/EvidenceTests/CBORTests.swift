@@ -6,7 +6,7 @@ import Vocabulary
 @Suite("Strict CBOR")
 struct CBORTests {
     @Test(
-        "an item is read as what it is, and written in the same bytes",
+        "an item is decoded correctly and encoded to the same bytes",
         arguments: [
             ("00", .unsigned(0)), ("17", .unsigned(23)), ("1818", .unsigned(24)), ("190100", .unsigned(256)),
             ("1a00010000", .unsigned(65_536)), ("1b0000000100000000", .unsigned(4_294_967_296)),
@@ -24,7 +24,7 @@ struct CBORTests {
     }
 
     @Test(
-        "what can be said in two ways, or reaches beyond the end, is refused for its own reason",
+        "ambiguous encodings and lengths beyond the end are rejected with a specific error",
         arguments: [
             ("", .truncated), ("18", .truncated), ("43 0102", .truncated), ("82 01", .truncated),
             ("a1 01", .truncated), ("00 00", .trailingBytes(1)), ("1817", .notMinimal), ("1900ff", .notMinimal),
@@ -41,7 +41,7 @@ struct CBORTests {
     }
 
     @Test(
-        "an announced length reserves nothing and costs nothing",
+        "an announced length reserves no memory and costs no time",
         arguments: ["9a04000000", "9bffffffffffffffff", "bb7fffffffffffffff", "5affffffff", "7bffffffffffffffff"]
     )
     func announcedLengths(hex: String) throws {
@@ -57,14 +57,14 @@ struct CBORTests {
         #expect(throws: CBORError.tooDeep) { try CBOR(decoding: Array(repeating: 0x81, count: 30_000)) }
     }
 
-    @Test("an array of more items than any attestation has is refused before they are all held")
+    @Test("an array of more items than any attestation has is rejected before all of them are held")
     func items() throws {
         let bytes: [UInt8] = [0x99, 0x75, 0x30] + Array(repeating: 0, count: 30_000)
         #expect(throws: CBORError.tooManyItems) { try CBOR(decoding: bytes) }
     }
 
     @Test(
-        "random bytes are an item that is written back to the same bytes, or refused",
+        "random bytes are an item that encodes to the same bytes, or are rejected",
         arguments: 1...8 as ClosedRange<UInt64>
     )
     func random(seed: UInt64) {

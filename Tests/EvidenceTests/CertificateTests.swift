@@ -39,13 +39,13 @@ struct CertificateTests {
         #expect(certificate.isAlgorithmConsistent)
     }
 
-    @Test("a certificate without basicConstraints is no authority")
+    @Test("a certificate without basicConstraints is not a CA")
     func notAuthority() throws {
         #expect(try !Certificate(decoding: self.encoded(extensions: [.signsData])).isAuthority)
         #expect(try !Certificate(decoding: self.encoded(extensions: [])).isAuthority)
     }
 
-    @Test("an extension that stands twice is seen twice")
+    @Test("both occurrences of a repeated extension are reported")
     func twice() throws {
         let twice = CertificateExtension(.keyDescription, value: [5, 0])
         let certificate = try Certificate(decoding: self.encoded(extensions: [twice, twice]))
@@ -60,7 +60,7 @@ struct CertificateTests {
         #expect(try Certificate(decoding: self.encoded(serialNumber: bytes)).serialNumber == text)
     }
 
-    @Test("a certificate with anything behind it, or cut anywhere, is none")
+    @Test("a certificate with trailing or missing bytes is rejected")
     func cut() {
         let encoded = self.encoded()
         #expect(throws: DERError.self) { try Certificate(decoding: encoded + [0]) }
@@ -69,7 +69,7 @@ struct CertificateTests {
         }
     }
 
-    @Test("changed bytes are read or refused, and never end the process", arguments: 1...4 as ClosedRange<UInt64>)
+    @Test("changed bytes are read or rejected, and never end the process", arguments: 1...4 as ClosedRange<UInt64>)
     func mutations(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let encoded = self.encoded()
@@ -114,7 +114,7 @@ struct CertificateTests {
     }
 
     @Test(
-        "broken PEM is refused",
+        "broken PEM is rejected",
         arguments: [
             "-----BEGIN CERTIFICATE-----\nAAAA\n", "-----BEGIN CERTIFICATE-----\nAAA\n-----END CERTIFICATE-----\n",
             "-----BEGIN CERTIFICATE-----\nA*AA\n-----END CERTIFICATE-----\n", "-----END CERTIFICATE-----\n",
@@ -148,7 +148,7 @@ struct CertificateTests {
 
 extension CertificateTests {
     @Test(
-        "a structure of more values than any certificate has is refused before it is parsed",
+        "a structure of more values than any certificate has is rejected before it is parsed",
         arguments: [[0x05, 0x00], [0x30, 0x00], [0x24, 0x00], [0xBF, 0x1F, 0x00]] as [[UInt8]]
     )
     func manyValues(value: [UInt8]) {

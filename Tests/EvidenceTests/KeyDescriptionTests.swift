@@ -28,7 +28,7 @@ struct KeyDescriptionTests {
         )
     }
 
-    @Test("a description is read as it was written, unknown tags and their order too")
+    @Test("a description is read as it was written, including unknown tags and their order")
     func roundTrip() throws {
         let description = self.description([
             .init(1, .integers([2, 3])), .init(503, .present), .init(502, .integer(Int128(UInt64.max))),
@@ -43,7 +43,7 @@ struct KeyDescriptionTests {
         #expect(copy.hardwareEnforced.text(.attestationIDModel) == "Pixel")
     }
 
-    @Test("a tag that stands twice is refused, for two readers could see two devices")
+    @Test("a repeated tag is rejected, because two readers could see two devices")
     func duplicateTag() {
         var unlocked = Self.root
         unlocked.isDeviceLocked = false
@@ -52,7 +52,7 @@ struct KeyDescriptionTests {
     }
 
     @Test(
-        "a value of another type than its tag's is refused",
+        "a value of another type than its tag's is rejected",
         arguments: [
             AuthorizationList.Entry(706, .present), .init(1, .integer(2)), .init(503, .integer(0)),
             .init(704, .bytes([1])), .init(709, .bytes([1, 2, 3])), .init(717, .integer(1)),
@@ -62,7 +62,7 @@ struct KeyDescriptionTests {
         #expect(throws: DERError.self) { try KeyDescription(decoding: self.description([entry]).encoded) }
     }
 
-    @Test("a description with anything behind it, or cut anywhere, is none")
+    @Test("a description with trailing or missing bytes is rejected")
     func cut() {
         let encoded = self.description([.init(704, .rootOfTrust(Self.root))]).encoded
         #expect(throws: DERError.self) { try KeyDescription(decoding: encoded + [5, 0]) }
@@ -71,7 +71,7 @@ struct KeyDescriptionTests {
         }
     }
 
-    @Test("levels and states that are not known are kept apart from those that are")
+    @Test("unknown levels and states are distinguished from known ones")
     func unknownNumbers() {
         #expect(SecurityLevel(number: 3) == .unknown(3))
         #expect(VerifiedBootState(number: 4) == .unknown(4))
@@ -79,7 +79,7 @@ struct KeyDescriptionTests {
         #expect((0...2).allSatisfy { SecurityLevel(number: $0).number == $0 })
     }
 
-    @Test("changed bytes are read or refused, and never end the process", arguments: 1...4 as ClosedRange<UInt64>)
+    @Test("changed bytes are read or rejected, and never end the process", arguments: 1...4 as ClosedRange<UInt64>)
     func mutations(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let encoded = self.description([.init(704, .rootOfTrust(Self.root))]).encoded

@@ -2,9 +2,10 @@ import AttestationVerifier
 import Evidence
 import Vocabulary
 
-// What libFuzzer calls with each input. The first byte says which parser gets the rest, so that one corpus serves all.
+// The entry point that libFuzzer calls with each input. The first byte selects the parser for the rest, so that
+// one corpus serves all.
 
-/// The parsers of evidence that a stranger sends, the verifiers over them, and what comes before TLS.
+/// The parsers of evidence from clients, the verifiers on top of them, and the input before TLS.
 private enum Target: UInt8, CaseIterable {
     case cbor, attestationObject, assertion, authenticatorData, certificate, keyDescription, chain, appleVerifier, pem
     case proxyHeader
@@ -16,7 +17,7 @@ private let verifier = EvidenceVerifier(
 private let digest = sha256([])
 private let time = Timestamp(milliseconds: 1_795_000_000_000)
 
-/// Runs one input; what it is refused for does not matter, that it ends does.
+/// Runs one input; it must end, with any result.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     let input = Array(UnsafeBufferPointer(start: start, count: count))
@@ -24,7 +25,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     let bytes = Array(input.dropFirst())
     switch target {
     case .cbor:
-        // A strict decoder reads one encoding of a value only, so writing it gives the same bytes.
+        // A strict decoder accepts one encoding of each value, so encoding it gives the same bytes.
         if let item = try? CBOR(decoding: bytes) { precondition(item.encoded == bytes, "CBOR reads what it writes") }
     case .attestationObject: _ = try? AppAttestObject(decoding: bytes)
     case .assertion: _ = try? AppAttestAssertion(decoding: bytes)
@@ -34,7 +35,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
         }
     case .certificate:
         guard let certificate = try? Certificate(decoding: bytes) else { break }
-        precondition(certificate.encoded == bytes, "a certificate is all of its bytes")
+        precondition(certificate.encoded == bytes, "the encoding of a certificate differs from its input")
         _ = certificate.isAuthority
         _ = certificate.publicKey.p256
         _ = certificate.subject.matches(certificate.issuer)
@@ -60,27 +61,27 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     return 0
 }
 
-/// A balancer's header is known when its last byte is there, and what was found once stays true whatever follows.
+/// A balancer's header is known after its last byte, and later bytes never change a result.
 private func readHeader(_ bytes: [UInt8]) {
     do throws(ProxyHeaderFault) {
         guard let header = try ProxyHeader(of: bytes) else { return }
-        precondition(header.byteCount <= min(bytes.count, ProxyHeader.longestByteCount), "no longer than what there is")
+        precondition(header.byteCount <= min(bytes.count, ProxyHeader.longestByteCount), "the length exceeds the input")
         let (alone, shorter) = (
             try ProxyHeader(of: bytes.prefix(header.byteCount)), try ProxyHeader(of: bytes.prefix(header.byteCount - 1))
         )
-        precondition(alone == header, "nothing behind it counts")
-        precondition(shorter == nil, "every byte of it counts")
+        precondition(alone == header, "later bytes change the result")
+        precondition(shorter == nil, "a part of the header is accepted")
     } catch {
         do throws(ProxyHeaderFault) {
             _ = try ProxyHeader(of: bytes + [0])
-            preconditionFailure("what was refused stays refused")
+            preconditionFailure("later bytes make a rejected header valid")
         } catch let later {
-            precondition(later == error, "for the same reason")
+            precondition(later == error, "later bytes change the error")
         }
     }
 }
 
-/// Certificates behind one another, each behind its length in two bytes.
+/// Certificates in sequence, each after its length in two bytes.
 private func chain(_ bytes: [UInt8]) -> [[UInt8]] {
     var chain: [[UInt8]] = []
     var rest = bytes[...]

@@ -2,9 +2,10 @@ import Evidence
 import FoundationEssentials
 import Vocabulary
 
-// The corpus's cases of our own making, so that a clone without the vectors begins with whole evidence too.
+// Additional seeds, so that a clone without the vectors also begins with complete evidence.
 
-/// Writes them into the folder in `REMOTE_PIN_FUZZ_SEEDS`, where it is set, before the corpus is read.
+/// Writes the seeds into the folder in `REMOTE_PIN_FUZZ_SEEDS`, if it is set, before libFuzzer reads the
+/// corpus.
 @_cdecl("LLVMFuzzerInitialize")
 public func initialize(
     _ count: UnsafeMutablePointer<Int32>?,

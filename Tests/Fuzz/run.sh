@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Feeds the parsers of evidence, and of the header that a balancer sends, with mutated inputs, guided by coverage (libFuzzer), for a given time.
+# Runs the parsers of evidence and of a load balancer's header on mutated inputs for a given time, guided by coverage
+# (libFuzzer).
 #
-#   Tests/Fuzz/run.sh [SECONDS]      60 seconds without
+#   Tests/Fuzz/run.sh [SECONDS]      60 seconds by default
 #
-# The corpus begins with the vectors (REMOTE_PIN_VECTORS, or ../shared/vectors/attestation, where they exist) and with
-# whole evidence of its own making (Seeds.swift), and grows from run to run in .build-fuzz/corpus. Ends with a status other than 0 where
-# an input crashes, hangs for 10 s or takes 512 MiB, and names the file that does.
+# The corpus begins with the vectors (in REMOTE_PIN_VECTORS or ../shared/vectors/attestation, if installed) and
+# with generated evidence (Seeds.swift), and grows from run to run in .build-fuzz/corpus. If an input crashes,
+# hangs for 10 s or takes 512 MiB, the script names its file and fails.
 #
-# SwiftPM builds the packages that the sources depend on; the sources themselves are compiled here, because only they
-# are to be instrumented and libFuzzer brings the main function.
+# SwiftPM builds the dependencies of the sources. This script compiles the sources, because only they are
+# instrumented and libFuzzer provides the main function.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 seconds=${1:-60}
@@ -31,7 +32,7 @@ compile() { # MODULE FOLDER
 }
 compile Evidence Sources/Shared/Evidence
 compile AttestationVerifier Sources/Server/AttestationVerifier
-# One file of a target that needs NIO otherwise; what it declares is internal.
+# One file of a target that otherwise needs NIO; its declarations are internal.
 swiftc "${flags[@]}" -module-name Fuzz -c Tests/Fuzz/{Fuzz,Seeds}.swift Sources/Shared/Transport/ProxyHeader.swift -o "$work/Fuzz.o"
 objects=()
 for module in Vocabulary SwiftASN1 Crypto CryptoExtras CryptoBoringWrapper CCryptoBoringSSL CCryptoBoringSSLShims CXKCP CXKCPShims; do

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes a fuzzer's first inputs: each begins with the number of its target (Fuzz.swift).
+"""Writes the seed corpus of the fuzzer: each input begins with the number of its target (Fuzz.swift).
 
     seeds.py FOLDER VECTORS
 
-Takes the vectors where they exist, and always the small cases below.
+Uses the vectors if they are installed, and always the small cases below.
 """
 import hashlib
 import json

@@ -3,16 +3,16 @@ import HostSystem
 import TestSupport
 import Testing
 
-@Suite("A file that only grows")
+@Suite("Files for appending")
 struct AppendFileTests {
     private let folder = TemporaryFolder()
 
-    @Test("what is appended stands behind what was there, and any part of it can be read")
+    @Test("appended bytes follow the existing ones, and any part of the file can be read")
     func appends() throws {
         let path = try self.folder.write("abc", to: "file")
         let file = try AppendFile(path)
         try file.append(Array("defg".utf8))
-        // Another writer's bytes are not overwritten either.
+        // Another writer's bytes are not overwritten.
         try DurableFile.append(Array("!".utf8), to: path)
         try file.append(Array("h".utf8))
         #expect(try file.byteCount() == 9)
@@ -22,7 +22,7 @@ struct AppendFileTests {
         #expect(try AppendFile(reading: path).read(at: 0, atMost: 9) == Array("abcdefg!h".utf8))
     }
 
-    @Test("it is neither made nor looked for behind a link, and a reader cannot append")
+    @Test("a missing file is not created, a link is not followed, and a reader cannot append")
     func refusals() throws {
         let path = try self.folder.write("abc", to: "file")
         let missing = self.folder.file("missing")
@@ -38,7 +38,7 @@ struct AppendFileTests {
 
 @Suite("The machine's users and groups")
 struct AccountsTests {
-    @Test("root has its name and its group everywhere; a number stands for itself, and nobody is invented")
+    @Test("root has its name and its group; a number is accepted as it is, and unknown names are not found")
     func names() {
         #expect(Accounts.userName(of: 0) == "root")
         #expect(Accounts.groupID(of: "root") == 0)

@@ -14,7 +14,10 @@ struct DurableFileTests {
         self.path = self.folder.file("state")
     }
 
-    @Test("what is written is read, with its mode and nothing left beside it", arguments: [0, 1, 65_536, 200_000])
+    @Test(
+        "written bytes are read back, with the mode and without other files in the folder",
+        arguments: [0, 1, 65_536, 200_000]
+    )
     func roundTrip(count: Int) throws {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
         try DurableFile.write([1, 2, 3], to: self.path, mode: 0o644)
@@ -24,7 +27,7 @@ struct DurableFileTests {
         #expect(try DurableFile.names(in: self.folder.path) == ["state"])
     }
 
-    @Test("a folder with more names than one reading of it holds, of every length")
+    @Test("a folder with names of every length, more than one read returns, is listed in full")
     func names() throws {
         let names = (1...2000).map { String(repeating: "n", count: 1 + $0 % 200) + "-\($0)" }
         for name in names { _ = try self.folder.write("", to: name) }
@@ -39,7 +42,7 @@ struct DurableFileTests {
         #expect(try DurableFile.read(self.path, atMost: 1) == [1])
     }
 
-    @Test("a link that waits where the new file is made leads no write elsewhere")
+    @Test("a symbolic link at the place of the new file redirects no write")
     func waitingLink() throws {
         let victim = self.folder.file("victim")
         try DurableFile.write([7], to: victim)
@@ -50,7 +53,7 @@ struct DurableFileTests {
         #expect(try DurableFile.read(self.path, atMost: 1) == [2])
     }
 
-    @Test("what exists is not created anew")
+    @Test("an existing file is not created again")
     func creating() throws {
         try DurableFile.create([1], at: self.path)
         #expect(throws: FileError.exists(self.path)) { try DurableFile.create([2], at: self.path) }
@@ -58,7 +61,7 @@ struct DurableFileTests {
         #expect(try DurableFile.names(in: self.folder.path) == ["state"])
     }
 
-    @Test("of many makers at the same time one succeeds, and its contents are whole")
+    @Test("of many concurrent creators one succeeds, and its contents are complete")
     func racingMakers() throws {
         let path = self.path
         let winners = Winners()
@@ -71,7 +74,7 @@ struct DurableFileTests {
         #expect(try DurableFile.read(path, atMost: 5000) == [UInt8](repeating: UInt8(winner), count: 5000))
     }
 
-    @Test("a file over the limit, a missing one and a full device are told apart")
+    @Test("a file over the limit, a missing one and a full device give different errors")
     func errors() throws {
         try DurableFile.write([1, 2], to: self.path)
         #expect(throws: FileError.tooLarge(self.path, limit: 1)) { try DurableFile.read(self.path, atMost: 1) }
@@ -84,7 +87,7 @@ struct DurableFileTests {
         #expect("\(FileError.other("f", errno: EIO))" == "f: Input/output error")
     }
 
-    @Test("removed is gone; appended stands behind what was there")
+    @Test("a removed file is gone; appended bytes follow the existing ones")
     func removingAndAppending() throws {
         try DurableFile.append([1], to: self.path)
         try DurableFile.append([2, 3], to: self.path)
@@ -93,7 +96,7 @@ struct DurableFileTests {
         #expect(!DurableFile.exists(self.path))
     }
 
-    @Test("a file gets its final name unless another has it; where it has both names already, that is finished")
+    @Test("a file gets its final name unless another has it; a step interrupted with both names is completed")
     func placing() throws {
         let temporary = self.folder.file("temporary")
         try DurableFile.write([1], to: temporary)
@@ -102,14 +105,14 @@ struct DurableFileTests {
         #expect(throws: FileError.exists(temporary)) { try DurableFile.place(temporary, at: temporary) }
         #expect(try DurableFile.read(self.path, atMost: 1) == [2])
         try DurableFile.remove(self.path)
-        // As who is killed between the two names leaves it.
+        // A process killed between the two steps leaves both names.
         try FileManager.default.linkItem(atPath: temporary, toPath: self.path)
         try DurableFile.place(temporary, at: self.path)
         #expect(!DurableFile.exists(temporary))
         #expect(try DurableFile.read(self.path, atMost: 1) == [1])
     }
 
-    @Test("folders are made with those above them, closed to others, and stay as they are when they exist")
+    @Test("folders are created with their parents, closed to other users, and existing ones are not changed")
     func folders() throws {
         let deep = self.folder.file("a/b/c")
         try DurableFile.makeFolder(deep)

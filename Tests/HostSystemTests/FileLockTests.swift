@@ -6,7 +6,7 @@ import Vocabulary
 
 @Suite("File locks")
 struct FileLockTests {
-    @Test("one holder at a time, by name, until it goes")
+    @Test("one process holds the lock, by name, until it releases it")
     func exclusive() throws {
         let folder = TemporaryFolder()
         let path = folder.file("lock")
@@ -19,7 +19,7 @@ struct FileLockTests {
         #expect(lock != nil)
     }
 
-    @Test("the lock of a process that was killed is free")
+    @Test("the lock of a killed process is free")
     func killedHolder() async throws {
         let folder = TemporaryFolder()
         let path = folder.file("lock")
@@ -33,7 +33,7 @@ struct FileLockTests {
         withExtendedLifetime(lock) {}
     }
 
-    @Test("a lock in a folder that is not there names the file")
+    @Test("the error for a lock in a missing folder names the file")
     func missingFolder() throws {
         let folder = TemporaryFolder()
         let path = folder.file("missing/lock")
@@ -43,7 +43,7 @@ struct FileLockTests {
 
 @Suite("The system's clock")
 struct SystemClockTests {
-    @Test("starts at the wall clock and never goes back")
+    @Test("the clock starts at the wall clock and never goes back")
     func forward() {
         let before = Int64(Date().timeIntervalSince1970 * 1000)
         let clock = SystemClock()

@@ -3,7 +3,7 @@ import HostSystem
 import TestSupport
 import Testing
 
-/// The next thing that happens at a terminal.
+/// The next event of a terminal.
 private func next(_ screen: FullScreen) async -> TerminalEvent {
     var wakeups = screen.wakeups.makeAsyncIterator()
     while true {
@@ -12,9 +12,9 @@ private func next(_ screen: FullScreen) async -> TerminalEvent {
     }
 }
 
-@Suite("A terminal that a program draws all of", .serialized)
+@Suite("Full-screen terminals", .serialized)
 struct FullScreenTests {
-    @Test("keys come one by one, whatever sequences they are sent as, and nothing appears")
+    @Test("keys arrive one by one for every kind of sequence, and are not echoed")
     func keys() async throws {
         let terminal = try PseudoTerminal()
         let screen = try FullScreen(hasOwnScreen: false, input: terminal.slave, output: terminal.slave)
@@ -34,7 +34,7 @@ struct FullScreenTests {
         #expect(shown)
     }
 
-    @Test("an escape alone is a key, also when other keys follow later")
+    @Test("a single escape is a key, even if other keys follow later")
     func escape() async throws {
         let terminal = try PseudoTerminal()
         let screen = try FullScreen(hasOwnScreen: false, input: terminal.slave, output: terminal.slave)
@@ -45,7 +45,7 @@ struct FullScreenTests {
         screen.close()
     }
 
-    @Test("the end of the input is told, and a value that goes restores the terminal")
+    @Test("the end of the input is reported, and the end of the value restores the terminal")
     func end() async throws {
         let terminal = try PseudoTerminal()
         do {
@@ -58,7 +58,7 @@ struct FullScreenTests {
         #expect(shown)
     }
 
-    @Test("the signals that end a process still do, with the terminal restored")
+    @Test("terminating signals still end the process, with the terminal restored")
     func signals() async throws {
         let terminal = try PseudoTerminal()
         let name = terminal.name
@@ -80,7 +80,7 @@ struct FullScreenTests {
         #expect(shown)
     }
 
-    @Test("a crash restores it as well")
+    @Test("a crash restores the terminal")
     func crashes() async throws {
         let terminal = try PseudoTerminal()
         let name = terminal.name
@@ -96,7 +96,7 @@ struct FullScreenTests {
         #expect(shown)
     }
 
-    @Test("where a signal that ends a process is ignored, the terminal is restored and the end is told")
+    @Test("if a terminating signal is ignored, the terminal is restored and the end is reported")
     func ignoredSignal() async throws {
         let terminal = try PseudoTerminal()
         let name = terminal.name
@@ -112,7 +112,7 @@ struct FullScreenTests {
         #expect(shown)
     }
 
-    @Test("what is no terminal is refused")
+    @Test("an input that is not a terminal is rejected")
     func noTerminal() throws {
         let file = unsafe open("/dev/null", O_RDWR)
         defer { close(file) }
@@ -122,7 +122,7 @@ struct FullScreenTests {
     }
 }
 
-/// In a process of its own: takes the terminal, and then something happens.
+/// Takes the terminal in a separate process, then runs `happening`.
 private func takeAnd(_ name: String, _ happening: () -> Void) async throws {
     let slave = unsafe open(name, O_RDWR | O_NOCTTY)
     let screen = try FullScreen(hasOwnScreen: true, input: slave, output: slave)

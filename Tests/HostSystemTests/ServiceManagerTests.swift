@@ -7,8 +7,8 @@ import Testing
 struct ServiceManagerTests {
     private let folder = TemporaryFolder()
 
-    @Test("what it is told arrives as one datagram, at a path and at an abstract name", arguments: [false, true])
-    func told(isAbstract: Bool) async throws {
+    @Test("messages arrive as one datagram, at a path and at an abstract name", arguments: [false, true])
+    func messages(isAbstract: Bool) async throws {
         let name = isAbstract ? "@remote-pin-\(UInt64.random(in: .min ... .max))" : self.folder.file("notify")
         let ear = try DatagramEar(name)
         let manager = try #require(ServiceManager(environment: ["NOTIFY_SOCKET": name]))
@@ -20,7 +20,7 @@ struct ServiceManagerTests {
         #expect(await ear.next() == "WATCHDOG=1")
     }
 
-    @Test("a reload is told with a time that goes forward, as the manager's own clock")
+    @Test("a reload is reported with a monotonic time, on the manager's own clock")
     func reloading() async throws {
         let ear = try DatagramEar(self.folder.file("notify"))
         let manager = try #require(ServiceManager(environment: ["NOTIFY_SOCKET": self.folder.file("notify")]))
@@ -35,8 +35,8 @@ struct ServiceManagerTests {
         }
     }
 
-    @Test("without a socket that is one of Unix there is no manager, and one that is gone stops nothing")
-    func nobody() throws {
+    @Test("without a Unix socket there is no manager, and an absent manager stops nothing")
+    func noManager() throws {
         #expect(ServiceManager(environment: [:]) == nil)
         #expect(ServiceManager(environment: ["NOTIFY_SOCKET": "vsock:2:1"]) == nil)
         #expect(ServiceManager(environment: ["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 107)]) == nil)
@@ -45,7 +45,7 @@ struct ServiceManagerTests {
     }
 
     @Test(
-        "the watchdog's time counts for the process that it names, or for any where it names none",
+        "the watchdog's time applies to the named process, or to any if none is named",
         arguments: [
             (["WATCHDOG_USEC": "4000000"], Duration.seconds(4)),
             (["WATCHDOG_USEC": "4000000", "WATCHDOG_PID": "17"], .seconds(4)),

@@ -3,7 +3,7 @@ import HostSystem
 import TestSupport
 import Testing
 
-/// Runs `action` on a thread of its own once the terminal has stopped showing input.
+/// Runs `action` on a separate thread after the terminal has stopped echoing.
 private func onceHidden(_ descriptor: Int32, _ action: @escaping @Sendable () -> Void) {
     Thread.detachNewThread {
         while PseudoTerminal.echoes(descriptor) { sched_yield() }
@@ -24,7 +24,7 @@ private func hiddenLine(from descriptor: Int32, atMost limit: Int = 6) throws ->
 
 @Suite("Hidden input", .serialized)
 struct TerminalTests {
-    @Test("a line is read while nothing is shown, and shown again afterwards")
+    @Test("a line is read without echo, and the echo is restored afterwards")
     func line() throws {
         let terminal = try PseudoTerminal()
         let master = terminal.master
@@ -48,7 +48,7 @@ struct TerminalTests {
         #expect(shown)
     }
 
-    @Test("SIGINT still ends the process, and leaves the terminal as it was")
+    @Test("SIGINT still ends the process and leaves the terminal restored")
     func interrupted() async throws {
         let terminal = try PseudoTerminal()
         let name = terminal.name
@@ -57,7 +57,7 @@ struct TerminalTests {
         #expect(shown)
     }
 
-    @Test("SIGTERM and SIGHUP as well")
+    @Test("SIGTERM and SIGHUP do the same")
     func terminated() async throws {
         let terminal = try PseudoTerminal()
         let name = terminal.name
@@ -67,14 +67,14 @@ struct TerminalTests {
         #expect(shown)
     }
 
-    @Test("what is no terminal is refused before anything is asked")
+    @Test("an input that is not a terminal is rejected before the prompt")
     func noTerminal() throws {
         let file = unsafe open("/dev/null", O_RDONLY)
         defer { close(file) }
         #expect(throws: InputError.notATerminal) { try hiddenLine(from: file) }
     }
 
-    @Test("lines of a pipe come one by one, without their ends")
+    @Test("lines of a pipe are read one by one, without their ends")
     func pipe() throws {
         let pipe = Pipe()
         pipe.fileHandleForWriting.write(Data("024791\n\n135802".utf8))
@@ -88,7 +88,7 @@ struct TerminalTests {
     }
 }
 
-/// In a process of its own: asks for a hidden line and gets a signal instead.
+/// Asks for a hidden line in a separate process and gets a signal instead.
 private func waitAndRaise(_ number: Int32, _ terminal: String) throws {
     let slave = unsafe open(terminal, O_RDWR | O_NOCTTY)
     onceHidden(slave) { kill(getpid(), number) }

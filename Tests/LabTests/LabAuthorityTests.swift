@@ -17,7 +17,7 @@ struct LabAuthorityTests {
         hardwareEnforced: AuthorizationList()
     )
 
-    @Test("what is written is read back, in files that only their owner reads")
+    @Test("an authority is read back as it was written, from files that only their owner can read")
     func files() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/authority"
@@ -33,7 +33,7 @@ struct LabAuthorityTests {
         }
     }
 
-    @Test("a folder that has an authority keeps it")
+    @Test("a folder that contains an authority keeps it")
     func exists() throws {
         try withTemporaryFolder { folder in
             let authority = try LabAuthority.create(in: folder)
@@ -42,7 +42,7 @@ struct LabAuthorityTests {
         }
     }
 
-    @Test("a missing file and a key of another certificate are told with their path")
+    @Test("a missing file and the key of another certificate are reported with their path")
     func broken() throws {
         try withTemporaryFolder { folder in
             let root = "\(folder)/\(LabAuthority.File.androidRoot)"
@@ -54,7 +54,7 @@ struct LabAuthorityTests {
         }
     }
 
-    @Test("every root bears the mark by which production refuses it")
+    @Test("every root carries the mark by which production rejects it")
     func mark() throws {
         let authority = LabAuthority()
         for root in [
@@ -64,7 +64,7 @@ struct LabAuthorityTests {
         }
     }
 
-    @Test("an Android chain goes from the leaf to the root, with the description in the leaf alone")
+    @Test("an Android chain runs from the leaf to the root, with the description in the leaf alone")
     func androidChain() throws {
         let authority = LabAuthority()
         let chain = try authority.androidChain(for: self.key, description: self.description, at: self.now)
@@ -104,7 +104,7 @@ struct LabAuthorityTests {
     }
 }
 
-/// Lends a new folder that is gone afterwards.
+/// Lends a new folder that is removed afterwards.
 private func withTemporaryFolder(_ body: (String) throws -> Void) throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "lab-\(WalletID.random())").path
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -1,14 +1,14 @@
-import Lab
+import LabFiles
 import HostSystem
 import Testing
 import Vocabulary
 
-/// A clock that stands until a test moves it.
+/// A clock that a test moves.
 private struct StandingClock: WallClock {
     func now() -> Timestamp { Timestamp(milliseconds: 1_000_000) }
 }
 
-/// A folder that is a test's own.
+/// A lab folder for one test.
 private func temporaryLab() throws -> LabFolder {
     let lab = LabFolder("/tmp/remote-pin-lab-tests-\(UInt64.random(in: .min ... .max))/")
     try DurableFile.makeFolder(lab.path)
@@ -17,7 +17,7 @@ private func temporaryLab() throws -> LabFolder {
 
 @Suite("A lab's clock")
 struct LabClockTests {
-    @Test("it is the system's time until it is moved, and stays moved when the server starts again")
+    @Test("the clock shows the system's time until it is moved, and stays moved after a restart")
     func kept() throws {
         let lab = try temporaryLab()
         let clock = try LabClock(file: lab.clockFile, system: StandingClock())
@@ -28,7 +28,7 @@ struct LabClockTests {
         #expect(try restarted.advance(by: .milliseconds(1)) == Timestamp(milliseconds: 1_061_001))
     }
 
-    @Test("a wallet sees a move at its next look, and never goes back when the file does")
+    @Test("a wallet sees a move at its next reading, and never goes back with the file")
     func followed() throws {
         let lab = try temporaryLab()
         let wallet = try FollowedLabClock(file: lab.clockFile, system: StandingClock())
@@ -39,7 +39,7 @@ struct LabClockTests {
         #expect(wallet.now() == moved)
     }
 
-    @Test("a file that holds no offset is refused", arguments: ["", "-1", "soon", "99999999999999999999"])
+    @Test("a file without a valid offset is rejected", arguments: ["", "-1", "soon", "99999999999999999999"])
     func refused(text: String) throws {
         let lab = try temporaryLab()
         try DurableFile.write(Array(text.utf8), to: lab.clockFile)
@@ -71,7 +71,7 @@ struct LabFolderTests {
         #expect(try LabFile(of: moved).caFile == "\(moved.authorityFolder)/ca.pem")
     }
 
-    @Test("a file without what wallets need is refused with the name of it")
+    @Test("the error for a missing entry of lab.yaml names the entry")
     func refused() throws {
         let lab = try temporaryLab()
         try DurableFile.write(Array("address: 127.0.0.1:1\n".utf8), to: lab.labFile)
@@ -80,7 +80,7 @@ struct LabFolderTests {
         }
     }
 
-    @Test("the socket's path is short enough wherever the lab lies")
+    @Test("the socket's path is short enough for any location of the lab")
     func socket() {
         #expect(LabFolder("/tmp/lab").socketPath(runtimeFolder: nil) == "/tmp/lab/server/admin.sock")
         let deep = LabFolder("/" + String(repeating: "deep/", count: 40) + "lab")

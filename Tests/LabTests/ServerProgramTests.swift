@@ -2,9 +2,9 @@ import Foundation
 import Lab
 import Testing
 
-@Suite("Programs that are started and end")
+@Suite("Started programs and their end")
 struct ServerProgramTests {
-    /// In a process of its own, where nobody else opens anything.
+    /// Runs in a separate process, in which no other code opens files.
     @Test("one that is started and killed again and again leaves no file open")
     func files() async {
         await #expect(processExitsWith: .success) {
@@ -15,17 +15,17 @@ struct ServerProgramTests {
                 let program = try await ServerProgram.start("/bin/sh", ["-c", "echo ready on nothing; exec cat"])
                 await program.kill()
             }
-            // What Foundation opens once, for all that follow.
+            // Descriptors that Foundation opens once for all programs.
             try await startAndKill()
             let before = try openCount()
             let times = 20
             for _ in 0..<times { try await startAndKill() }
-            // Each has two pipes; some of the last one's sockets may still be about to be closed.
+            // Each program has two pipes; some of the last one's sockets may not be closed yet.
             guard try openCount() < before + times else { exit(1) }
         }
     }
 
-    @Test("one that neither becomes ready nor ends is killed when its time is over")
+    @Test("a program that neither becomes ready nor ends is killed after its timeout")
     func hangs() async {
         let error = await #expect(throws: ServerProgram.NotReady.self) {
             _ = try await ServerProgram.start(
@@ -38,17 +38,18 @@ struct ServerProgramTests {
         #expect(error?.description.contains("was not ready after 0.2 seconds and was killed") == true)
     }
 
-    @Test("one that is waited for without limit is killed with the task that waits for it")
+    @Test("a program without a timeout is killed when the waiting task is cancelled")
     func cancelled() async throws {
         let starting = Task { try await ServerProgram.start("/bin/sh", ["-c", "exec cat"]) }
         starting.cancel()
         await #expect(throws: ServerProgram.NotReady.self) { _ = try await starting.value }
     }
 
-    @Test("one whose own programs hold its output is not waited for longer than asked for")
+    @Test("a program whose children hold its output is not waited for beyond the limit")
     func others() async throws {
-        // The shell is killed; what it started lives until its input ends, which is also this process's to end.
-        // It says so only once that is started: killed before, it would leave nothing behind.
+        // The shell is killed; its child lives until its input ends, which this process also controls. The
+        // shell reports readiness only after starting the child: if killed earlier, it would leave nothing
+        // behind.
         let script = "exec 3<&0; cat <&3 & echo ready on nothing; wait"
         let program = try await ServerProgram.start("/bin/sh", ["-c", script])
         #expect(await !program.kill(within: .milliseconds(200)))

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures the effect of a flood of hostile connections on open sessions: p99 of PIN checks without and with it.
 #
-#   Tests/Load/flood.sh BIN        BIN holds remote-pin-server and pin-load, as .build/release
+#   Tests/Load/flood.sh BIN        BIN holds remote-pin-server, remote-pin-lab and pin-load, as .build/release
 #
 # The server runs on core 0, the load and the flood on core 1. The flood has the lowest priority, so that it does not
 # disturb the measurement; "opened" in its last line shows the rate that it reached. Exits with 1 if p99 grows by more

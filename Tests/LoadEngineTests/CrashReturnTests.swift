@@ -1,5 +1,6 @@
 import Foundation
 import Lab
+import LabFiles
 import LoadPlan
 import LoadReport
 import LoadEngine

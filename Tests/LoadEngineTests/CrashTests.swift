@@ -1,4 +1,5 @@
 import Lab
+import LabFiles
 import LoadPlan
 import LoadReport
 import LoadEngine

@@ -2,11 +2,11 @@ import PINPolicy
 import Testing
 import Vocabulary
 
-@Suite("The record as bytes")
+@Suite("The encoding of attempt records")
 struct AttemptRecordEncodingTests {
     private let start = Timestamp(milliseconds: 1_700_000_000_000)
 
-    @Test("every record has the same length and reads as what it was")
+    @Test("every record has the same length and decodes to itself")
     func roundTrip() {
         var record = AttemptRecord()
         var now = self.start
@@ -20,7 +20,7 @@ struct AttemptRecordEncodingTests {
         #expect(record.encoded().count == AttemptRecord.byteCount)
     }
 
-    @Test("the bytes of a known record stay what they are")
+    @Test("the encoding of a known record does not change")
     func knownBytes() throws {
         var record = AttemptRecord()
         let attempt = try #require(AttemptID(hex: "000102030405060708090a0b0c0d0e0f"))
@@ -34,7 +34,7 @@ struct AttemptRecordEncodingTests {
     }
 
     @Test(
-        "what was not written by this code is no record",
+        "bytes that this code cannot have written are rejected",
         arguments: [
             "",
             "01" + String(repeating: "00", count: 34),
@@ -42,10 +42,10 @@ struct AttemptRecordEncodingTests {
             "00" + String(repeating: "00", count: 35),
             "02" + String(repeating: "00", count: 35),
             "0108" + "0001" + String(repeating: "00", count: 32),
-            // Blocked, or an attempt named, where nothing was counted.
+            // Blocked, or with an attempt, although none was counted.
             "0101" + String(repeating: "00", count: 34),
             "0104" + String(repeating: "00", count: 34),
-            // A block of no length, one of negative length, and one that no flag announces.
+            // A block of zero length, one of negative length, and one without its flag.
             "0102" + "0001" + "0000018bcfe65260" + String(repeating: "00", count: 24),
             "0102" + "0001" + "0000018bcfe65260" + "ffffffffffffffff" + String(repeating: "00", count: 16),
             "0100" + "0001" + "0000018bcfe65260" + String(repeating: "00", count: 24),

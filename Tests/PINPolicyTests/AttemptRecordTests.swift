@@ -7,7 +7,7 @@ struct AttemptRecordTests {
     private let start = Timestamp(milliseconds: 1_700_000_000_000)
 
     @Test(
-        "the standard policy gives four rounds of four, with the wait that PF2.8 names after each, then blocks for good"
+        "the standard policy gives four rounds of four, with the waits of PF2.8 between them, then blocks permanently"
     )
     func standardPolicy() {
         var record = AttemptRecord()
@@ -42,7 +42,7 @@ struct AttemptRecordTests {
         #expect(record == AttemptRecord())
     }
 
-    @Test("in a block nothing is judged, nothing is counted and the block is not extended, also when the PIN is right")
+    @Test("during a block no PIN is judged or counted and the block is not extended, even for a right PIN")
     func block() {
         var record = AttemptRecord()
         for _ in 0..<4 { _ = record.wrong(at: self.start) }
@@ -54,7 +54,7 @@ struct AttemptRecordTests {
         #expect(record.right(at: self.start + .seconds(60)) == .valid)
     }
 
-    @Test("the comparison runs once after a count, and never where none was granted")
+    @Test("the comparison runs once after a count, and never if no attempt was granted")
     func comparisonFollowsTheCount() {
         var record = AttemptRecord()
         var comparisons = 0
@@ -67,7 +67,7 @@ struct AttemptRecordTests {
         #expect(comparisons == 4)
     }
 
-    @Test("the last wrong attempt repeated gets its verdict again and costs nothing, with whatever PIN")
+    @Test("repeating the last wrong attempt returns its verdict and costs nothing, with any PIN")
     func repetition() {
         var record = AttemptRecord()
         let attempt = AttemptID.random()
@@ -78,7 +78,7 @@ struct AttemptRecordTests {
         #expect(record.failures == 1)
     }
 
-    @Test("an attempt that began a block, repeated after it, is answered from the state of then")
+    @Test("an attempt that began a block, repeated after the block, gets its original answer")
     func repetitionAfterABlock() {
         var record = AttemptRecord()
         let attempt = AttemptID.random()
@@ -90,7 +90,7 @@ struct AttemptRecordTests {
         #expect(record.failures == 4)
     }
 
-    @Test("a right attempt repeated is judged again")
+    @Test("a repeated right attempt is judged again")
     func rightRepeated() {
         var record = AttemptRecord()
         let attempt = AttemptID.random()
@@ -99,7 +99,7 @@ struct AttemptRecordTests {
         #expect(record.wrong(at: self.start, attempt: attempt) == .wrong(.open(attemptsLeft: 3, finalRound: false)))
     }
 
-    @Test("after the clock was set back a block lasts its length again, once, and the record says so")
+    @Test("after the clock was set back, a block lasts its full length again, once, and the record says so")
     func clockSetBack() {
         var record = AttemptRecord()
         for _ in 0..<4 { _ = record.wrong(at: self.start) }
@@ -112,7 +112,7 @@ struct AttemptRecordTests {
         #expect(record.right(at: yesterday + .seconds(60)) == .valid)
     }
 
-    @Test("clocks at either end of time neither trap nor open a block")
+    @Test("clocks at either end of the range neither trap nor open a block")
     func extremeClocks() {
         var record = AttemptRecord()
         for _ in 0..<4 { _ = record.wrong(at: self.start) }

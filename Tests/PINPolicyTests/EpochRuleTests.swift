@@ -3,11 +3,11 @@ import TestSupport
 import Testing
 import Vocabulary
 
-@Suite("What a restore costs")
+@Suite("The charge of a restore")
 struct EpochRuleTests {
     private let start = Timestamp(milliseconds: 1_700_000_000_000)
 
-    /// A record with so many wrong PINs.
+    /// A record with this many wrong PINs.
     private func record(_ failures: Int, policy: AttemptPolicy = .standard) -> AttemptRecord {
         var record = AttemptRecord()
         var now = self.start
@@ -19,7 +19,7 @@ struct EpochRuleTests {
     }
 
     @Test(
-        "strict puts a wallet into its last round, charge-one counts one wrong PIN, trust counts nothing",
+        "strict puts a wallet into its last round, charge-one counts one wrong PIN, trust counts none",
         arguments: [
             (0, 12, 1, 0), (1, 12, 2, 1), (3, 12, 4, 3), (11, 12, 12, 11), (12, 12, 13, 12), (14, 14, 15, 14),
             (15, 15, 15, 15),
@@ -49,12 +49,12 @@ struct EpochRuleTests {
         #expect(blocked.right(at: self.start) == .blocked(remaining: .seconds(60)))
     }
 
-    @Test("charge-one at a round's end begins that round's block, from the restore on: nobody skips the wait")
+    @Test("charge-one at a round's end begins that round's block at the restore, so the wait cannot be skipped")
     func roundEnd() {
         var record = self.record(3)
         record.enter([EpochCharge(.chargeOne, openedAt: self.start)], policy: .standard)
         #expect(record.right(at: self.start + .seconds(59)) == .blocked(remaining: .seconds(1)))
-        // Who comes later has waited it out.
+        // A wallet that returns later has waited long enough.
         #expect(record.right(at: self.start + .seconds(60)) == .valid)
         var second = self.record(7)
         second.enter([EpochCharge(.chargeOne, openedAt: self.start + .seconds(86_400))], policy: .standard)
@@ -62,14 +62,14 @@ struct EpochRuleTests {
             Issue.record("no block at the second round's end")
             return
         }
-        // Never the last one.
+        // The last guess is never charged.
         var last = self.record(15)
         let before = last
         last.enter([EpochCharge(.chargeOne, openedAt: self.start)], policy: .standard)
         #expect(last == before)
     }
 
-    @Test("after a strict restore one round is left, it is the last one, and a right PIN ends that")
+    @Test("after a strict restore one round is left, it is the last one, and a right PIN ends the charge")
     func lastRound() {
         var record = AttemptRecord()
         record.enter([EpochCharge(.strict, openedAt: self.start)], policy: .standard)
@@ -83,7 +83,7 @@ struct EpochRuleTests {
         #expect(record.wrong(at: self.start) == .wrong(.blockedPermanently))
     }
 
-    @Test("no order of rules gives a guess back, and none takes the last one", arguments: [UInt64(1), 2, 3])
+    @Test("no order of rules returns a guess, and none takes the last one", arguments: [UInt64(1), 2, 3])
     func property(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<2000 {

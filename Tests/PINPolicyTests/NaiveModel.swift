@@ -1,14 +1,14 @@
 import Testing
 import Vocabulary
 
-/// The rules of PF2.8 written a second time, slowly and on plain numbers, to be compared with the first.
+/// A second, simple implementation of PF2.8's rules on plain numbers, for comparison with the real one.
 struct NaiveModel {
     private var wrongOnes: [AttemptID] = []
     private var blockedUntil: Int64?
     private var blockLasts: Int64 = 0
     private var over = false
 
-    /// How many PINs were judged since the last right one.
+    /// The number of PINs judged since the last right one.
     var judged: Int { self.wrongOnes.count }
 
     mutating func enter(isRight: Bool, attempt: AttemptID, policy: AttemptPolicy, now: Int64) -> PINVerdict {

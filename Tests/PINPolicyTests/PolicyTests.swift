@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Vocabulary
 
-@Suite("Standard and odd policies")
+@Suite("Standard and unusual policies")
 struct PolicyTests {
     static let policies: [AttemptPolicy] = [
         .standard,
@@ -19,12 +19,12 @@ struct PolicyTests {
 
     private let start = Timestamp(milliseconds: 1_700_000_000_000)
 
-    @Test("every policy of the table is one")
+    @Test("every policy of the table is valid")
     func allValid() {
         #expect(Self.policies.count == 9)
     }
 
-    @Test("with the clock put past each block exactly rounds × attempts are judged", arguments: policies)
+    @Test("with the clock moved past each block, exactly rounds × attempts are judged", arguments: policies)
     func allowance(policy: AttemptPolicy) {
         var record = AttemptRecord()
         var now = self.start
@@ -40,7 +40,10 @@ struct PolicyTests {
         #expect(record.state(policy: policy, now: now) == .blockedPermanently)
     }
 
-    @Test("a block follows each round but the last; the last one serves where there are fewer", arguments: policies)
+    @Test(
+        "a block follows each round but the last; the last block repeats if there are fewer blocks than rounds",
+        arguments: policies
+    )
     func blocks(policy: AttemptPolicy) {
         var record = AttemptRecord()
         var now = self.start
@@ -60,7 +63,7 @@ struct PolicyTests {
         }
     }
 
-    @Test("a changed policy leaves a running block its end and a permanent one for good")
+    @Test("a changed policy does not change the end of a running block or of a permanent one")
     func changeDuringABlock() throws {
         let longer = try #require(AttemptPolicy(rounds: 16, attemptsPerRound: 16, blocks: [.seconds(9000)]))
         var record = AttemptRecord()
@@ -75,7 +78,7 @@ struct PolicyTests {
         #expect(over.right(at: self.start, policy: longer) == .blockedPermanently)
     }
 
-    @Test("a policy that shrank applies from the next judged attempt: one is left, and it is the last")
+    @Test("a smaller policy applies from the next judged attempt: one attempt is left, and it is the last")
     func shrunk() throws {
         let smaller = try #require(AttemptPolicy(rounds: 1, attemptsPerRound: 2, blocks: []))
         var record = AttemptRecord()
@@ -86,7 +89,7 @@ struct PolicyTests {
         #expect(other.right(at: self.start, policy: smaller) == .valid)
     }
 
-    @Test("any sequence of PINs, repetitions, waits, clock changes and policies gives what the naive model gives")
+    @Test("any sequence of PINs, repetitions, waits, clock changes and policies agrees with the naive model")
     func againstTheModel() throws {
         let seed = UInt64.random(in: .min ... .max)
         print("seed of the policy's model test: \(seed)")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a lab's settings as a configuration that may lie elsewhere: `config show --json LAB | … [NAME=VALUE …]`."""
+"""Writes a lab's settings as a configuration independent of its folder: `config show --json LAB | … [NAME=VALUE …]`."""
 
 import itertools
 import json
@@ -16,7 +16,7 @@ def main():
     settings = {
         one["name"]: one["value"]
         for one in json.load(sys.stdin)["settings"]
-        # Paths among the defaults are relative to the file that they are not in any more.
+        # Default paths are relative to the lab's own configuration file, so they are left out.
         if one["source"] == "file" or one["value"].startswith("/")
     }
     settings.update(word.split("=", 1) for word in sys.argv[1:])

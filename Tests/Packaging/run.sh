@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The packages' whole life in a chroot of its own: install, configure, serve, use with a wallet, upgrade with data kept,
+# Tests the packages' life cycle in a chroot: install, configure, serve, use with a wallet, upgrade with data kept,
 # remove, purge. Tests/Packaging/run.sh DEBS NEWER
 #
 # DEBS and NEWER are folders with the three packages, the second with a higher version. Needs root, mmdebstrap and a
-# mirror of Debian 12. No unit is started: there is no service manager in a chroot. The server is started with the command,
-# user and umask that its unit names, and what it tells a service manager is listened to.
+# mirror of Debian 12. The chroot has no service manager, so the script starts the server with the
+# command, user and umask of its unit and receives its notifications.
 set -euo pipefail
 
 debs=$(cd "$1" && pwd)
@@ -28,7 +28,7 @@ leave() {
 }
 trap leave EXIT
 
-say "a Debian 12 without anything"
+say "bootstrap a minimal Debian 12"
 mmdebstrap --quiet --variant=minbase --include=adduser bookworm "$root"
 mount -t proc proc "$root/proc"
 printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
@@ -40,7 +40,7 @@ cp "$newer"/*.deb "$root/newer/"
 say "install"
 inside apt-get update -qq
 inside sh -c 'apt-get install -y -qq --no-install-recommends /debs/*.deb' >"$work/install.out" 2>&1
-for program in remote-pin-server remote-pin-portal wallet pin-load; do
+for program in remote-pin-server remote-pin-portal remote-pin-lab wallet pin-load; do
     inside "$program" --version
     fails inside sh -c "ldd /usr/bin/$program | grep -E 'not found|libswift|/opt/'"
     must inside test -s "/usr/share/man/man1/$program.1.gz" -a -s "/usr/share/bash-completion/completions/$program"
@@ -53,26 +53,26 @@ must inside test ! -e /etc/systemd/system/multi-user.target.wants/remote-pin-ser
 must test "$(inside stat -c '%U:%G %a' /var/backups/remote-pin)" = "remote-pin:remote-pin 700"
 must inside test -s /usr/share/remote-pin-server/prometheus/alerts.yml -a -s /usr/share/remote-pin-server/grafana/remote-pin.json
 
-say "not configured: everything that is missing is named at once"
+say "unconfigured: check-config reports all missing settings at once"
 fails as_server remote-pin-server check-config --config /etc/remote-pin/server.yaml >"$work/missing.out" 2>&1
 for name in tls.certificate tls.key android.apps; do must grep -q "$name" "$work/missing.out"; done
 as_server remote-pin-server config show --config /etc/remote-pin/server.yaml 2>/dev/null >"$work/show.out" || true
 must grep -Eq '^data.folder +/var/lib/remote-pin/data +/etc/remote-pin/server.yaml:[0-9]+$' "$work/show.out"
 
-say "configured with a lab's certificate and authority, as an operator edits the file"
+say "configure with a lab's certificate and authority"
 as_server remote-pin-server init --lab /var/lib/remote-pin/lab >/dev/null
 as_server remote-pin-server config show --json /var/lib/remote-pin/lab |
     "$(dirname "$0")/lab-configuration.py" >"$root/etc/remote-pin/server.yaml"
 as_server remote-pin-server check-config --config /etc/remote-pin/server.yaml >"$work/check.out" 2>&1
 inside runuser -u remote-pin-portal -- remote-pin-portal --check --config /etc/remote-pin/portal.yaml >"$work/check-portal.out" 2>&1
 
-say "a key that is root's is named, with the way out"
+say "a TLS key owned by root is reported with the remedy"
 inside chown root: /var/lib/remote-pin/lab/server/tls.key
 fails as_server remote-pin-server check-config --config /etc/remote-pin/server.yaml >"$work/key.out" 2>&1
 must grep -q 'tls.key`: /var/lib/remote-pin/lab/server/tls.key: permission denied; run this as' "$work/key.out"
 inside chown remote-pin: /var/lib/remote-pin/lab/server/tls.key
 
-# Starts it as its unit says, and waits for its READY=1.
+# Starts the server as its unit does, and waits for READY=1.
 serve() {
     local line user umask
     line=$(inside sed -n 's/^ExecStart=//p' /lib/systemd/system/remote-pin-server.service)
@@ -113,7 +113,7 @@ stop() {
 
 wallet() { inside runuser -u remote-pin -- wallet "$@" --lab /var/lib/remote-pin/lab --home /var/lib/remote-pin/phone --pin-file /tmp/pin; }
 
-say "serve, and a wallet"
+say "serve and use a wallet"
 serve
 printf '135790\n' >"$root/tmp/pin"
 chown "$(inside id -u remote-pin)" "$root/tmp/pin"
@@ -124,7 +124,7 @@ must as_server remote-pin-server admin status --config /etc/remote-pin/server.ya
 printf '000000\n' >"$root/tmp/pin"
 fails wallet unlock >"$work/wrong.out" 2>&1
 
-say "upgrade: what an operator changed and what wallets count is kept"
+say "upgrade: configuration changes and PIN counts are kept"
 stop
 sum=$(inside sha256sum /etc/remote-pin/server.yaml)
 key=$(inside sha256sum /var/lib/remote-pin/vault.key /var/lib/remote-pin/lab/server/vault.key)
@@ -143,20 +143,20 @@ printf '135790\n' >"$root/tmp/pin"
 wallet unlock >"$work/unlock.out" 2>&1
 stop
 
-say "remove: the programs go, configuration and data stay"
+say "remove: programs are deleted, configuration and data stay"
 inside apt-get remove -y -qq remote-pin-server remote-pin-portal remote-pin-tools >"$work/remove.out" 2>&1
 must inside test ! -e /usr/bin/remote-pin-server -a ! -e /usr/bin/wallet
 must inside test -s /var/lib/remote-pin/vault.key -a -s /etc/remote-pin/server.yaml -a -s /var/lib/remote-pin/data/wallets.db
 
-say "installed again over what stayed: nothing is made anew"
+say "reinstall: the existing key and store are kept"
 inside sh -c 'apt-get install -y -qq --no-install-recommends /newer/*.deb' >"$work/again.out" 2>&1
 must test "$(inside sha256sum /var/lib/remote-pin/vault.key /var/lib/remote-pin/lab/server/vault.key)" = "$key"
 
-say "purge: nothing of it is left but its users"
+say "purge: only the users remain"
 inside apt-get purge -y -qq remote-pin-server remote-pin-portal remote-pin-tools >"$work/purge.out" 2>&1
 for path in /var/lib/remote-pin /var/backups/remote-pin /etc/remote-pin /run/remote-pin /usr/share/doc/remote-pin-server \
     /usr/share/remote-pin-server; do
     must inside test ! -e "$path"
 done
 must inside getent passwd remote-pin >/dev/null
-echo "the packages install, serve, upgrade, remove and purge"
+echo "packaging test passed: install, serve, upgrade, remove, purge"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The packages' whole life under a real systemd, in a container booted by systemd-nspawn: install, configure, start, use with
-# wallets, load and portal, back up, reload, hang, upgrade with data kept, remove, install again, purge.
+# Tests the packages' life cycle under systemd, in a container booted by systemd-nspawn: install, configure, start, use with
+# wallets, load and portal, back up, reload, hang, upgrade with data kept, remove, reinstall, purge.
 # Tests/Packaging/units.sh DEBS NEWER
 #
 # DEBS and NEWER are folders with the three packages, the second with a higher version. Needs root, mmdebstrap,
-# systemd-container and a mirror of Debian 12. The container has a loopback of its own and no other network.
+# systemd-container and a mirror of Debian 12. The container has only a loopback network.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -14,9 +14,9 @@ work=$(mktemp -d /tmp/remote-pin-units.XXXXXX)
 root=$work/root
 
 say() { printf '== %s ==\n' "$*"; }
-must() { "$@" || { printf 'not so: %s\n' "$*" >&2; exit 1; }; }
+must() { "$@" || { printf 'failed: %s\n' "$*" >&2; exit 1; }; }
 fails() { if "$@"; then printf 'should have failed: %s\n' "$*" >&2; exit 1; fi; }
-# Ends with this status and no other.
+# ends STATUS COMMAND…: requires this exit status.
 ends() {
     local status=0
     "${@:2}" || status=$?
@@ -45,7 +45,7 @@ leave() {
 }
 trap leave EXIT
 
-say "a Debian 12 with systemd"
+say "bootstrap Debian 12 with systemd"
 mmdebstrap --quiet --variant=minbase --include=adduser,systemd,systemd-sysv,dbus,procps,curl bookworm "$root"
 mkdir "$root/debs" "$root/newer"
 cp "$debs"/*.deb "$root/debs/"
@@ -58,33 +58,33 @@ within pgrep --parent "$nspawn" >/dev/null
 init=$(pgrep --parent "$nspawn")
 within nsenter --target "$init" --mount --pid -- systemctl is-system-running --wait >/dev/null || true
 
-say "install: nothing is started, nothing is enabled"
+say "install: no unit is started or enabled"
 inside sh -c 'apt-get install -y -qq --no-install-recommends /debs/*.deb' >"$work/install.out" 2>&1
 for unit in remote-pin-server remote-pin-portal; do
     must test "$(property "$unit" ActiveState) $(property "$unit" UnitFileState)" = "inactive disabled"
 done
 must test "$(of /var/backups/remote-pin)" = "remote-pin:remote-pin 700"
 
-say "a start without certificate and apps fails, says what is missing, and is not tried again"
+say "a start without certificate and apps fails with the missing settings and is not retried"
 fails inside systemctl start remote-pin-server 2>/dev/null
 must test "$(property remote-pin-server ExecMainStatus) $(property remote-pin-server NRestarts)" = "78 0"
 must inside journalctl --no-pager -u remote-pin-server --grep 'tls.certificate' >/dev/null
 inside systemctl reset-failed remote-pin-server
 
-say "configured with a lab's certificate and authority, as an operator edits the file"
-# A lab's folder lies beside the store, where the unit lets the server write.
+say "configure with a lab's certificate and authority"
+# The lab's folder lies in the state directory, where the unit allows writes.
 as_server remote-pin-server init --lab /var/lib/remote-pin/lab >/dev/null
 as_server remote-pin-server config show --json /var/lib/remote-pin/lab >"$work/lab.json"
 "$here/lab-configuration.py" admin.socket=/run/remote-pin/admin.sock portal.socket=/run/remote-pin-portal/portal.sock \
     portal.group=remote-pin-portal log.file=none <"$work/lab.json" >"$root/etc/remote-pin/server.yaml"
 as_server remote-pin-server check-config --config /etc/remote-pin/server.yaml >"$work/check.out" 2>&1
 inside runuser -u remote-pin-portal -- remote-pin-portal --check --config /etc/remote-pin/portal.yaml >"$work/check-portal.out" 2>&1
-# Half a minute is long for a test.
+# Shorten the watchdog interval of 30 s for the test.
 mkdir -p "$root/etc/systemd/system/remote-pin-server.service.d"
 printf '[Service]\nWatchdogSec=5s\n' >"$root/etc/systemd/system/remote-pin-server.service.d/test.conf"
 inside systemctl daemon-reload
 
-say "start: READY comes from the server itself"
+say "start: the server reports READY"
 must inside systemctl enable --now remote-pin-server remote-pin-portal 2>"$work/enable.out"
 must test "$(property remote-pin-server ActiveState)" = active
 must grep -q '^serving wallets on 127.0.0.1:' <<<"$(property remote-pin-server StatusText)"
@@ -93,7 +93,7 @@ must is_running server
 must is_running portal
 must inside remote-pin-server admin status --config /etc/remote-pin/server.yaml >/dev/null
 
-say "wallets are set up and opened, under the sandbox"
+say "wallets register and unlock with the sandbox active"
 pin() {
     printf '%s\n' "$1" >"$root/var/lib/remote-pin/pin"
     chmod 600 "$root/var/lib/remote-pin/pin"
@@ -113,14 +113,14 @@ must as_server pin-load provision --lab /var/lib/remote-pin/lab --wallets 50 --o
 must as_server pin-load run --lab /var/lib/remote-pin/lab --wallets /var/tmp/wallets --connections 8 --duration 3s \
     --mix right=80,wrong=20 >"$work/load.out" 2>&1
 
-say "the portal: its page, and a wallet that is deleted on it"
+say "the portal serves its page and deletes a wallet"
 must grep -q '^serving the page on' <<<"$(property remote-pin-portal StatusText)"
 must test "$(property remote-pin-portal User)" = remote-pin-portal
 page() { inside curl -fsS "$@" http://127.0.0.1:7480/en; }
 must inside curl -fsS -o /dev/null http://127.0.0.1:7480/livez
 page >"$work/page.out"
 code=$(grep -oE '[0-9A-Z]{4}(-[0-9A-Z]{4}){3}-[0-9A-Z]{2}' "$work/lost.out" | head -1)
-# Of the page's own form, which comes after those that change its language.
+# The seal of the main form, which follows the language forms.
 seal() { sed -n '/<main>/,$p' | sed -nE 's/.*name="seal" value="([^"]*)".*/\1/p' | head -1; }
 page --data-urlencode "code=$code" --data-urlencode "seal=$(seal <"$work/page.out")" --data step=check >"$work/question.out"
 must grep -q 'class="button final"' "$work/question.out"
@@ -129,7 +129,7 @@ must grep -q 'class="notice good"' "$work/deleted.out"
 ends 13 phone lost unlock >"$work/revoked.out" 2>&1
 must phone phone unlock >"$work/unlock.out"
 
-say "a backup where the documents say, by root and by the server's user; not where the sandbox keeps it out"
+say "backups succeed in the documented folder as root and as the server's user, and fail outside the sandbox"
 must inside remote-pin-server backup /var/backups/remote-pin/root.backup --config /etc/remote-pin/server.yaml >"$work/backup.out"
 must as_server remote-pin-server backup /var/backups/remote-pin/own.backup --config /etc/remote-pin/server.yaml >"$work/backup.out"
 for name in root own; do must test "$(of /var/backups/remote-pin/$name.backup)" = "remote-pin:remote-pin 600"; done
@@ -137,7 +137,7 @@ inside install -d -o remote-pin -g remote-pin /srv/elsewhere
 ends 74 inside remote-pin-server backup /srv/elsewhere/x.backup --config /etc/remote-pin/server.yaml >"$work/elsewhere.out" 2>&1
 must grep -q 'x.backup.partial: permission denied' "$work/elsewhere.out"
 
-say "reload: a good certificate, then a bad one, which the command tells and the old one outlives"
+say "reload: a good certificate is used; a bad one is reported and the old one stays"
 must inside systemctl reload remote-pin-server
 must test "$(property remote-pin-server ActiveState)" = active
 certificate=$root/var/lib/remote-pin/lab/server/tls.pem
@@ -150,7 +150,7 @@ cat "$work/good.pem" >"$certificate"
 must inside systemctl kill --signal=HUP remote-pin-server
 must phone phone unlock >"$work/unlock.out"
 
-say "a server that hangs is ended and started again by the watchdog"
+say "the watchdog kills and restarts a hung server"
 old=$(property remote-pin-server MainPID)
 must inside kill -STOP "$old"
 another() { local now; now=$(property remote-pin-server MainPID); [ "$now" != 0 ] && [ "$now" != "$old" ] && [ "$(property remote-pin-server ActiveState)" = active ]; }
@@ -159,7 +159,7 @@ must another
 must phone phone unlock >"$work/unlock.out"
 must inside journalctl --no-pager -u remote-pin-server --grep 'Watchdog timeout' >/dev/null
 
-say "upgrade: both run again by themselves; what an operator changed and what wallets count is kept"
+say "upgrade: both services restart; configuration changes and PIN counts are kept"
 pin 000000
 ends 10 phone phone unlock >"$work/wrong.out" 2>&1
 kept() {
@@ -183,12 +183,12 @@ must phone phone unlock >"$work/unlock.out"
 ends 13 phone lost unlock >"$work/revoked.out" 2>&1
 must page -o /dev/null
 
-say "what the sandbox says of itself"
+say "systemd-analyze security"
 inside systemd-analyze security --no-pager remote-pin-server.service | tail -1
 inside systemd-analyze security --no-pager remote-pin-portal.service | tail -1
 must inside systemd-analyze verify --man=no /lib/systemd/system/remote-pin-server.service /lib/systemd/system/remote-pin-portal.service
 
-say "remove: both are stopped, in an orderly way; configuration, data and backups stay"
+say "remove: both services stop cleanly; configuration, data and backups stay"
 inside apt-get remove -y -qq remote-pin-server remote-pin-portal remote-pin-tools >"$work/remove.out" 2>&1
 must inside journalctl --no-pager -u remote-pin-server --grep ' stopped' >/dev/null
 fails is_running server
@@ -196,13 +196,13 @@ fails is_running portal
 must inside test ! -e /usr/bin/remote-pin-server -a ! -e /usr/bin/remote-pin-portal -a ! -e /usr/bin/wallet
 must test "$(kept)" = "$before"
 
-say "installed again over what stayed: nothing is made anew, and the wallet opens"
+say "reinstall: the existing data is kept and the wallet opens"
 inside sh -c 'apt-get install -y -qq --no-install-recommends /newer/*.deb' >"$work/again.out" 2>&1
 must test "$(kept)" = "$before"
 must inside systemctl start remote-pin-server
 must phone phone unlock >"$work/unlock.out"
 
-say "purge: nothing of it is left but its users and its backups"
+say "purge: only the users and backups remain"
 inside apt-get purge -y -qq remote-pin-server remote-pin-portal remote-pin-tools >"$work/purge.out" 2>&1
 for path in /var/lib/remote-pin /etc/remote-pin /run/remote-pin /run/remote-pin-portal /usr/share/doc/remote-pin-server \
     /usr/share/remote-pin-server /lib/systemd/system/remote-pin-server.service; do
@@ -212,4 +212,4 @@ must inside test -s /var/backups/remote-pin/root.backup
 fails is_running server
 fails is_running portal
 must inside getent passwd remote-pin >/dev/null
-echo "the packages live under systemd from install to purge"
+echo "systemd packaging test passed"

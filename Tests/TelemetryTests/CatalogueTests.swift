@@ -5,7 +5,7 @@ import Testing
 
 @testable import Telemetry
 
-@Suite("The catalogue of metrics, and the files that name them")
+@Suite("The metric catalogue and the files that use it")
 struct CatalogueTests {
     private static func text(_ path: String, file: String = #filePath) throws -> String {
         let root = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent()
@@ -18,7 +18,7 @@ struct CatalogueTests {
             .deletingLastPathComponent().appendingPathComponent(path).path
     }
 
-    /// Everything in a text that is a metric's name, without what histograms append.
+    /// The metric names in a text, without the suffixes of histograms.
     private static func names(in text: String) -> Set<String> {
         let isPart: (Character) -> Bool = { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }
         let known = Set(MetricCatalogue.all.map(\.name))
@@ -34,7 +34,7 @@ struct CatalogueTests {
     }
 
     @Test(
-        "every name stands once, in the characters and with the unit or ending that its kind has",
+        "every name is unique and has the characters and suffix of its kind",
         arguments: MetricCatalogue.all
     )
     func conventions(metric: MetricDefinition) {
@@ -55,7 +55,7 @@ struct CatalogueTests {
         }
     }
 
-    @Test("all series together are few")
+    @Test("the total number of series is below 500")
     func series() {
         let most = MetricCatalogue.all.reduce(0) { count, metric in
             guard case .histogram(let bounds) = metric.kind else { return count + metric.mostSeries }
@@ -64,30 +64,30 @@ struct CatalogueTests {
         #expect(most < 500, "\(most)")
     }
 
-    @Test("the page of the manual is the one that the catalogue gives")
+    @Test("docs/metrics.md is up to date")
     func page() throws {
         #expect(try Self.text("docs/metrics.md") == MetricCatalogue.markdown(), "remote-pin-server metrics --markdown")
     }
 
-    @Test("every metric that stands in the sources is in the catalogue, and every one of the catalogue in the sources")
+    @Test("the sources and the catalogue contain the same metrics")
     func sources() throws {
         let files = FileManager.default.enumerator(atPath: Self.path("Sources"))
         var (found, catalogue): (Set<String>, Set<String>) = ([], [])
         while let path = files?.nextObject() as? String {
             guard path.hasSuffix(".swift") else { continue }
             let text = try Self.text("Sources/\(path)")
-            // Names are literals where they are counted.
+            // The sources use metric names as string literals.
             let names = Set(text.matches(of: /"((remote_pin|process)_[a-z_]+)"/).map { String($0.1) })
             if path.contains("MetricCatalogue") { catalogue.formUnion(names) } else { found.formUnion(names) }
         }
         let known = Set(MetricCatalogue.all.map(\.name))
         #expect(catalogue == known)
         #expect(found.subtracting(known).isEmpty, "not in the catalogue: \(found.subtracting(known).sorted())")
-        #expect(known.subtracting(found).isEmpty, "counted nowhere: \(known.subtracting(found).sorted())")
+        #expect(known.subtracting(found).isEmpty, "not used in the sources: \(known.subtracting(found).sorted())")
     }
 
     @Test(
-        "every metric that alerts and dashboard name is in the catalogue",
+        "every metric in the alerts and the dashboard is in the catalogue",
         arguments: [
             "deploy/prometheus/alerts.yml", "deploy/prometheus/alerts-test.yml", "deploy/grafana/remote-pin.json",
         ]
@@ -99,7 +99,7 @@ struct CatalogueTests {
         #expect(names.subtracting(known).isEmpty, "\(names.subtracting(known).sorted())")
     }
 
-    @Test("every label that alerts and dashboard select by is the metric's, with a value that it has")
+    @Test("every label selector in the alerts and the dashboard matches the catalogue")
     func selectors() throws {
         let texts = try ["deploy/prometheus/alerts.yml", "deploy/grafana/remote-pin.json"].map { try Self.text($0) }
         let text = texts.joined().replacingOccurrences(of: "\\\"", with: "\"")
@@ -116,7 +116,7 @@ struct CatalogueTests {
         #expect(checked >= 8)
     }
 
-    @Test("the dashboard is JSON, every metric is on it, and each panel says what it shows")
+    @Test("the dashboard is valid JSON, shows every metric and describes each panel")
     func dashboard() throws {
         struct Dashboard: Decodable {
             struct Panel: Decodable {
@@ -136,13 +136,13 @@ struct CatalogueTests {
             #expect(panel.description?.isEmpty == false && panel.targets?.isEmpty == false, "\(panel.title)")
         }
         let shown = Self.names(in: dashboard.panels.flatMap { $0.targets ?? [] }.map(\.expr).joined(separator: "\n"))
-        // That the catalogue and the program agree is for an alert, not for a picture.
-        let unseen = Set(MetricCatalogue.all.map(\.name)).subtracting(shown)
-        #expect(unseen == ["remote_pin_metrics_refused_total"], "\(unseen.sorted())")
+        // Disagreement between catalogue and program raises an alert and needs no panel.
+        let missing = Set(MetricCatalogue.all.map(\.name)).subtracting(shown)
+        #expect(missing == ["remote_pin_metrics_refused_total"], "\(missing.sorted())")
     }
 
     @Test(
-        "every alert is explained in docs/observation.md, listed in docs/operating.md and tried by a test, and nothing else is"
+        "alerts.yml, its tests, docs/observation.md and docs/operating.md name the same alerts"
     )
     func alerts() throws {
         func names(_ path: String, _ pattern: Regex<(Substring, Substring)>) throws -> [String] {
@@ -157,11 +157,11 @@ struct CatalogueTests {
     }
 }
 
-@Suite("What Prometheus' own tool says")
+@Suite("promtool checks")
 struct PromtoolTests {
     private static let promtool = "/usr/bin/promtool"
 
-    /// Runs the tool; says what to install where it is missing.
+    /// Runs promtool, or fails with the package to install.
     private static func run(_ arguments: String...) async throws -> ProgramRun {
         try #require(
             DurableFile.exists(Self.promtool),
@@ -175,7 +175,7 @@ struct PromtoolTests {
             .deletingLastPathComponent().appendingPathComponent(path).path
     }
 
-    @Test("the alerts are well formed, and each goes off where it should and nowhere else")
+    @Test("the alert rules are valid and each fires only under its condition")
     func alerts() async throws {
         let rules = try await Self.run("check", "rules", Self.path("deploy/prometheus/alerts.yml"))
         #expect(rules.exitCode == 0, "\(rules.output)")
@@ -183,16 +183,16 @@ struct PromtoolTests {
         #expect(tests.exitCode == 0, "\(tests.output)")
     }
 
-    @Test("every question of the dashboard can be asked")
+    @Test("every query of the dashboard is valid")
     func dashboard() async throws {
         let folder = TemporaryFolder()
         let text = try String(contentsOfFile: Self.path("deploy/grafana/remote-pin.json"), encoding: .utf8)
-        let questions = text.matches(of: /"expr": (".*"),/).map(\.1)
-        try #require(questions.count >= 20)
+        let queries = text.matches(of: /"expr": (".*"),/).map(\.1)
+        try #require(queries.count >= 20)
         var rules = "groups:\n- name: dashboard\n  rules:\n"
-        for (number, question) in questions.enumerated() {
-            let question = question.replacingOccurrences(of: "$__rate_interval", with: "5m")
-            rules += "  - record: panel:question\(number)\n    expr: \(question)\n"
+        for (number, query) in queries.enumerated() {
+            let query = query.replacingOccurrences(of: "$__rate_interval", with: "5m")
+            rules += "  - record: panel:query\(number)\n    expr: \(query)\n"
         }
         let run = try await Self.run("check", "rules", try folder.write(rules, to: "rules.yml"))
         #expect(run.exitCode == 0, "\(run.output)")

@@ -7,14 +7,14 @@ import Testing
 
 @testable import Telemetry
 
-/// How long a part may take that is alive: no machine is so busy that it would not answer.
+/// A probe time limit that a live part meets even on a very busy machine.
 private let patience: Duration = .seconds(300)
-/// How long one may take that is not: it is waited for.
+/// A short probe time limit for parts that never answer.
 private let impatience: Duration = .milliseconds(50)
 
-@Suite("Whether a server lives and is ready")
+@Suite("Liveness and readiness")
 struct HealthTests {
-    @Test("a server is ready after its beginning and never again after its end")
+    @Test("a server becomes ready after its start and never again after it began to stop")
     func readiness() {
         let readiness = Readiness()
         #expect(readiness.state == .starting && !readiness.isReady)
@@ -26,10 +26,10 @@ struct HealthTests {
         let stopped = Readiness()
         stopped.drop()
         stopped.begin()
-        #expect(!stopped.isReady, "told to stop before it was ready")
+        #expect(!stopped.isReady, "stopped before it was ready")
     }
 
-    @Test("the names of dead and of silent parts are told, and of no others")
+    @Test("only failed and silent parts are reported")
     func failures() async {
         let liveness = Liveness(patience: patience, freshness: .zero)
         liveness.watch("live") { true }
@@ -46,12 +46,12 @@ struct HealthTests {
         }
         #expect(await impatient.failures() == ["dead", "silent"])
         impatient.forget("dead")
-        // Not asked a second time while it has not answered the first one.
+        // A part with an unanswered probe is not probed again.
         #expect(await impatient.failures() == ["silent"])
         over.finish()
     }
 
-    @Test("many who ask at once cost one question")
+    @Test("concurrent checks share one probe")
     func once() async {
         let asked = Atomic<Int>(0)
         let liveness = Liveness(freshness: .seconds(3600))
@@ -65,7 +65,7 @@ struct HealthTests {
         #expect(asked.load(ordering: .relaxed) == 1)
     }
 
-    @Test("a thread that is stuck is found, though the others answer")
+    @Test("a stuck thread is reported even if the other threads answer")
     func stuckLoop() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
         let liveness = Liveness(patience: patience, freshness: .zero)
@@ -86,15 +86,15 @@ struct HealthTests {
     }
 }
 
-@Suite("What a watchdog is told")
+@Suite("Watchdog notifications")
 struct WatchdogTests {
-    /// What a watch says, in order.
+    /// The notifications of a watch, in order.
     private enum Word: Equatable, Sendable {
         case alive
         case stuck([String])
     }
 
-    @Test("while a part is dead nothing is called alive, the part is named once, and it goes on afterwards")
+    @Test("a failed part stops the notifications and is reported once, and recovery resumes them")
     func stuck() async throws {
         let isBack = Atomic<Bool>(false)
         let (words, says) = AsyncStream<Word>.makeStream()
@@ -115,7 +115,7 @@ struct WatchdogTests {
             }
             var heard = words.makeAsyncIterator()
             #expect(await heard.next() == .stuck(["dead"]))
-            // Looked at again and again, and nothing more is said of it.
+            // The part is checked repeatedly but not reported again.
             var look = looks.makeAsyncIterator()
             for _ in 0..<5 { _ = await look.next() }
             isBack.store(true, ordering: .relaxed)
@@ -125,7 +125,7 @@ struct WatchdogTests {
         }
     }
 
-    @Test("it ends when it is cancelled, also while a part is silent, and calls nothing alive meanwhile")
+    @Test("a cancelled watch returns without a notification, even while a part is silent")
     func cancelled() async throws {
         let liveness = Liveness(patience: impatience, freshness: .zero)
         let (isOver, over) = AsyncStream<Void>.makeStream()
@@ -136,7 +136,7 @@ struct WatchdogTests {
         let (words, says) = AsyncStream<[String]>.makeStream()
         let watch = Task {
             await liveness.watch(every: .seconds(3600)) {
-                Issue.record("a silent part was called alive")
+                Issue.record("a silent part was reported as alive")
             } stuck: {
                 says.yield($0)
             }

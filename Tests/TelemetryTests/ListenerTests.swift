@@ -5,31 +5,31 @@ import Testing
 
 @testable import Telemetry
 
-/// A listener of a test's own.
+/// A listener for one test.
 private final class Listening: Sendable {
     let readiness = Readiness()
-    let told = Told()
+    let reported = Reported()
     let listener: ObservationListener
 
     init(_ limits: ObservationListener.Limits = ObservationListener.Limits(), metrics: String = "m 1\n") async throws {
-        let (readiness, told) = (self.readiness, self.told)
+        let (readiness, reported) = (self.readiness, self.reported)
         self.listener = try await ObservationListener.bind(
             host: "127.0.0.1",
             port: 0,
             limits: limits,
-            answers: ObservationAnswers(
+            answers: ObservationSources(
                 metrics: { metrics },
-                failures: { told.failures.withLock { $0 } },
+                failures: { reported.failures.withLock { $0 } },
                 readiness: { readiness.state }
             )
         )
     }
 
-    final class Told: Sendable {
+    final class Reported: Sendable {
         let failures = Mutex<[String]>([])
     }
 
-    /// Everything that is answered to these bytes, until the connection's end.
+    /// Sends these bytes and returns the whole response, up to the end of the connection.
     func answer(to request: String) async throws -> String {
         let visitor = try await RawVisitor(port: self.listener.port)
         await visitor.send(request)
@@ -56,9 +56,9 @@ private final class Listening: Sendable {
     }
 }
 
-@Suite("What is told to whoever observes the server")
+@Suite("Responses of the observation listener")
 struct ListenerTests {
-    @Test("metrics, liveness and readiness are told, and with HEAD their headers alone")
+    @Test("GET returns metrics, liveness and readiness, and HEAD only their headers")
     func answers() async throws {
         try await Listening.run { listening in
             let metrics = try await listening.get("/metrics?name=x")
@@ -68,13 +68,13 @@ struct ListenerTests {
             #expect(head.hasPrefix("HTTP/1.1 200 OK\r\n") && head.contains("Content-Length: 4\r\n"))
             #expect(head.hasSuffix("\r\n\r\n"))
             #expect(try await listening.get("/livez").hasSuffix("\r\n\r\nok\n"))
-            listening.told.failures.withLock { $0 = ["store"] }
+            listening.reported.failures.withLock { $0 = ["store"] }
             let dead = try await listening.get("/livez")
             #expect(dead.hasPrefix("HTTP/1.1 503 ") && dead.hasSuffix("no answer: store\n"))
         }
     }
 
-    @Test("a server is ready between its beginning and its end only, and lives all the time")
+    @Test("a server is ready only between start and stop, and alive all the time")
     func readiness() async throws {
         try await Listening.run { listening in
             #expect(try await listening.get("/readyz").contains("503 Service Unavailable\r\n"))
@@ -88,7 +88,7 @@ struct ListenerTests {
     }
 
     @Test(
-        "there are three paths and two methods",
+        "other paths and methods are rejected",
         arguments: [
             ("GET", "/", 404), ("GET", "/metrics/", 404), ("GET", "/../metrics", 404), ("GET", "http://a/metrics", 404),
             ("GET", "/%6detrics", 404), ("GET", "*", 404), ("POST", "/metrics", 405), ("PUT", "/livez", 405),
@@ -104,10 +104,10 @@ struct ListenerTests {
         }
     }
 
-    @Test("an address that is in use is told")
+    @Test("an address in use is reported")
     func inUse() async throws {
         try await Listening.run { listening in
-            let answers = ObservationAnswers(metrics: { "" }, failures: { [] }, readiness: { .ready })
+            let answers = ObservationSources(metrics: { "" }, failures: { [] }, readiness: { .ready })
             await #expect(throws: ObservationListenError.self) {
                 _ = try await ObservationListener.bind(
                     host: "127.0.0.1",
@@ -119,7 +119,7 @@ struct ListenerTests {
     }
 }
 
-@Suite("Whoever abuses the listener for observation")
+@Suite("Attacks on the observation listener")
 struct ListenerAttackTests {
     private static var hasty: ObservationListener.Limits {
         var limits = ObservationListener.Limits()
@@ -128,7 +128,7 @@ struct ListenerAttackTests {
     }
 
     @Test(
-        "whoever sends nothing, half a request or a byte at a time is hung up on",
+        "a client that sends nothing, half a request or single bytes is disconnected",
         arguments: ["", "GET /metrics HTTP/1.1\r\nHost: a", "GET /metrics HTTP/1.1\r\nX: "]
     )
     func slow(sent: String) async throws {
@@ -141,11 +141,11 @@ struct ListenerAttackTests {
         }
     }
 
-    @Test("a peer that asks and never reads is hung up on")
+    @Test("a client that never reads its response is disconnected")
     func unread() async throws {
         let long = String(repeating: "m 1\n", count: 8 << 20)
         try await Listening.run(Self.hasty, metrics: long) { listening in
-            // Many, so that what all of them have not read would be seen in the server's memory.
+            // Many clients, so that unread responses would show in the server's memory.
             let peers = try await withThrowingTaskGroup(of: SilentReader.self) { group in
                 for _ in 0..<4 { group.addTask { try await SilentReader(port: listening.listener.port) } }
                 return try await group.reduce(into: []) { $0.append($1) }
@@ -154,7 +154,7 @@ struct ListenerAttackTests {
         }
     }
 
-    @Test("a request that is too long is refused before it is whole, whatever makes it long")
+    @Test("an oversized request is rejected before it is complete, whichever part is too long")
     func long() async throws {
         let (line, many) = (String(repeating: "x", count: 20_000), String(repeating: "X: y\r\n", count: 4_000))
         for request in [
@@ -165,13 +165,13 @@ struct ListenerAttackTests {
                 let answer = try await listening.answer(to: request)
                 #expect(!answer.contains("200 OK"))
                 #expect(answer.isEmpty || answer.contains(" 431 ") || answer.contains(" 400 "), "\(answer.prefix(99))")
-                // It goes on for everybody else.
+                // Other clients are still served.
                 #expect(try await listening.get("/livez").contains("200 OK"))
             }
         }
     }
 
-    @Test("of many requests in one go the first alone is answered, and a body is not looked at")
+    @Test("only the first of pipelined requests is answered, and bodies are ignored")
     func pipelined() async throws {
         let request = "GET /livez HTTP/1.1\r\nHost: a\r\nConnection: keep-alive\r\n\r\n"
         try await Listening.run { listening in
@@ -183,7 +183,10 @@ struct ListenerAttackTests {
         }
     }
 
-    @Test("a request is answered whatever follows it", arguments: ["\u{0}", "\r\n\r\n\u{0}", "GET\r\n\r\n"])
+    @Test(
+        "a request is answered regardless of the data after it",
+        arguments: ["\u{0}", "\r\n\r\n\u{0}", "GET\r\n\r\n"]
+    )
     func followed(sent: String) async throws {
         try await Listening.run { listening in
             for path in ["/livez", "/readyz", "/metrics"] {
@@ -194,7 +197,7 @@ struct ListenerAttackTests {
     }
 
     @Test(
-        "what is no HTTP is refused",
+        "malformed HTTP is rejected",
         arguments: [
             "\u{16}\u{3}\u{1}\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET\r\n\r\n", "\r\n\r\n\r\n\u{0}\r\n\r\n",
             "GET /metrics HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
@@ -207,7 +210,7 @@ struct ListenerAttackTests {
         }
     }
 
-    @Test("however many connections are held open, a probe is answered, and their number has a limit")
+    @Test("a probe is answered while an attacker holds the maximum number of connections")
     func crowd() async throws {
         var limits = ObservationListener.Limits()
         (limits.connections, limits.connection) = (8, .seconds(3600))
@@ -219,7 +222,7 @@ struct ListenerAttackTests {
                 crowd.append(peer)
             }
             #expect(try await listening.get("/livez").contains("200 OK"))
-            // The oldest made room; those that are left are no more than may be.
+            // The oldest connections were closed to stay within the limit.
             let oldest = Array(crowd.prefix(32))
             for peer in oldest { #expect(await happens { await peer.closed() }) }
         }

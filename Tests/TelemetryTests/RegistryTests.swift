@@ -3,7 +3,7 @@ import Testing
 
 @testable import Telemetry
 
-@Suite("The registry of metrics")
+@Suite("The metric registry")
 struct RegistryTests {
     private static let definitions = [
         MetricDefinition(
@@ -17,12 +17,12 @@ struct RegistryTests {
         MetricDefinition("test_level_bytes", .gauge, "A level."),
         MetricDefinition("test_wait_seconds", .histogram(bounds: [0.001, 0.5]), "Waits."),
         MetricDefinition("test_info", .gauge, "Always 1.", labels: [MetricDefinition.Label("version", .constant)]),
-        MetricDefinition("test_unused_total", .counter, "Nobody counts it."),
+        MetricDefinition("test_unused_total", .counter, "Never used."),
     ]
 
     private let registry = MetricRegistry(Self.definitions)
 
-    @Test("what is exposed is the text format, with help and type before the series of each metric")
+    @Test("the exposition lists help and type before the series of each metric")
     func text() {
         let labels = [("outcome", "x"), ("kind", "b")]
         Counter(label: "test_calls_total", dimensions: labels, factory: self.registry).increment(by: 3)
@@ -56,7 +56,7 @@ struct RegistryTests {
     }
 
     @Test(
-        "what the catalogue does not know is not exposed, counted as a fault, and harms nobody who counts",
+        "a series outside the catalogue is counted as a fault and not exposed, and its instrument does nothing",
         arguments: [
             ("test_other_total", [], MetricFault.unknown), ("test_level_bytes", [], .kind),
             ("test_calls_total", [], .labels), ("test_calls_total", [("kind", "a"), ("outcome", "135790")], .labels),
@@ -65,10 +65,10 @@ struct RegistryTests {
         ] as [(String, [(String, String)], MetricFault)]
     )
     func faults(name: String, labels: [(String, String)], fault: MetricFault) async {
-        await confirmation { told in
+        await confirmation { isCalled in
             let registry = MetricRegistry(Self.definitions + MetricCatalogue.own) { faulty, reason in
                 #expect(faulty == name && reason == fault)
-                told()
+                isCalled()
             }
             let counter = Counter(label: name, dimensions: labels, factory: registry)
             counter.increment()
@@ -79,7 +79,7 @@ struct RegistryTests {
         }
     }
 
-    @Test("a kind that does not fit is a fault, whichever instrument asks")
+    @Test("an instrument of the wrong kind is a fault")
     func kinds() {
         _ = Timer(label: "test_calls_total", factory: self.registry)
         _ = Recorder(label: "test_level_bytes", aggregate: true, factory: self.registry)
@@ -89,7 +89,7 @@ struct RegistryTests {
         #expect(self.registry.refusedSeries == 5)
     }
 
-    @Test("there are never more series than the limit, whatever asks for them")
+    @Test("the number of series never exceeds the limit")
     func limit() {
         let values = (0..<(MetricRegistry.mostSeries + 10)).map { "v\($0)" }
         let definition = MetricDefinition(
@@ -106,7 +106,7 @@ struct RegistryTests {
         #expect(registry.series(of: "test_many_total").count == MetricRegistry.mostSeries)
     }
 
-    @Test("what many threads count at once is all there")
+    @Test("no concurrent update is lost")
     func threads() async {
         let counter = Counter(
             label: "test_calls_total",
@@ -135,7 +135,7 @@ struct RegistryTests {
         #expect(text.contains("test_level_bytes 8000\n"))
     }
 
-    @Test("whoever asks for a series again counts on in the same one, and a counter never falls")
+    @Test("equal labels share one series, and a counter never decreases")
     func again() {
         let labels = [("kind", "a"), ("outcome", "x")]
         for amount in [5, -3, 0] {
@@ -147,7 +147,7 @@ struct RegistryTests {
     }
 
     @Test(
-        "numbers are written as Prometheus reads them",
+        "numbers are formatted as Prometheus parses them",
         arguments: [
             (0, "0"), (-2, "-2"), (0.25, "0.25"), (1e-05, "1e-05"), (1e18, "1000000000000000000"), (.infinity, "+Inf"),
             (-.infinity, "-Inf"), (.nan, "NaN"), (1795278427.069, "1795278427.069"),
@@ -157,7 +157,7 @@ struct RegistryTests {
         #expect(Exposition.number(value) == text)
     }
 
-    @Test("values that are no numbers do not spoil a histogram")
+    @Test("a histogram ignores values that are not finite")
     func noNumbers() {
         let recorder = Recorder(label: "test_wait_seconds", factory: self.registry)
         for value in [Double.nan, .infinity, -.infinity] { recorder.record(value) }
@@ -165,7 +165,7 @@ struct RegistryTests {
         #expect(Exposition.text(of: self.registry).contains("test_wait_seconds_sum 1\ntest_wait_seconds_count 1\n"))
     }
 
-    @Test("the figures of a process are read, whatever its name is")
+    @Test("process statistics are parsed even if the process name contains spaces and parentheses")
     func process() throws {
         let stat = "7 (a) b (c) S 1 2 3 4 5 6 7 8 9 10 150 50 0 0 20 0 9 0 500 4096000 77 18446744073709551615 1 1"
         let figures = try #require(

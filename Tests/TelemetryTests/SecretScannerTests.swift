@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The search for secrets in logs")
+@Suite("The secret scanner for logs")
 struct SecretScannerTests {
     private static let key: [UInt8] = (0..<32).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 11) }
     private static let pin = "024791"
@@ -16,7 +16,7 @@ struct SecretScannerTests {
         return scanner
     }
 
-    /// Forms in which somebody could write bytes into a log.
+    /// Encodings in which a secret could reach a log.
     private static let plants: [String] = {
         let digits = Self.key.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
         let around = [1, 2, 3].map { Data([UInt8](repeating: 7, count: $0) + Self.key + [1]).base64EncodedString() }
@@ -29,16 +29,16 @@ struct SecretScannerTests {
         ]
     }()
 
-    @Test("a secret that is planted in a line is found, in every form", arguments: Self.plants)
+    @Test("a planted secret is found in every encoding", arguments: Self.plants)
     func planted(form: String) throws {
         let fields = ["time": "2026-11-21T16:00:00.000Z", "level": "debug", "message": "m", "value": form]
         let line = String(decoding: try JSONEncoder().encode(fields), as: UTF8.self)
         #expect(!Self.scanner.findings(inLines: line + "\n").isEmpty)
-        #expect(!Self.scanner.findings(in: "a text \(form) of any kind").isEmpty)
+        #expect(!Self.scanner.findings(in: "some text \(form) and more").isEmpty)
     }
 
     @Test(
-        "what nobody knew beforehand is found by its looks",
+        "an unregistered secret is found by its shape",
         arguments: [
             "9f31c04b7a00000312cd9f31c04b7a00000312cd9f31c04b", "dGhpcyBpcyBhIGxvbmcgc2VjcmV0IHRoYXQgbm9ib2R5IGtub3dz",
             "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]", "H4XZ-9QXZ-00AB-CDEF-5W", "H4XZ9QXZ00ABCDEF5W",
@@ -49,7 +49,7 @@ struct SecretScannerTests {
         #expect(SecretScanner().findings(inLines: line).count == 1)
     }
 
-    @Test("an ordinary line, with ids, times and numbers, is nothing to find")
+    @Test("a regular line with ids, times and numbers yields no finding")
     func ordinary() throws {
         let fields = [
             "time": "2026-11-21T16:27:07.024Z", "message": "refused", "correlation": "9f31c04b7a000003",
@@ -59,6 +59,6 @@ struct SecretScannerTests {
         let line = String(decoding: try JSONEncoder().encode(fields), as: UTF8.self)
         #expect(Self.scanner.findings(inLines: line + "\n" + line).isEmpty)
         #expect(Self.scanner.findings(in: "m_sum 0.024791\nm_total 1024791\n").isEmpty)
-        #expect(!Self.scanner.findings(inLines: "no JSON\n").isEmpty)
+        #expect(!Self.scanner.findings(inLines: "not JSON\n").isEmpty)
     }
 }

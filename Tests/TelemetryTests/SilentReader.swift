@@ -1,7 +1,7 @@
 import NIOCore
 import NIOPosix
 
-/// Asks for the metrics and reads nothing of them.
+/// A client that requests the metrics and never reads the response.
 final class SilentReader: Sendable {
     private let channel: any Channel
 
@@ -13,7 +13,7 @@ final class SilentReader: Sendable {
         try await self.channel.writeAndFlush(ByteBuffer(string: "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n"))
     }
 
-    /// Returns once what it sends is not taken any more: the other end is gone.
+    /// Returns when a write fails because the server closed the connection.
     func isReset() async {
         while (try? await self.channel.writeAndFlush(ByteBuffer(string: "x")).get()) != nil { await Task.yield() }
     }

@@ -4,9 +4,9 @@ package import Transport
 package import Vocabulary
 package import Wire
 
-/// An answer without its secrets, so that tests can compare it.
+/// An answer without its secrets, for comparisons in tests.
 package enum Answer: Hashable, Sendable {
-    /// With the share that came, in hexadecimal.
+    /// With the released share, in hexadecimal.
     case valid(share: String)
     case pinChanged
     case recoveryCodeLinked
@@ -17,10 +17,10 @@ package enum Answer: Hashable, Sendable {
     case refused(Refusal.Reason)
     /// Any other answer, by its name.
     case other(String)
-    /// The connection ended instead.
+    /// The connection ended without an answer.
     case closed
 
-    /// Reduces an answer to what tests compare.
+    /// Reduces an answer to the parts that tests compare.
     package init(_ result: CallResult) {
         switch result {
         case .instruct(.pinValid(let share)): self = .valid(share: share.exposedBytes().hex)
@@ -54,7 +54,7 @@ package enum Answer: Hashable, Sendable {
 }
 
 extension ClientConnection {
-    /// Makes a call; a connection that ends is an answer too.
+    /// Makes a call; the end of the connection is an answer too.
     package func answer(_ call: Call) async -> Answer {
         do throws(CallError) {
             return Answer(try await self.call(call, timeout: TestWallet.patience))
@@ -65,12 +65,12 @@ extension ClientConnection {
 }
 
 extension TestSession {
-    /// Has a PIN checked, and says what became of it.
+    /// Checks a PIN and returns the answer.
     package func check(_ pin: String, attempt: AttemptID = .random()) async throws -> Answer {
         try await self.answer(.checkPIN, pin: pin, attempt: attempt)
     }
 
-    /// Gives an instruction, and says what became of it.
+    /// Gives an instruction and returns the answer.
     package func answer(
         _ instruction: Instruction,
         pin: String,
@@ -82,6 +82,6 @@ extension TestSession {
 }
 
 extension Share {
-    /// The answer that a wallet with this share as its unlock share gets for its PIN.
+    /// The answer to the right PIN of a wallet with this unlock share.
     package var asValid: Answer { .valid(share: self.exposedBytes().hex) }
 }

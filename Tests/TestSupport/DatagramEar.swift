@@ -2,11 +2,11 @@ internal import Dispatch
 internal import Glibc
 internal import HostSystem
 
-/// A Unix datagram socket that takes what a process tells its service manager.
+/// A Unix datagram socket that receives a process's messages to its service manager.
 package final class DatagramEar: Sendable {
     private let descriptor: Int32
 
-    /// - Parameter name: a path, or an abstract name that begins with `@`.
+    /// - Parameter name: A path, or an abstract name that begins with `@`.
     package init(_ name: String) throws {
         self.descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var bytes = Array(name.utf8)
@@ -19,7 +19,7 @@ package final class DatagramEar: Sendable {
         let bound = unsafe withUnsafeBytes(of: &address) { bytes in
             unsafe bind(self.descriptor, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t(length))
         }
-        // A test that waits for what never comes fails and does not hang.
+        // A test that waits in vain fails instead of hanging.
         var limit = timeval(tv_sec: 30, tv_usec: 0)
         unsafe setsockopt(self.descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         guard self.descriptor >= 0, bound == 0 else { throw FileError.other(name, errno: errno) }
@@ -27,7 +27,7 @@ package final class DatagramEar: Sendable {
 
     deinit { close(self.descriptor) }
 
-    /// The next datagram, waiting for it on a thread that may wait; empty where none came.
+    /// The next datagram, awaited on a thread that may block; empty after a timeout.
     package func next() async -> String {
         await withCheckedContinuation { heard in
             DispatchQueue.global().async { heard.resume(returning: self.receive()) }

@@ -2,16 +2,17 @@ internal import Dispatch
 internal import HostSystem
 internal import Vocabulary
 
-/// Whether what `wait` waits for happens in time.
+/// Returns true if `wait` returns in time.
 ///
-/// Tests await an end through this: the end of a connection cannot be cancelled, so that a test which waits for it in vain
-/// would hang instead of failing. The time is no measure; it is far beyond what anything takes.
+/// Tests use this to await ends that cannot be cancelled, such as that of a connection. Without it, a test that
+/// waits in vain would hang instead of failing. The timeout is far above any real duration and measures
+/// nothing.
 package func happens(
     within limit: Duration = TestWallet.patience,
     _ wait: @escaping @Sendable () async -> Void
 ) async -> Bool {
     let (ends, source) = AsyncStream<Bool>.makeStream()
-    // Not a child, which this function could not return without.
+    // Not a child task, because this function could not return before it ended.
     let waiting = Task {
         await wait()
         source.yield(true)
@@ -25,18 +26,18 @@ package func happens(
     return hasHappened
 }
 
-/// Whether a condition comes to hold in time, for what tells nobody when it happens.
+/// Polls a condition and returns true if it becomes true in time, for events without a notification.
 package func eventually(_ condition: @escaping @Sendable () async -> Bool) async -> Bool {
     await happens { while await !condition(), !Task.isCancelled { await Task.yield() } }
 }
 
-/// Whether a process has not ended yet.
+/// Returns true if a process has not ended yet.
 ///
-/// One that has ended and that nobody has waited for is still in the kernel's table, where `kill(2)` finds it: whose parent
-/// is gone stays there until the first process of the machine asks, which it may do late.
+/// An ended process that its parent has not awaited stays in the kernel's table, where `kill(2)` finds it. If
+/// the parent has ended too, it stays until the machine's first process awaits it, which can be late.
 package func isRunning(_ process: Int32) -> Bool {
     guard let stat = try? DurableFile.read("/proc/\(process)/stat", atMost: 4096) else { return false }
-    // The state comes behind the name, which may hold anything (proc(5)).
+    // The state follows the name, which can contain any character (proc(5)).
     guard let state = String(decoding: stat, as: UTF8.self).split(separator: ")").last?.split(separator: " ").first
     else {
         return false

@@ -1,6 +1,6 @@
 import Foundation
 
-/// As much of JSON Schema as the schemas in docs/ use; a word that it does not know is a finding.
+/// The part of JSON Schema that the schemas in docs/ use; an unknown keyword is a finding.
 package struct JSONSchema {
     private let root: JSONValue
 
@@ -8,7 +8,7 @@ package struct JSONSchema {
         self.root = try JSONValue(String(contentsOfFile: path, encoding: .utf8))
     }
 
-    /// What is wrong with a line; empty where nothing is.
+    /// The defects of a line; empty if it is valid.
     package func findings(in line: String) -> [String] {
         guard let value = try? JSONValue(line) else { return ["not JSON: \(line)"] }
         return self.check(value, against: self.root, at: "$")
@@ -20,9 +20,9 @@ package struct JSONSchema {
             case "$schema", "title", "description":
                 []
             case "type":
-                // A whole number is a number as well.
+                // An integer is also a number.
                 value.type == rule.string || (value.type == "integer" && rule.string == "number")
-                    ? [] : ["\(path) is no \(rule.string ?? "?")"]
+                    ? [] : ["\(path) is not of type \(rule.string ?? "?")"]
             case "const":
                 value == rule ? [] : ["\(path) is \(value)"]
             case "enum":
@@ -73,6 +73,6 @@ package struct JSONSchema {
     private func oneOf(_ value: JSONValue, _ rules: [JSONValue], _ path: String) -> [String] {
         let findings = rules.map { self.check(value, against: $0, at: path) }
         if findings.count(where: \.isEmpty) == 1 { return [] }
-        return findings.min { $0.count < $1.count } ?? ["\(path) is nothing that is allowed"]
+        return findings.min { $0.count < $1.count } ?? ["\(path) matches none of the allowed forms"]
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A JSON value, read without losing whether something is a number or a truth.
+/// A JSON value that distinguishes numbers from Booleans.
 package enum JSONValue: Decodable, Hashable, Sendable {
     case object([String: JSONValue])
     case array([JSONValue])
@@ -30,7 +30,7 @@ package enum JSONValue: Decodable, Hashable, Sendable {
         }
     }
 
-    /// Its name in a schema.
+    /// The name of the type in a schema.
     package var type: String {
         switch self {
         case .object: "object"

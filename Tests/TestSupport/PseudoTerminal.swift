@@ -1,6 +1,6 @@
 import Foundation
 
-/// A terminal whose other end the test holds.
+/// A terminal whose other end the test controls.
 package struct PseudoTerminal: ~Copyable {
     package let master: Int32
     package let slave: Int32
@@ -11,7 +11,7 @@ package struct PseudoTerminal: ~Copyable {
 
     package init(columns: Int = 80, rows: Int = 24) throws {
         self.master = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
-        // pts(4): what unlockpt(3) and ptsname(3) do, which Swift's Glibc module lacks.
+        // The ioctls of unlockpt(3) and ptsname(3), which Swift's Glibc module lacks (pts(4)).
         var (locked, number): (Int32, Int32) = (0, 0)
         let unlocked = unsafe ioctl(self.master, 0x4004_5431, &locked)
         let named = unsafe ioctl(self.master, 0x8004_5430, &number)
@@ -26,7 +26,7 @@ package struct PseudoTerminal: ~Copyable {
         close(self.slave)
     }
 
-    /// Makes it another size; who draws on it is told by a signal of its own.
+    /// Changes the size; the kernel notifies the program with SIGWINCH.
     package func resize(columns: Int, rows: Int) {
         var size = winsize()
         size.ws_col = UInt16(columns)
@@ -34,7 +34,7 @@ package struct PseudoTerminal: ~Copyable {
         unsafe _ = ioctl(self.master, UInt(TIOCSWINSZ), &size)
     }
 
-    /// Whether what is typed appears, as in a shell.
+    /// True if typed characters are echoed, as in a shell.
     package var showsInput: Bool { Self.echoes(self.slave) }
 
     package static func echoes(_ descriptor: Int32) -> Bool {
@@ -43,7 +43,7 @@ package struct PseudoTerminal: ~Copyable {
         return state.c_lflag & tcflag_t(ECHO) != 0
     }
 
-    /// Types on its keyboard.
+    /// Types on the terminal's keyboard.
     package func type(_ text: String) {
         let bytes = Array(text.utf8)
         _ = unsafe write(self.master, bytes, bytes.count)

@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// A client that sends what it likes over a connection of its own, and keeps what it gets.
+/// A client that sends arbitrary bytes over a separate connection and records the replies.
 package final class RawVisitor: Sendable {
     private let channel: any Channel
     private let (received, source) = AsyncStream<[UInt8]>.makeStream()
@@ -18,20 +18,20 @@ package final class RawVisitor: Sendable {
             }
     }
 
-    /// Sends text as it is; whether it arrives does not matter.
+    /// Sends text; a failure to deliver it is ignored.
     package func send(_ text: String) async {
         try? await self.channel.writeAndFlush(ByteBuffer(string: text)).get()
     }
 
-    /// Sends bytes as they are; whether they arrive does not matter.
+    /// Sends bytes; a failure to deliver them is ignored.
     package func send(_ bytes: [UInt8]) async {
         try? await self.channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
     }
 
-    /// Ends the connection, as a client does that has no more to say.
+    /// Closes the connection, as a client does when it has finished.
     package func close() { self.channel.close(promise: nil) }
 
-    /// Everything that came until `word`, or until the connection ended.
+    /// Everything received until `word`, or until the connection ended.
     package func receive(until word: String? = nil) async -> String {
         var bytes: [UInt8] = []
         for await part in self.received {

@@ -1,10 +1,10 @@
 internal import Foundation
 internal import Vocabulary
 
-/// Looks for secrets in what a server writes, in every form in which one could have been written.
+/// Searches a server's output for secrets, in every form in which one could have been written.
 ///
-/// It knows some secrets exactly, and of all others what they look like: keys and shares are 32 random bytes, evidence
-/// is long, so a long run of random-looking digits is one that nobody wanted there.
+/// It knows some secrets exactly, and recognizes others by their form: keys and shares are 32 random bytes and
+/// evidence is long, so a long run of random-looking digits should not occur.
 package struct SecretScanner: Sendable {
     private struct Known: Sendable {
         let name: String
@@ -25,7 +25,7 @@ package struct SecretScanner: Sendable {
 
     /// Adds a key, a share or evidence: at least 8 bytes.
     package mutating func add(_ name: String, _ bytes: [UInt8]) {
-        precondition(bytes.count >= 8, "shorter ones are found by chance")
+        precondition(bytes.count >= 8, "a shorter secret would be found by chance")
         self.known.append(Known(name: name, form: "raw", bytes: bytes))
         let digits = bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
         self.known.append(Known(name: name, form: "hexadecimal", bytes: Array(digits.utf8)))
@@ -38,10 +38,10 @@ package struct SecretScanner: Sendable {
         }
     }
 
-    /// Adds a PIN or a code: a word that stands between others.
+    /// Adds a PIN or a code, which is found as a separate word.
     package mutating func add(_ name: String, word: String) {
         self.words[word] = name
-        // As bytes it would be found within other numbers where it is short.
+        // As bytes, a short word would be found within other numbers.
         if word.utf8.count >= 8 { self.add(name, Array(word.utf8)) }
         let digits = word.utf8.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
         self.known.append(Known(name: name, form: "hexadecimal", bytes: Array(digits.utf8)))
@@ -50,7 +50,7 @@ package struct SecretScanner: Sendable {
         self.words[String(text.prefix { $0 != "=" })] = name
     }
 
-    /// What stays the same in base64 wherever the bytes stand in something longer.
+    /// The base64 characters that do not depend on the position of the bytes in a longer value.
     private static func base64(_ bytes: [UInt8]) -> [String] {
         (0..<3).map { offset in
             let text = Data([UInt8](repeating: 0, count: offset) + bytes).base64EncodedString()
@@ -60,11 +60,11 @@ package struct SecretScanner: Sendable {
         }
     }
 
-    /// What is found in any text, one sentence for each finding.
+    /// The findings in any text, one sentence each.
     package func findings(in text: String) -> [String] {
         let data = Data(text.utf8)
         var findings = self.known.filter { data.range(of: Data($0.bytes)) != nil }.map { "\($0.name) as \($0.form)" }
-        // A point belongs to a number, unless it ends a sentence.
+        // A period belongs to a number, unless it ends a sentence.
         let isPart: (Character) -> Bool = { $0.isLetter || $0.isNumber || $0 == "." }
         for part in text.split(whereSeparator: { !isPart($0) }) {
             let word = part.drop { $0 == "." }.reversed().drop { $0 == "." }.reversed()
@@ -73,26 +73,26 @@ package struct SecretScanner: Sendable {
         return findings
     }
 
-    /// What is found in lines of JSON, one object each: known secrets, and what looks like one.
+    /// The findings in lines of JSON, one object each: known secrets, and values that look like one.
     package func findings(inLines text: String) -> [String] {
         var findings = self.findings(in: text)
         for line in text.split(separator: "\n") {
             guard let fields = (try? JSONSerialization.jsonObject(with: Data(line.utf8))) as? [String: String] else {
-                findings.append("a line that is no JSON object: \(line.prefix(80))")
+                findings.append("a line that is not a JSON object: \(line.prefix(80))")
                 continue
             }
             for (field, value) in fields {
-                if Self.isCode(value) { findings.append("what looks like a deletion code in `\(field)`: \(value)") }
+                if Self.isCode(value) { findings.append("a possible deletion code in `\(field)`: \(value)") }
                 guard !self.longFields.contains(field) else { continue }
                 if let run = Self.suspiciousRun(in: value) {
-                    findings.append("what looks like a key in `\(field)` of `\(fields["message"] ?? "")`: \(run)")
+                    findings.append("a possible key in `\(field)` of `\(fields["message"] ?? "")`: \(run)")
                 }
             }
         }
         return findings
     }
 
-    /// Whether a word of it has a deletion code's form.
+    /// Returns true if a word has the form of a deletion code.
     private static func isCode(_ text: String) -> Bool {
         text.split(whereSeparator: { !$0.isLetter && !$0.isNumber && $0 != "-" }).contains { word in
             let isOneCase = word == word.uppercased() && word.contains(where: \.isLetter)
@@ -100,7 +100,7 @@ package struct SecretScanner: Sendable {
         }
     }
 
-    /// A run as long as a key would be in hexadecimal or base64, or a list of as many numbers.
+    /// A run as long as a key in hexadecimal or base64, or a list of as many numbers.
     private static func suspiciousRun(in text: String) -> Substring? {
         func runs(of isPart: (Character) -> Bool) -> [Substring] { text.split(whereSeparator: { !isPart($0) }) }
         let digits = runs { $0.isHexDigit }.first { $0.count >= Self.longestHexadecimal }

@@ -1,4 +1,4 @@
-/// SplitMix64, so that a printed seed gives the same test again.
+/// SplitMix64, so that a printed seed repeats the same test.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

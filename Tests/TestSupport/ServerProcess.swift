@@ -1,7 +1,7 @@
 import Foundation
 package import Lab
 
-/// Where the programs of this package were built, beside the tests that run.
+/// The programs of this package, built next to the running tests.
 package enum Programs {
     /// The path of a program of this package.
     package static func path(_ name: String) -> String {
@@ -10,32 +10,32 @@ package enum Programs {
     }
 }
 
-/// What one run of a program left behind.
+/// The result of one run of a program.
 package struct ProgramRun: Sendable {
     package let exitCode: Int32
-    /// Standard output and standard error, as they came.
+    /// Standard output and standard error, in the order of arrival.
     package let output: String
 }
 
-/// The real server program in a process of its own, as it was built beside the tests.
+/// The real server program in a separate process, as built next to the tests.
 package final class ServerProcess: Sendable {
     package typealias NotReady = ServerProgram.NotReady
 
     private let program: ServerProgram
 
-    /// This process's own, without the search for leaks at the end of a program built with the address sanitizer.
+    /// The environment that turns off the leak search of a program built with the address sanitizer.
     ///
-    /// A program may end while an event loop still takes a channel apart, and is not to blame for it. The tests'
-    /// own process is searched.
+    /// A program may end while an event loop is still closing a channel, which is not a leak. The tests' own
+    /// process is searched.
     private static let environment = ["ASAN_OPTIONS": "detect_leaks=0"]
 
-    /// Starts `remote-pin-server` with these arguments and returns once it says that it is ready.
+    /// Starts `remote-pin-server` with these arguments and returns when it reports that it is ready.
     ///
-    /// Throws ``NotReady`` when it ends instead. `environment` is added to this process's own.
+    /// Throws ``NotReady`` if it ends instead. `environment` is added to this process's own.
     ///
     /// - Parameters:
-    ///   - program: another one of this package.
-    ///   - word: what that one says when it is as far as the test wants it.
+    ///   - program: Another program of this package.
+    ///   - word: The text by which that program reports readiness.
     package static func start(
         _ arguments: [String],
         of program: String = ServerProgram.name,
@@ -58,26 +58,26 @@ package final class ServerProcess: Sendable {
 
     package var processID: Int32 { self.program.processID }
 
-    /// What it wrote until now.
+    /// The output so far.
     package var output: String { self.program.output }
 
-    /// Sends it a signal and does not wait for what follows.
+    /// Sends a signal and does not wait for the effect.
     package func send(_ signal: Int32) { self.program.send(signal) }
 
-    /// Returns true once it wrote `word`, false when it ended without.
+    /// Returns true when the server has written `word`, false if it ends without it.
     package func writes(_ word: String) async -> Bool { await self.program.writes(word) }
 
-    /// Returns its exit status once it has ended, whoever ended it.
+    /// Returns the exit status after the server's end, for any cause.
     package func ended() async -> Int32 { await self.program.ended() }
 
-    /// Ends it at once, wherever it is, and waits until the kernel has let go of it.
+    /// Kills the server and waits until the process has ended.
     package func kill() async { await self.program.kill() }
 
-    /// Asks it to stop, and returns its exit status.
+    /// Sends SIGTERM and returns the exit status.
     @discardableResult
     package func terminate() async -> Int32 { await self.program.terminate() }
 
-    /// Runs a program to its end: one of this package, or any other by its path.
+    /// Runs a program to its end: one of this package by name, or any other by its path.
     package static func run(_ program: String, _ arguments: [String]) async throws -> ProgramRun {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program.hasPrefix("/") ? program : Programs.path(program))

@@ -2,23 +2,24 @@ import Foundation
 import Glibc
 import HostSystem
 
-/// A small file system of its own at a folder, which can be filled to its last page; gone with the test.
+/// A separate small file system at a folder, which a test can fill to its last page.
 ///
-/// Only who may mount can make one, which is root with the privileges of a machine or of a container that has them.
+/// It exists as long as the value. Mounting needs root with the privileges of a machine or of a privileged
+/// container.
 package final class SmallDisk: Sendable {
-    /// Where it is mounted.
+    /// The mount point.
     package let path: String
     private let isOwnFolder: Bool
     private var ballast: String { "\(self.path)/ballast" }
 
-    /// What is on it besides the ballast must fit: a store of some wallets with its log.
+    /// The size must hold more than the ballast: a store of some wallets with its log.
     private static let size = "2m"
     private static let page = 4096
 
-    /// Whether small file systems can be made here.
+    /// True if small file systems can be created here.
     package static let isPermitted = (try? SmallDisk()) != nil
 
-    /// Mounts over a new folder, which goes with it.
+    /// Mounts over a new folder, which is removed with the value.
     public convenience init() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("remote-pin-\(UUID())").path
         try DurableFile.makeFolder(folder)
@@ -30,7 +31,7 @@ package final class SmallDisk: Sendable {
         }
     }
 
-    /// Mounts over a folder; what lies in it is copied.
+    /// Mounts over an existing folder and copies its contents.
     public convenience init(at folder: String) throws {
         try self.init(at: folder, isOwnFolder: false)
     }
@@ -45,10 +46,10 @@ package final class SmallDisk: Sendable {
         for (name, bytes) in files { try DurableFile.write(bytes, to: "\(folder)/\(name)") }
     }
 
-    /// The system did not mount.
+    /// The system refused to mount.
     package struct NotMounted: Error {}
 
-    /// The system did not give the room back.
+    /// The system did not release the space.
     package struct NotCleared: Error {}
 
     deinit {
@@ -56,28 +57,28 @@ package final class SmallDisk: Sendable {
         if self.isOwnFolder { try? FileManager.default.removeItem(atPath: self.path) }
     }
 
-    /// Takes what room is left, page by page.
+    /// Fills the remaining space, page by page.
     package func fill() {
         while self.takePage() {}
     }
 
-    /// Takes all but so many pages.
+    /// Fills all but this many pages.
     package func fill(leaving pages: Int) throws {
         let attributes = try FileManager.default.attributesOfFileSystem(forPath: self.path)
         let free = try (attributes[.systemFreeSize] as? NSNumber).orThrow().intValue
         try Data(repeating: 0xBA, count: free - pages * Self.page).write(to: URL(fileURLWithPath: self.ballast))
     }
 
-    /// Takes one page; false when there was none.
+    /// Fills one page; returns false if none was free.
     @discardableResult
     package func takePage() -> Bool {
         (try? DurableFile.append(Array(repeating: 0xBA, count: Self.page), to: self.ballast)) != nil
     }
 
-    /// Gives all the room back.
+    /// Frees all filled space.
     package func clear() throws {
-        // Emptied first: Foundation opens files for writing without O_CLOEXEC, so that a program which another test
-        // started meanwhile may hold this one, and its pages, for as long as it lives.
+        // Truncated first: Foundation opens files for writing without O_CLOEXEC, so a program that another test
+        // started meanwhile may keep this file and its pages for its whole life.
         guard unsafe truncate(self.ballast, 0) == 0 else { throw NotCleared() }
         try DurableFile.remove(self.ballast)
     }

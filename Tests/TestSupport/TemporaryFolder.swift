@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HostSystem
 
-/// A folder of a test's own, removed with the value.
+/// A folder for one test, removed with the value.
 package final class TemporaryFolder: Sendable {
     package let path: String
 
@@ -14,7 +14,7 @@ package final class TemporaryFolder: Sendable {
         try? FileManager.default.removeItem(atPath: self.path)
     }
 
-    /// The path of what may be in it.
+    /// The path of a file in the folder.
     package func file(_ name: String) -> String { "\(self.path)/\(name)" }
 
     /// Writes a text and returns its path.

@@ -2,7 +2,7 @@ package import DeviceInterface
 package import SimulatedPhone
 import Crypto
 import Foundation
-import Lab
+import LabFiles
 package import Secrets
 package import Statements
 import Synchronization
@@ -11,7 +11,7 @@ package import Transport
 package import Vocabulary
 package import Wire
 
-/// Where a server listens and how a client knows it, for tests that speak the protocol themselves.
+/// The address and trust of a server, for tests that speak the protocol directly.
 package struct TestServer: Sendable {
     package let host: String
     package let port: Int
@@ -40,7 +40,7 @@ package struct TestServer: Sendable {
         )
     }
 
-    /// A new connection on which nothing was said yet.
+    /// A new connection without any messages yet.
     package func connect() async throws -> ClientConnection {
         try await ClientConnection.connect(
             host: self.host,
@@ -82,7 +82,7 @@ package struct UnexpectedAnswer: Error, CustomStringConvertible {
 }
 
 extension Optional where Wrapped: ~Copyable {
-    /// The value, or an error where there is none.
+    /// The value, or an error if it is nil.
     public consuming func orThrow() throws -> Wrapped {
         switch consume self {
         case .some(let value): return value
@@ -91,23 +91,23 @@ extension Optional where Wrapped: ~Copyable {
     }
 }
 
-/// A wallet of keys alone, without screens and storage: it says what a test has it say, right or wrong.
+/// A wallet of keys alone, without screens and storage; it sends the messages that a test wants, valid or not.
 package final class TestWallet: Sendable {
-    /// How long a call may take before a test gives up; far beyond what any takes.
+    /// The timeout of a call, far above any real duration.
     package static let patience: Duration = .seconds(60)
 
     package let server: TestServer
     package let device: SimulatedDevice
     package let walletID: WalletID
     package let token: [UInt8]
-    /// As the last registration gave it.
+    /// The code from the last registration.
     package let deletionCode: DeletionCode?
     package let unlockShare: Share
 
-    /// The pair that counts, as far as this wallet knows.
+    /// The current pair, as far as this wallet knows.
     private let pair: Mutex<PINPair>
 
-    /// What stands for a PIN on the device: its key's id and its salt.
+    /// The device's stored data for a PIN: its key's id and its salt.
     package struct PINPair: Sendable {
         package let id: PINKeyID
         let salt: [UInt8]
@@ -117,7 +117,7 @@ package final class TestWallet: Sendable {
             self.salt = SecretBytes.random(count: PINKey.saltByteCount).exposedBytes()
         }
 
-        /// The key that a PIN gives with this salt.
+        /// The key derived from a PIN with this salt.
         package func key(for pin: String) throws -> PINKey {
             PINKey(pin: try PIN(copying: Array(pin.utf8)).orThrow(), salt: SecretBytes(copying: self.salt))
         }
@@ -144,7 +144,7 @@ package final class TestWallet: Sendable {
         set { self.pair.withLock { $0 = newValue } }
     }
 
-    /// Registers a new wallet with a device of its own below `folder`.
+    /// Registers a new wallet with a separate device below `folder`.
     package static func register(
         at server: TestServer,
         folder: String,
@@ -174,7 +174,8 @@ package final class TestWallet: Sendable {
         )
     }
 
-    /// A complete Register call for an enrollment; makes a new hardware key and evidence unless some is given.
+    /// A complete Register call for an enrollment; creates a new hardware key and evidence unless they are
+    /// given.
     package static func registration(
         of device: SimulatedDevice,
         _ enrollment: Enrollment,
@@ -270,13 +271,13 @@ package final class TestSession: Sendable {
         self.opening = opening
     }
 
-    /// Where the wallet stood when the session was opened; nil when it is revoked.
+    /// The PIN state when the session was opened; nil if the wallet is revoked.
     package var pinState: PINState? {
         guard case .active(let wallet) = self.opening else { return nil }
         return wallet.pinState
     }
 
-    /// A complete Instruct call; a next counter, a new attempt and the wallet's present pair unless others are given.
+    /// A complete Instruct call, by default with the next counter, a new attempt and the wallet's present pair.
     package func instructCall(
         _ instruction: Instruction = .checkPIN,
         pin: String,
@@ -325,7 +326,8 @@ package final class TestSession: Sendable {
         )
     }
 
-    /// Has a PIN checked whose key was derived before, so that a load is the server's and not the derivation's.
+    /// Checks a PIN whose key was derived in advance, so that a load test measures the server and not the
+    /// derivation.
     package func check(with key: borrowing PINKey) async throws -> CallResult {
         let counter = self.counter.withLock { last in
             last += 1
@@ -342,7 +344,7 @@ package final class TestSession: Sendable {
         return try await self.connection.call(.instruct(call), timeout: TestWallet.patience)
     }
 
-    /// Has a PIN checked, or does what a right one allows.
+    /// Checks a PIN, or carries out an instruction that needs a right one.
     package func instruct(
         _ instruction: Instruction = .checkPIN,
         pin: String,
@@ -352,9 +354,9 @@ package final class TestSession: Sendable {
         return try await self.connection.call(.instruct(call), timeout: TestWallet.patience)
     }
 
-    /// Changes the PIN; the wallet uses the new one from then on if the server did it.
+    /// Changes the PIN; the wallet uses the new one afterwards if the server accepted it.
     ///
-    /// - Parameter id: of the new pair; a new one unless the test reuses another.
+    /// - Parameter id: The id of the new pair; a new one unless the test reuses another.
     package func changePIN(from old: String, to new: String, id: PINKeyID = .random()) async throws -> CallResult {
         let pair = TestWallet.PINPair(id: id)
         let key = try pair.key(for: new).publicKey

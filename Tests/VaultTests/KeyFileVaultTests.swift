@@ -5,7 +5,7 @@ import Testing
 @testable import Vault
 import Vocabulary
 
-/// A key file in a folder of its own, removed with the value.
+/// A key file in a separate folder, removed with the value.
 final class KeyFileFixture {
     let folder: String
     let path: String
@@ -28,7 +28,7 @@ final class KeyFileFixture {
     }
 }
 
-/// The opened bytes, or nil where the vault refuses them.
+/// The opened bytes, or nil if the vault rejects them.
 private func opened(
     _ vault: KeyFileVault,
     _ sealed: [UInt8],
@@ -54,7 +54,7 @@ struct KeyFileVaultTests {
     }
 
     @Test(
-        "what is sealed opens, also by the same keys read anew, and never looks the same twice",
+        "sealed values open, also with keys read again from the file, and never look the same twice",
         arguments: [0, 32, 500]
     )
     func roundTrip(count: Int) async throws {
@@ -67,7 +67,7 @@ struct KeyFileVaultTests {
         #expect(try await opened(fresh, sealed, .identity, self.wallet) == secret)
     }
 
-    @Test("a value in another wallet's or another field's place does not open")
+    @Test("a value in the place of another wallet or field does not open")
     func displaced() async throws {
         let sealed = try await self.vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: self.wallet)
         for field in VaultField.allCases {
@@ -77,7 +77,7 @@ struct KeyFileVaultTests {
         #expect(try await opened(self.vault, sealed, .unlockShare, .random()) == nil)
     }
 
-    @Test("every flipped bit and every cut is refused, also in the key's id")
+    @Test("every flipped bit and every cut is rejected, also in the key's id")
     func tampering() async throws {
         let sealed = try await self.vault.seal(SecretBytes(copying: [1, 2, 3]), as: .unlockShare, of: self.wallet)
         for bit in 0..<(sealed.count * 8) {
@@ -90,7 +90,7 @@ struct KeyFileVaultTests {
         }
     }
 
-    @Test("another key file opens nothing and knows no MAC")
+    @Test("another key file opens nothing and recognizes no MAC")
     func otherKeys() async throws {
         let otherFile = try KeyFileFixture()
         let other = try KeyFileVault(otherFile.path)
@@ -105,7 +105,7 @@ struct KeyFileVaultTests {
         }
     }
 
-    @Test("a MAC for one use is none for another")
+    @Test("a MAC for one use is invalid for another")
     func uses() async throws {
         let token = try await self.vault.mac([1], for: .enrollmentToken)
         let index = try await self.vault.mac([1], for: .recoveryCodeIndex)
@@ -115,7 +115,7 @@ struct KeyFileVaultTests {
     }
 }
 
-@Suite("Rotating a vault's keys")
+@Suite("Rotation of a vault's keys")
 struct KeyRotationTests {
     let file: KeyFileFixture
     let vault: KeyFileVault
@@ -126,7 +126,7 @@ struct KeyRotationTests {
         self.vault = try KeyFileVault(self.file.path)
     }
 
-    @Test("after a rotation old values open, new ones are sealed by the new key, and outdated ones are known")
+    @Test("after a rotation old values open, the new key seals new ones, and outdated values are recognized")
     func values() async throws {
         let old = try await self.vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: self.wallet)
         #expect(try KeyFileVault.addVersion(to: self.file.path) == 2)
@@ -139,7 +139,7 @@ struct KeyRotationTests {
         #expect(self.vault.isOutdated(old) && !self.vault.isOutdated(new))
     }
 
-    @Test("a token is taken after one rotation and no longer after the next")
+    @Test("a token is accepted after one rotation and rejected after the second")
     func tokens() async throws {
         let mac = try await self.vault.mac([1], for: .enrollmentToken)
         try KeyFileVault.addVersion(to: self.file.path)
@@ -151,7 +151,7 @@ struct KeyRotationTests {
         #expect(try await !self.vault.isMAC(mac, of: [1], for: .enrollmentToken))
     }
 
-    @Test("recovery codes are found under the same MAC after every rotation")
+    @Test("a recovery code has the same MAC after every rotation")
     func index() async throws {
         let mac = try await self.vault.mac([1], for: .recoveryCodeIndex)
         for _ in 0..<3 { try KeyFileVault.addVersion(to: self.file.path) }
@@ -159,14 +159,14 @@ struct KeyRotationTests {
         #expect(try await self.vault.mac([1], for: .recoveryCodeIndex) == mac)
     }
 
-    @Test("rotations at the same time all count")
+    @Test("concurrent rotations all take effect")
     func racing() throws {
         let path = self.file.path
         DispatchQueue.concurrentPerform(iterations: 8) { _ in _ = try? KeyFileVault.addVersion(to: path) }
         #expect(try KeyFileVault(path).activeVersion == 9)
     }
 
-    @Test("another vault's file, or one from before a rotation, is not taken over by a running vault")
+    @Test("a running vault rejects another vault's file, and one from before a rotation")
     func otherKeys() async throws {
         let sealed = try await self.vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: self.wallet)
         let before = try DurableFile.read(self.file.path, atMost: 1 << 16)
@@ -184,7 +184,7 @@ struct KeyRotationTests {
         #expect(try await opened(self.vault, sealed, .unlockShare, self.wallet) == [1])
     }
 
-    @Test("a rotation of an older copy that was put in place is refused, and the copy stays as it was")
+    @Test("the rotation of an older copy in the file's place is rejected, and the copy is not changed")
     func olderCopy() throws {
         let vault = try KeyFileVault(self.file.path)
         let copy = try DurableFile.read(self.file.path, atMost: 1 << 16)
@@ -197,7 +197,7 @@ struct KeyRotationTests {
         #expect(vault.versions == [1, 2] && vault.check(of: 2) == check && vault.check(of: 3) == nil)
     }
 
-    @Test("a file that became unusable leaves a running vault its keys")
+    @Test("a running vault keeps its keys when the file becomes unusable")
     func failedReload() async throws {
         let sealed = try await self.vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: self.wallet)
         try self.file.replace("nonsense")
@@ -212,7 +212,7 @@ struct KeyFileTests {
 
     init() throws { self.file = try KeyFileFixture() }
 
-    @Test("made with mode 0600 and never over one that exists")
+    @Test("a key file is created with mode 0600 and never replaces an existing file")
     func creation() throws {
         #expect(try DurableFile.mode(of: self.file.path) == 0o600)
         let before = try self.file.text()
@@ -222,7 +222,7 @@ struct KeyFileTests {
     }
 
     @Test(
-        "a file that others may read or write is refused, with its path and mode",
+        "a file that other users may read or write is rejected, with its path and mode",
         arguments: [0o644, 0o640, 0o660, 0o700]
     )
     func openMode(mode: UInt32) throws {
@@ -232,20 +232,20 @@ struct KeyFileTests {
         #expect(text.contains(self.file.path) && text.contains("0\(String(mode, radix: 8))"))
     }
 
-    @Test("a missing file is named")
+    @Test("the error for a missing file names it")
     func missing() throws {
         let path = self.file.path + "-2"
         #expect(throws: KeyFileError.file(.notFound(path))) { try KeyFileVault(path) }
     }
 
-    @Test("a file of a newer form is refused as such")
+    @Test("a file of a newer format is rejected as such")
     func newer() throws {
         let text = try self.file.text().replacingOccurrences(of: "keys 1\n", with: "keys 2\n")
         try self.file.replace(text)
         #expect(throws: KeyFileError.newerFormat(self.file.path)) { try KeyFileVault(self.file.path) }
     }
 
-    @Test("no damaged, missing or doubled line is read as if it were whole")
+    @Test("no damaged, missing or repeated line is read as intact")
     func damaged() throws {
         let whole = try self.file.text()
         let lines = whole.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)

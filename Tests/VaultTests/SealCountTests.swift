@@ -6,7 +6,7 @@ import Testing
 @testable import Vault
 import Vocabulary
 
-@Suite("How much one key seals")
+@Suite("The number of values that one key seals")
 struct SealCountTests {
     let file: KeyFileFixture
     let countPath: String
@@ -20,7 +20,10 @@ struct SealCountTests {
         SealCount(path: self.countPath, limit: limit, blockSize: block)
     }
 
-    @Test("never more than the limit, over any number of restarts", arguments: [1, 2, 3, 4, 7, 10] as [UInt64])
+    @Test(
+        "a key never seals more than the limit, over any number of restarts",
+        arguments: [1, 2, 3, 4, 7, 10] as [UInt64]
+    )
     func limit(block: UInt64) async {
         var taken = 0
         for _ in 0..<20 {
@@ -32,7 +35,7 @@ struct SealCountTests {
         #expect(!last)
     }
 
-    @Test("without restarts the limit is used up exactly, for each version apart")
+    @Test("without restarts the limit is used up exactly, separately for each version")
     func exact() async {
         let count = self.count()
         for version in [UInt32(1), 2] {
@@ -42,14 +45,14 @@ struct SealCountTests {
         }
     }
 
-    @Test("a crash after taking loses numbers and repeats none")
+    @Test("a crash after a reservation loses numbers and repeats none")
     func crash() async throws {
         #expect(await self.count().take(1))
         let text = String(decoding: try DurableFile.read(self.countPath, atMost: 1000), as: UTF8.self)
         #expect(text.contains("key 1 sealed 4"))
     }
 
-    @Test("vaults that share the file never take more than the limit together")
+    @Test("vaults that share a file never take more than the limit together")
     func shared() async {
         let counts = (0..<4).map { _ in self.count(limit: 50, block: 3) }
         let taken = await withTaskGroup { group in
@@ -65,14 +68,14 @@ struct SealCountTests {
         #expect(taken == 50)
     }
 
-    @Test("while the file is waited for, whoever seals keeps no thread")
+    @Test("tasks that wait for the file to seal hold no thread")
     func suspends() async throws {
         let count = self.count(limit: 100, block: 3)
         let lock = Held(try FileLock(waitingFor: self.countPath + ".lock"))
         let isFree = DispatchSemaphore(value: 0)
-        // Outside all of the tasks' threads, so that the lock is given back also where they are all blocked.
+        // Outside all threads of the tasks, so that the lock is released even if they are all blocked.
         Thread.detachNewThread { lock.release(wasFree: isFree.wait(timeout: .now() + .seconds(30)) == .success) }
-        // More than there are threads for tasks.
+        // More tasks than threads for them.
         let taken = await withTaskGroup { group in
             for _ in 0..<64 { group.addTask { await count.take(1) } }
             group.addTask {
@@ -82,16 +85,16 @@ struct SealCountTests {
             return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
         }
         #expect(taken == 65)
-        #expect(lock.wasFree, "a thread was left for others")
+        #expect(lock.wasFree, "at least one thread stayed free")
     }
 
-    @Test("a damaged count stops sealing rather than starting anew")
+    @Test("a damaged count stops sealing rather than restarting from zero")
     func damaged() async throws {
         try DurableFile.write(Array("nonsense".utf8), to: self.countPath)
         #expect(await !self.count().take(1))
     }
 
-    @Test("a key that has sealed its last value refuses, still opens, and a rotation helps")
+    @Test("a key at its limit refuses to seal and still opens; a rotation resolves it")
     func exhausted() async throws {
         let vault = try KeyFileVault(self.file.path, count: self.count(limit: 2, block: 2))
         let wallet = WalletID.random()
@@ -107,7 +110,7 @@ struct SealCountTests {
         _ = try await vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: wallet)
     }
 
-    @Test("identities are sealed without end: whoever changes a PIN over and over takes nothing from others")
+    @Test("identities are sealed without limit: repeated PIN changes use up no other user's numbers")
     func identities() async throws {
         let vault = try KeyFileVault(self.file.path, count: self.count(limit: 0))
         let wallet = WalletID.random()
@@ -120,7 +123,7 @@ struct SealCountTests {
         #expect(!DurableFile.exists(self.countPath))
     }
 
-    @Test("an identity that was sealed before identities had keys of their own still opens, as its wallet's alone")
+    @Test("an identity sealed before identities had separate keys still opens, for its own wallet only")
     func formerForm() async throws {
         let root = SecretBytes(copying: [UInt8](repeating: 9, count: 32))
         let former = SealingKey(root.hkdfSHA256(info: Array("remote-pin/1 vault seal".utf8), count: 32))
@@ -135,7 +138,7 @@ struct SealCountTests {
         #expect(throws: SealBroken.self) { _ = try version.open(sealed, as: .unlockShare, of: wallet).count }
     }
 
-    @Test("a process that is started again and again loses few numbers, one that seals much seldom waits for the file")
+    @Test("a process that restarts repeatedly loses few numbers, and one that seals much seldom waits for the file")
     func growing() async throws {
         func used() throws -> UInt64? {
             let text = String(decoding: try DurableFile.read(self.countPath, atMost: 1000), as: UTF8.self)
@@ -149,13 +152,13 @@ struct SealCountTests {
         #expect(try used() == before + 7 * SealCount.firstBlockSize)
     }
 
-    @Test("the limit of one file, sixteen times, is no more than 2^32")
+    @Test("sixteen times the limit of one file is at most 2^32")
     func bound() {
         #expect(SealCount.limit * 16 <= 1 << 32)
     }
 }
 
-/// A lock, until it is given back.
+/// A lock, held until its release.
 private final class Held: Sendable {
     private let state: Mutex<(lock: FileLock?, wasFree: Bool)>
 

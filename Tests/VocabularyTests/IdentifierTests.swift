@@ -1,7 +1,7 @@
 import Testing
 import Vocabulary
 
-@Suite("Bytes of one length and one meaning")
+@Suite("Byte values of fixed length")
 struct IdentifierTests {
     @Test("only the right length makes a value", arguments: [0, 1, 15, 17, 32])
     func length(count: Int) {
@@ -9,14 +9,14 @@ struct IdentifierTests {
         #expect(WalletID(repeatElement(1, count: count)) == nil)
     }
 
-    @Test("bytes of the right length are the value, whatever sequence they come in")
+    @Test("bytes of the right length give the value, from any kind of sequence")
     func sequences() {
         let bytes = (1...16).map(UInt8.init)
         #expect(WalletID(bytes)?.bytes == bytes)
         #expect(WalletID(([0] + bytes).dropFirst())?.bytes == bytes)
     }
 
-    @Test("values are equal where every byte is")
+    @Test("values are equal if all bytes are equal")
     func equality() throws {
         let bytes = (1...16).map(UInt8.init)
         let value = try #require(WalletID(bytes))
@@ -28,7 +28,7 @@ struct IdentifierTests {
         }
     }
 
-    @Test("every byte has its part in the hash, also those that are left over of eight")
+    @Test("every byte contributes to the hash, including those after the last group of eight")
     func hash() throws {
         let bytes = [4] + (1...64).map(UInt8.init)
         let key = try #require(P256PublicKey(bytes))
@@ -59,7 +59,7 @@ struct IdentifierTests {
 
 @Suite("The deletion code")
 struct DeletionCodeTests {
-    @Test("case, dashes and look-alike letters do not matter")
+    @Test("case, dashes and look-alike letters make no difference")
     func reading() throws {
         let code = try #require(DeletionCode("01ABCDEFGHJKMNPQRS"))
         #expect(DeletionCode("olab-cdef-ghjk-mnpq-rs") == code)
@@ -75,7 +75,7 @@ struct DeletionCodeTests {
         #expect(DeletionCode(text) == nil)
     }
 
-    @Test("a new code reads back and is another each time")
+    @Test("a new code is read back, and each one is different")
     func random() {
         let codes = (0..<100).map { _ in DeletionCode.random() }
         #expect(Set(codes).count == 100)

@@ -6,7 +6,7 @@ struct UpdateRuleTests {
     private static let now = Timestamp(milliseconds: 1_000_000)
 
     @Test(
-        "a range holds its lowest version and not the one above it",
+        "a range contains its lowest version and not its upper bound",
         arguments: [
             ("1.2", "1.4", "1.2", true), ("1.2", "1.4", "1.2.0.0", true), ("1.2", "1.4", "1.3.999999", true),
             ("1.2", "1.4", "1.4", false), ("1.2", "1.4", "1.1.9", false), (nil, "1.4", "0", true),
@@ -21,12 +21,12 @@ struct UpdateRuleTests {
         #expect(rule.fits(try #require(AppVersion(version))) == fits)
     }
 
-    @Test("a range without a version is none", arguments: [("2", "1.9"), ("2", "2.0.0"), (nil, "0.0"), ("0", "0")])
+    @Test("a range without versions is invalid", arguments: [("2", "1.9"), ("2", "2.0.0"), (nil, "0.0"), ("0", "0")])
     func empty(from: String?, below: String) {
         #expect(UpdateRule(from: from.flatMap { AppVersion($0) }, below: AppVersion(below), .ok) == nil)
     }
 
-    @Test("a warning says how long is left, and is a block from its time on")
+    @Test("a warning tells the time left, and becomes a block at its time")
     func warning() throws {
         let rule = try #require(UpdateRule(.warn(until: Self.now + .milliseconds(1))))
         #expect(rule.verdict(at: Self.now) == .warn(blockedIn: .milliseconds(1)))
@@ -34,7 +34,7 @@ struct UpdateRuleTests {
         #expect(rule.verdict(at: Self.now + .seconds(86_400)) == .block(updateAvailable: true))
     }
 
-    @Test("every other word is said as it stands")
+    @Test("every other word is passed on unchanged")
     func words() throws {
         let words: [(UpdateRule.Word, UpdateVerdict)] = [
             (.ok, .ok), (.notify, .notify), (.recommend, .recommend),

@@ -10,7 +10,7 @@ struct TimestampTests {
         #expect((time + .microseconds(1_999)) - time == .milliseconds(1))
     }
 
-    @Test("a sum beyond the last point in time stays there")
+    @Test("a sum beyond the last point in time is clamped to it")
     func overflow() {
         #expect(Timestamp(milliseconds: .max) + .seconds(1) == Timestamp(milliseconds: .max))
         #expect(Timestamp(milliseconds: .min) + .seconds(-1) == Timestamp(milliseconds: .min))
@@ -51,7 +51,10 @@ struct AppVersionTests {
         #expect(AppVersion("1") == AppVersion("1.0.0"))
     }
 
-    @Test("anything else is no version", arguments: ["", ".", "1.", "1..2", "1.2.3.4.5", "v1", "-1", "1.0000000", "١"])
+    @Test(
+        "any other text is not a version",
+        arguments: ["", ".", "1.", "1..2", "1.2.3.4.5", "v1", "-1", "1.0000000", "١"]
+    )
     func refused(text: String) {
         #expect(AppVersion(text) == nil)
     }
@@ -59,7 +62,7 @@ struct AppVersionTests {
 
 @Suite("Text from a device")
 struct DeviceTextTests {
-    @Test("only short printable ASCII is taken", arguments: ["", "a\nb", "é", String(repeating: "a", count: 65)])
+    @Test("only short printable ASCII is accepted", arguments: ["", "a\nb", "é", String(repeating: "a", count: 65)])
     func refused(text: String) {
         #expect(DeviceText(text) == nil)
     }

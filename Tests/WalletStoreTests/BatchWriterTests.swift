@@ -10,7 +10,7 @@ import Vocabulary
 
 @Suite("One transaction for many steps")
 struct BatchWriterTests {
-    @Test("a step that throws is refused alone and leaves nothing behind; the others are done once")
+    @Test("a step that throws is refused alone and leaves no changes; the other steps run once")
     func isolation() throws {
         let answers = Answers()
         let denied = try Self.withWriter { writer in
@@ -28,7 +28,7 @@ struct BatchWriterTests {
         #expect(denied == ["01", "03"])
     }
 
-    @Test("a full disk refuses every step of the batch alike and undoes all of them", arguments: [0, 1, 2])
+    @Test("a full disk fails every step of the batch and undoes all of them", arguments: [0, 1, 2])
     func diskFull(place: Int) throws {
         let answers = Answers()
         let denied = try Self.withWriter { writer in
@@ -47,7 +47,7 @@ struct BatchWriterTests {
     }
 
     @Test(
-        "a revocation of the solution that is undone, with its batch or alone, is not believed afterwards",
+        "a revocation of the solution that is undone, with its batch or alone, has no effect afterwards",
         arguments: [DatabaseError(resultCode: .SQLITE_FULL) as any Error & Sendable, StoreError.corrupt]
     )
     func solutionUndone(failure: any Error & Sendable) throws {
@@ -65,11 +65,11 @@ struct BatchWriterTests {
         #expect(!isRevoked)
     }
 
-    @Test("no answer leaves before the commit")
+    @Test("no answer is given before the commit")
     func answersWait() throws {
         let trace = Trace()
         try Self.withWriter { writer in
-            // Told when a statement has ended, whoever ran it.
+            // Called at the end of each statement, for any caller.
             writer.connection.db.trace(options: .profile) { event in
                 if case .profile(let statement, _) = event, statement.sql == "COMMIT" { trace.add("commit") }
             }
@@ -86,7 +86,7 @@ struct BatchWriterTests {
         #expect(trace.all == ["commit", "answer"])
     }
 
-    @Test("a wrong PIN in the same batch as a right one before it stays counted in the batches that follow")
+    @Test("a wrong PIN before a right one in the same batch stays counted in later batches")
     func countedAfterARightOne() async throws {
         let failures = try await Self.withWallet { writer, wallet in
             let attempts = try [true, false, true, false, false].map { try wallet.attempt(right: $0) }
@@ -97,7 +97,7 @@ struct BatchWriterTests {
         #expect(failures == 2)
     }
 
-    @Test("after a failed sync, or any other failure of the files, the process ends and nobody is answered")
+    @Test("after a failed sync or any other file error the process ends without answering a caller")
     func fatal() async {
         await #expect(processExitsWith: .exitCode(71)) {
             try BatchWriterTests.withWriter { writer in
@@ -128,13 +128,13 @@ struct BatchWriterTests {
         #expect(failures == 3)
     }
 
-    @Test("an attempt counts on top of what is on file, not of what was remembered")
+    @Test("an attempt is added to the count on file, not to the cached one")
     func countedOnFile() async throws {
         let answers = Answers()
         let failures = try await Self.withWallet { writer, wallet in
             let attempts = try (0..<2).map { _ in try wallet.attempt(right: false) }
             writer.run([answers.step("a") { _ = try $0.judge(attempts[0]) }])
-            // Behind the store's back, as no code of its own may.
+            // Bypasses the store, as its own code never does.
             let db = writer.connection.db
             var record = try #require(try Data.fetchOne(db, sql: "SELECT record FROM attempts"))
             record[3] += 2
@@ -146,7 +146,7 @@ struct BatchWriterTests {
         #expect(failures == 4)
     }
 
-    @Test("a wallet's row that was changed by whatever statement is read again")
+    @Test("a wallet's row is read again after any statement changed it")
     func changedRow() async throws {
         let share: Sealed = TestWallet.bytes(80)
         let outcome = Mutex<AttemptOutcome?>(nil)
@@ -171,7 +171,7 @@ struct BatchWriterTests {
         #expect(outcome.withLock(\.self) == .valid(.unlockShare(share)))
     }
 
-    /// A writer over the file of a store that was closed, with one wallet in it.
+    /// A writer on the file of a closed store that contains one wallet.
     static func withWallet<Value>(_ body: (BatchWriter, TestWallet) throws -> Value) async throws -> Value {
         let folder = TemporaryFolder()
         let store = try folder.store()
@@ -191,14 +191,14 @@ struct BatchWriterTests {
 }
 
 extension BatchWriter {
-    /// Wrong PINs of a wallet since its last right one, as they are on file.
+    /// The number of a wallet's wrong PINs since its last right one, from the file.
     fileprivate func failures(of wallet: WalletID) throws -> Int? {
         self.connection.known.forgetAll()
         return try self.connection.attempted(wallet)?.attempts.record.failures
     }
 }
 
-/// What callers were told, in order.
+/// The answers to callers, in order.
 private final class Answers: Sendable {
     private let told = Mutex<[String]>([])
 
@@ -222,7 +222,7 @@ private final class Answers: Sendable {
     }
 }
 
-/// In which order a commit and its answers happened.
+/// The order of a commit and its answers.
 private final class Trace: Sendable {
     private let events = Mutex<[String]>([])
 

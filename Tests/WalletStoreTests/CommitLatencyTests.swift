@@ -3,11 +3,11 @@ import Testing
 
 @testable import WalletStore
 
-@Suite("How long commits took")
+@Suite("Commit latencies")
 struct CommitLatencyTests {
     private static let seed = UInt64.random(in: .min ... .max)
 
-    @Test("median and 99th percentile are never too short, and at most an eighth too long")
+    @Test("median and 99th percentile are never too low, and at most an eighth too high")
     func quantiles() {
         print("seed \(Self.seed)")
         var generator = SeededGenerator(seed: Self.seed)
@@ -28,7 +28,7 @@ struct CommitLatencyTests {
         }
     }
 
-    @Test("nothing was noted yet, a year and no time at all are told as well")
+    @Test("no samples, a year and zero are all reported")
     func extremes() {
         let latency = CommitLatency()
         #expect(latency.summary() == CommitLatency.Summary())

@@ -9,7 +9,7 @@ import Vocabulary
 
 @testable import WalletStore
 
-@Suite("Copying a store that is served")
+@Suite("Copies of a store in use")
 struct CopyTests {
     private let folder: TemporaryFolder
     private let store: SQLiteWalletStore
@@ -25,7 +25,7 @@ struct CopyTests {
         return path
     }
 
-    @Test("what is written while the copy is made is in it, and a share destroyed meanwhile is in no byte of it")
+    @Test("a copy contains writes made during the copy, and no byte of a share destroyed meanwhile")
     func writesMeanwhile() async throws {
         let shares = (0..<40).map { _ in TestWallet.bytes(80) }
         var wallets: [TestWallet] = []
@@ -56,14 +56,14 @@ struct CopyTests {
         await copy.close()
     }
 
-    @Test("PINs are judged while a copy is made, and one copy at a time is")
+    @Test("PINs are judged during a copy, and only one copy runs at a time")
     func busy() async throws {
         let wallet = try await TestWallet(in: self.store)
         try await self.store.beginCopy(to: self.target())
         let other = try self.target()
         await #expect(throws: StoreCopyError.busy) { try await self.store.beginCopy(to: other) }
         #expect(try await self.store.judge(wallet.attempt(right: true)) != .pinKeyChanged(current: wallet.keyID))
-        // Closing lets go of an unfinished copy.
+        // Closing abandons an unfinished copy.
         await self.store.close()
         await #expect(throws: StoreCopyError.closing) { _ = try await self.store.stepCopy(pages: 1) }
         await (try self.folder.store()).close()
@@ -92,9 +92,9 @@ struct CopyTests {
         try await self.store.beginCopy(to: self.target())
     }
 
-    @Test("a store that cannot be read and a copy that cannot be written are told apart")
+    @Test("a store that cannot be read and a copy that cannot be written give different errors")
     func failures() {
-        // As `sqlite3.h` numbers them: read, short read, damaged page; write, truncate, no such file.
+        // The codes of `sqlite3.h`: read, short read, damaged page; write, truncate, no such file.
         for code in [266, 522, 11, 267] {
             #expect(StoreCopyError(DatabaseCopy.Failure(code: Int32(code))) == .unreadable(code: code))
         }
@@ -104,7 +104,7 @@ struct CopyTests {
         #expect(StoreCopyError(DatabaseCopy.Failure(code: 13)) == .diskFull)
     }
 
-    @Test("what is no part of a store is named by a look at it")
+    @Test("the schema check names objects that are not part of a store")
     func inspection() async throws {
         let found = try await self.store.inspect()
         #expect(found == StoreInspection(damage: [], foreign: [], wallets: 0, latestEpoch: 1))
@@ -116,7 +116,7 @@ struct CopyTests {
         #expect(try await self.store.inspect().foreign.count == 1)
     }
 
-    @Test("staging refuses a folder with any part of a store, and removes what a killed one left")
+    @Test("staging rejects a folder with any part of a store, and removes the remains of a killed one")
     func staging() async throws {
         #expect(throws: StoreOpenError.inUse(pid: ProcessInfo.processInfo.processIdentifier)) {
             try StagedStore(folder: self.folder.path)

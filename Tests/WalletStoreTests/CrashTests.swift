@@ -8,12 +8,12 @@ import Vocabulary
 
 @testable import WalletStore
 
-@Suite("Killed while wallets guess")
+@Suite("Crashes while wallets guess")
 struct CrashTests {
     private static let wallets = 8
     private static let kills = 20
 
-    @Test("whatever was answered is counted, no allowance grows and no right PIN is left counted")
+    @Test("every answered attempt is counted, no allowance grows and no right PIN stays counted")
     func killed() async throws {
         let folder = TemporaryFolder()
         let seed = UInt64.random(in: 0..<1_000_000)
@@ -32,7 +32,7 @@ struct CrashTests {
             let store = try folder.store()
             for index in 0..<Self.wallets {
                 let failures = try await store.failures(of: try Self.walletID(index))
-                // One attempt may have been under way: wrong and counted, or right and acquitted, or neither.
+                // One attempt may have been in progress: wrong and counted, or right and acquitted, or neither.
                 #expect(
                     [told[index], told[index] + 1, 0].contains(failures),
                     "seed \(seed), round \(round), wallet \(index)"
@@ -44,7 +44,7 @@ struct CrashTests {
         #expect(told.contains { $0 > 0 })
     }
 
-    /// One wallet's every key follows from its number, so that the process that is killed and this one agree.
+    /// Each wallet's keys are derived from its number, so that the killed process and this one agree.
     private static func walletID(_ index: Int) throws -> WalletID {
         try #require(WalletID([UInt8](repeating: UInt8(index + 1), count: 16)))
     }
@@ -79,7 +79,7 @@ struct CrashTests {
         await store.close()
     }
 
-    /// Each wallet guesses, mostly wrong; each answer is written to a file the moment it is known.
+    /// Each wallet guesses, mostly wrong; each answer is written to a file as soon as it is known.
     private static func guessUntilKilled(in folder: String, dieAfter: Int, seed: UInt64) async throws {
         let store = try SQLiteWalletStore.open(folder: folder)
         let answers = try FileHandle(forWritingTo: try Self.emptyFile(folder + "/answers"))
@@ -115,9 +115,9 @@ struct CrashTests {
         )
     }
 
-    /// Adds what the killed process was told: wrong ones since the last right one.
+    /// Adds the answers that the killed process received: wrong ones since the last right one.
     private static func read(_ path: String, into told: inout [Int]) throws {
-        // Foundation leaks a buffer for each file that it finds empty.
+        // Foundation leaks a buffer for each empty file.
         let text = String(decoding: try DurableFile.read(path, atMost: 1 << 20), as: UTF8.self)
         for line in text.split(separator: "\n") {
             let index = try #require(Int(line.dropFirst()))
@@ -140,7 +140,7 @@ struct CrashTests {
     }
 }
 
-/// Kills this process when it was called often enough.
+/// Kills this process after a number of calls.
 private final class Countdown: Sendable {
     private let left: Atomic<Int>
 
@@ -154,7 +154,7 @@ private final class Countdown: Sendable {
 }
 
 extension SQLiteWalletStore {
-    /// Wrong PINs that are counted of a wallet.
+    /// The counted wrong PINs of a wallet.
     fileprivate func failures(of wallet: WalletID) async throws -> Int {
         try await self.queue.perform { try $0.attempted(wallet)?.attempts.record.failures ?? -1 }
     }

@@ -4,7 +4,7 @@ import Testing
 import Vocabulary
 import WalletStore
 
-@Suite("A disk that is full", .serialized)
+@Suite("A full disk", .serialized)
 struct DiskFullTests {
     static let effects: [Attempt.Effect] = [
         .releaseShare, .readDeletionCode, .linkRecoveryCode(mac: [UInt8](repeating: 5, count: 32)),
@@ -12,7 +12,7 @@ struct DiskFullTests {
     ]
 
     @Test(
-        "with any number of free pages a right and a wrong PIN both get a verdict, or both get none and cost nothing",
+        "with any number of free pages, a right and a wrong PIN both get a verdict, or neither is counted",
         .enabled(if: SmallDisk.isPermitted, "mounting a small file system needs root"),
         arguments: effects
     )
@@ -20,7 +20,7 @@ struct DiskFullTests {
         let base = TemporaryFolder()
         let store = try base.store()
         let wallet = try await TestWallet(in: store, deletionDigest: TestWallet.digest())
-        // Empty records are kept until a sweep, so that the next right PIN would change nothing but their number.
+        // Empty records are kept until a sweep, so the next right PIN would change only their number.
         _ = try await store.judge(wallet.attempt(right: true))
         await store.close()
         var answered = 0
@@ -34,7 +34,7 @@ struct DiskFullTests {
         #expect(answered < 8, "the disk was never full")
     }
 
-    /// Tries one PIN on a copy of the store on a disk with so many free pages, and once more when there is room.
+    /// Tries one PIN on a copy of the store with this many free pages, and again after freeing space.
     private func isAnswered(
         _ base: TemporaryFolder,
         _ wallet: TestWallet,
@@ -63,7 +63,7 @@ struct DiskFullTests {
     }
 
     @Test(
-        "a store on a full disk is not made, and says why",
+        "creating a store on a full disk fails with the reason",
         .enabled(if: SmallDisk.isPermitted, "mounting a small file system needs root")
     )
     func opening() throws {

@@ -41,7 +41,7 @@ struct EpochTests {
         return false
     }
 
-    @Test("a wallet without a row of attempts is in its last round after a strict restore, as one with a row is")
+    @Test("after a strict restore every wallet is in its last round, with or without a row of attempts")
     func absentRows() async throws {
         let never = try await TestWallet(in: self.store)
         let once = try await TestWallet(in: self.store)
@@ -62,7 +62,7 @@ struct EpochTests {
         #expect(try await self.store.judge(never.attempt(right: false)) == .notValid(.wrong(.blockedPermanently)))
     }
 
-    @Test("a right PIN ends it for good, also once the row that holds nothing is swept")
+    @Test("a right PIN ends the charge permanently, also after the empty row is swept")
     func validEndsIt() async throws {
         let wallet = try await TestWallet(in: self.store)
         try await self.open(.strict)
@@ -77,7 +77,7 @@ struct EpochTests {
         #expect(try await self.state(wallet) == .open(attemptsLeft: 4, finalRound: true))
     }
 
-    @Test("what a restore costs is counted once, however often the wallet looks and guesses")
+    @Test("a restore is charged once, however often the wallet opens sessions and guesses")
     func once() async throws {
         let wallet = try await TestWallet(in: self.store)
         try await self.open(.chargeOne)
@@ -92,14 +92,14 @@ struct EpochTests {
         )
     }
 
-    @Test("a wallet that registers in an epoch pays nothing for it")
+    @Test("a wallet that registers in an epoch is not charged for it")
     func newWallets() async throws {
         try await self.open(.strict)
         let wallet = try await TestWallet(in: self.store)
         #expect(try await self.state(wallet) == .open(attemptsLeft: 4, finalRound: false))
     }
 
-    @Test("the first judged PIN of an epoch writes the same rows whether it is right or wrong, and trust writes none")
+    @Test("the first judged PIN of an epoch writes the same rows whether right or wrong; the trust rule writes none")
     func writesAlike() async throws {
         for rule in EpochRule.allCases {
             let (right, wrong) = (try await TestWallet(in: self.store), try await TestWallet(in: self.store))
@@ -118,7 +118,7 @@ struct EpochTests {
         }
     }
 
-    @Test("a wallet of a later epoch than the store's comes from another file: nothing of it is judged")
+    @Test("a wallet of a later epoch than the store's comes from another file: none of its PINs is judged")
     func laterEpoch() async throws {
         let wallet = try await TestWallet(in: self.store)
         try await self.store.queue.perform { connection in
@@ -129,7 +129,7 @@ struct EpochTests {
         await #expect(throws: StoreError.corrupt) { try await self.store.judge(wallet.attempt(right: true)) }
     }
 
-    @Test("epochs survive a restart, and records with a gap or an unknown rule are refused")
+    @Test("epochs survive a restart, and records with a gap or an unknown rule are rejected")
     func records() async throws {
         try await self.open(.strict)
         try await self.open(.trust)
@@ -150,9 +150,9 @@ struct EpochTests {
         }
     }
 
-    /// Guesses and restores in any order, against plain numbers.
+    /// Guesses and restores in random order, compared with a model of plain numbers.
     @Test(
-        "whatever is guessed and restored in whatever order, no wallet has more guesses than the rules leave it",
+        "in any order of guesses and restores, no wallet has more guesses than the rules leave it",
         arguments: [UInt64(11), 12]
     )
     func model(seed: UInt64) async throws {

@@ -3,7 +3,7 @@ import Testing
 import Vocabulary
 import WalletStore
 
-@Suite("Guesses sent in parallel")
+@Suite("Parallel guesses")
 struct GuessingTests {
     private let folder: TemporaryFolder
     private let store: SQLiteWalletStore
@@ -13,7 +13,9 @@ struct GuessingTests {
         self.store = try self.folder.store()
     }
 
-    @Test("of 2000 at once one round is judged; with the clock put past each block, rounds × attempts in all")
+    @Test(
+        "one round of 2000 parallel guesses is judged; with the clock moved past each block, rounds × attempts in all"
+    )
     func burst() async throws {
         let wallet = try await TestWallet(in: self.store)
         var now = TestWallet.start
@@ -30,7 +32,7 @@ struct GuessingTests {
         #expect(after.blockedPermanently == 100)
     }
 
-    @Test("with blocks of zero length one burst is judged exactly rounds × attempts times")
+    @Test("with blocks of zero length, one burst is judged exactly rounds × attempts times")
     func zeroBlocks() async throws {
         let policy = try #require(AttemptPolicy(rounds: 4, attemptsPerRound: 4, blocks: [.zero, .zero, .zero]))
         let wallet = try await TestWallet(in: self.store)
@@ -39,7 +41,7 @@ struct GuessingTests {
         #expect(verdicts.blockedPermanently == 1984)
     }
 
-    @Test("a right PIN among 16 guesses at once gets in no more often than one in four")
+    @Test("a right PIN among 16 parallel guesses is accepted at most once in four")
     func oneRight() async throws {
         var entered = 0
         for _ in 0..<200 {
@@ -52,8 +54,8 @@ struct GuessingTests {
             #expect(verdicts.judged <= 4 + 4 * verdicts.valid)
             entered += verdicts.valid
         }
-        // 50 expected; the bound lies five standard deviations above.
-        #expect(entered <= 81, "a limit that is not atomic lets about 100 in")
+        // The expected number is 50; the bound is five standard deviations above it.
+        #expect(entered <= 81, "about 100 enter if the limit is not atomic")
     }
 
     private struct Verdicts: Sendable {

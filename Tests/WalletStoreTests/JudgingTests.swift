@@ -3,7 +3,7 @@ import Testing
 import Vocabulary
 import WalletStore
 
-@Suite("Counted and judged in one commit")
+@Suite("Counting and judging in one commit")
 struct JudgingTests {
     private let folder: TemporaryFolder
     private let store: SQLiteWalletStore
@@ -28,7 +28,7 @@ struct JudgingTests {
         try await #expect(self.store.judge(wallet.attempt(right: false)) == self.threeLeft)
     }
 
-    @Test("a session that knows an older PIN key is sent away before anything is judged, each with what it lacks")
+    @Test("a session with an older PIN key is rejected before any judgment and gets the values that it lacks")
     func staleKeys() async throws {
         let old = try await TestWallet(in: self.store)
         var new = old
@@ -52,7 +52,7 @@ struct JudgingTests {
         try await #expect(self.store.identity(of: old.id)?.identity == new.identity)
     }
 
-    @Test("a session that knows an identity of before is sent away also where the id of its PIN key is current again")
+    @Test("a session with an older identity is rejected also if the id of its PIN key is current again")
     func reusedKeyID() async throws {
         let first = try await TestWallet(in: self.store)
         var (second, third) = (first, first)
@@ -89,7 +89,7 @@ struct JudgingTests {
         }
     }
 
-    @Test("the deletion code is read with the right PIN; where there is none, the answer says so")
+    @Test("the deletion code is read with the right PIN; the answer says if the wallet has none")
     func deletionCode() async throws {
         let with = try await TestWallet(in: self.store, deletionDigest: TestWallet.digest())
         let without = try await TestWallet(in: self.store)
@@ -107,7 +107,7 @@ struct JudgingTests {
         )
     }
 
-    @Test("of the reasons not to judge the first counts: revoked, another PIN key, another identity, blocked, repeated")
+    @Test("the first reason not to judge wins: revoked, another PIN key, another identity, blocked, repeated")
     func order() async throws {
         let wallet = try await TestWallet(in: self.store, deletionDigest: TestWallet.digest())
         let last = AttemptID.random()
@@ -133,7 +133,7 @@ struct JudgingTests {
         try await #expect(self.store.judge(repeated) == .revoked(user))
     }
 
-    @Test("the last wrong attempt repeated costs nothing and is no oracle for another PIN")
+    @Test("repeating the last wrong attempt costs nothing and gives no oracle for another PIN")
     func repetition() async throws {
         let wallet = try await TestWallet(in: self.store)
         let attempt = AttemptID.random()
@@ -142,7 +142,7 @@ struct JudgingTests {
         }
     }
 
-    @Test("a clock that was set back is noticed once, durably")
+    @Test("a clock that was set back is detected once, durably")
     func clockSetBack() async throws {
         let wallet = try await TestWallet(in: self.store)
         for _ in 0..<4 { _ = try await self.store.judge(wallet.attempt(right: false)) }
@@ -157,7 +157,7 @@ struct JudgingTests {
         )
     }
 
-    @Test("counts, blocks and the last attempt outlive the process")
+    @Test("counts, blocks and the last attempt survive a restart")
     func reopened() async throws {
         let wallet = try await TestWallet(in: self.store)
         let attempt = AttemptID.random()
@@ -169,7 +169,7 @@ struct JudgingTests {
         try await #expect(again.judge(wallet.attempt(right: false)) == .notValid(two))
     }
 
-    @Test("a store that is closed counts nothing and says unavailable")
+    @Test("a closed store counts nothing and reports itself unavailable")
     func closed() async throws {
         let wallet = try await TestWallet(in: self.store)
         await self.store.close()

@@ -15,7 +15,7 @@ struct OpeningTests {
         self.folder = TemporaryFolder()
     }
 
-    @Test("a folder that is served says by which process, and is free once that lets go")
+    @Test("a folder in use names its process, and is free when that process releases it")
     func inUse() async throws {
         let store = try self.folder.store()
         #expect(throws: StoreOpenError.inUse(pid: ProcessInfo.processInfo.processIdentifier)) {
@@ -25,7 +25,7 @@ struct OpeningTests {
         await (try self.folder.store()).close()
     }
 
-    @Test("where no store is, none is made unless asked for: an empty one would forget every count")
+    @Test("a missing store is created only on request: an empty one would forget every count")
     func missing() throws {
         #expect(throws: StoreOpenError.missing(path: self.folder.path + "/wallets.db")) {
             try SQLiteWalletStore.open(folder: self.folder.path)
@@ -35,7 +35,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("a file of a newer version is refused and not touched")
+    @Test("a file of a newer version is rejected and not changed")
     func newer() async throws {
         await (try self.folder.store()).close()
         try self.change("PRAGMA user_version = 999")
@@ -44,7 +44,10 @@ struct OpeningTests {
         #expect(try self.folder.contents() == before)
     }
 
-    @Test("what is no store is refused as it is, also an emptied one and other programs' databases", arguments: 0..<4)
+    @Test(
+        "a file that is not a store is rejected unchanged, also an empty one and other programs' databases",
+        arguments: 0..<4
+    )
     func notAStore(kind: Int) async throws {
         let path = self.folder.path + "/wallets.db"
         switch kind {
@@ -58,7 +61,7 @@ struct OpeningTests {
         #expect(try self.folder.contents() == before)
     }
 
-    @Test("a backup in a store's place is not served, and not a byte of it is changed: it can be restored yet")
+    @Test("a backup in place of a store is rejected without changing a byte, so that it can still be restored")
     func backup() async throws {
         await (try self.folder.store()).close()
         try StoreFile.mark(self.folder.file("wallets.db"), as: .backup)
@@ -73,7 +76,7 @@ struct OpeningTests {
         await (try self.folder.store()).close()
     }
 
-    @Test("a store that was being made when the process was killed, all of it in its log yet, is opened")
+    @Test("a store whose creation was interrupted, with all contents still in its log, is opened")
     func inLog() async throws {
         let made = TemporaryFolder()
         let database = try DatabaseQueue(path: made.file("wallets.db"), configuration: Schema.configuration())
@@ -99,7 +102,7 @@ struct OpeningTests {
         withExtendedLifetime(store) {}
     }
 
-    @Test("a damaged row fails its own wallet's steps and nobody else's", arguments: ["state", "pin_key_id", "id"])
+    @Test("a damaged row fails only the steps of its own wallet", arguments: ["state", "pin_key_id", "id"])
     func damagedRow(column: String) async throws {
         let store = try self.folder.store()
         let damaged = try await TestWallet(in: store)

@@ -7,7 +7,7 @@ import Vocabulary
 
 @testable import WalletStore
 
-@Suite("What operators do to a store")
+@Suite("Operators' changes of a store")
 struct OperatorTests {
     private let folder: TemporaryFolder
     private let store: SQLiteWalletStore
@@ -19,7 +19,7 @@ struct OperatorTests {
         self.store = try self.folder.store()
     }
 
-    @Test("wallets are revoked all together; one that has ended already stays as it ended")
+    @Test("wallets are revoked together; one that has already ended keeps its first end")
     func revokeWallets() async throws {
         let (first, second) = (try await TestWallet(in: self.store), try await TestWallet(in: self.store))
         try await self.store.recordWipe(of: first.id, at: TestWallet.start)
@@ -36,7 +36,7 @@ struct OperatorTests {
         try await #expect(self.store.report(of: second.id)?.revokedAt == self.later)
     }
 
-    @Test("where one is unknown none is revoked, wherever it stands among them", arguments: 0..<3)
+    @Test("if one wallet is unknown, none is revoked, at any position in the list", arguments: 0..<3)
     func allOrNone(place: Int) async throws {
         let wallets = [try await TestWallet(in: self.store), try await TestWallet(in: self.store)]
         var ids = wallets.map(\.id)
@@ -54,7 +54,7 @@ struct OperatorTests {
     }
 
     @Test(
-        "after an operator's revocation returned, neither the database nor its log holds the shares",
+        "after an operator's revocation has returned, neither the database nor its log contains the shares",
         arguments: 0..<2
     )
     func sharesAreGone(kind: Int) async throws {
@@ -67,7 +67,7 @@ struct OperatorTests {
             _ = try await self.store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
             ids.append(wallet.id)
         }
-        #expect(try self.folder.contents().range(of: Data(marker)) != nil, "the scan finds what is there")
+        #expect(try self.folder.contents().range(of: Data(marker)) != nil, "the marker is in the file")
         if kind == 0 {
             try await #expect(self.store.revoke(wallets: ids, at: self.later) == .revoked(now: 60, before: 0))
         } else {
@@ -99,13 +99,13 @@ struct OperatorTests {
         let evenLater = self.later + .seconds(1)
         try await #expect(self.store.revoke(recoveryCode: TestWallet.mac(mac), at: evenLater) == expected)
         try await #expect(self.store.report(of: other.id)?.revocation == nil)
-        // The MAC of zeros is what a wallet has that is linked to none.
+        // A wallet without a link has the MAC of zeros.
         let zeros = try TestWallet.mac([UInt8](repeating: 0, count: 32))
         try await #expect(self.store.revoke(recoveryCode: zeros, at: self.later).linked.isEmpty)
         try await #expect(self.store.report(of: other.id)?.revocation == nil)
     }
 
-    @Test("the deny list is read page by page, looked up, and shortened without reviving a wallet")
+    @Test("the deny list is read page by page, searched, and shortened without reviving a wallet")
     func denyList() async throws {
         let macs = try (0..<25).map { _ in try TestWallet.mac(TestWallet.bytes(32)) }
         for mac in macs { _ = try await self.store.revoke(recoveryCode: mac, at: self.later) }
@@ -153,7 +153,7 @@ struct OperatorTests {
         try await #expect(again.operatorValues() == expected)
     }
 
-    @Test("the last session is kept and never goes back; that of a wallet nobody knows is passed over")
+    @Test("the last session is recorded and never moves back; an unknown wallet is skipped")
     func lastSessions() async throws {
         let wallet = try await TestWallet(in: self.store)
         try await #expect(self.store.report(of: wallet.id)?.lastSession == nil)
@@ -163,7 +163,7 @@ struct OperatorTests {
         try await self.store.keepLastSessions([:])
     }
 
-    @Test("the last sessions of more wallets than one step takes are all kept")
+    @Test("the last sessions of more wallets than one step takes are all recorded")
     func manyLastSessions() async throws {
         var sessions: [WalletID: Timestamp] = [.random(): self.later]
         for second in 0..<501 {
@@ -175,7 +175,7 @@ struct OperatorTests {
         for wallet in kept { #expect(wallet.lastSession == sessions[wallet.walletID]) }
     }
 
-    @Test("a report holds what is on file, and an unknown wallet has none")
+    @Test("a report contains the wallet's record, and an unknown wallet has none")
     func report() async throws {
         try await #expect(self.store.report(of: .random()) == nil)
         let wallet = try await TestWallet(
@@ -195,7 +195,7 @@ struct OperatorTests {
         #expect(report.revocation == nil && !report.isSolutionRevoked && !report.isLinkedToRecoveryCode)
     }
 
-    @Test("a revocation of the solution says whether it made a difference")
+    @Test("a revocation of the solution reports if it changed anything")
     func solution() async throws {
         try await #expect(self.store.setSolutionRevoked(false) == false)
         try await #expect(self.store.setSolutionRevoked(true))
@@ -203,7 +203,7 @@ struct OperatorTests {
         try await #expect(self.store.setSolutionRevoked(false))
     }
 
-    @Test("a store of the first version is opened with all that it holds, and can then do everything")
+    @Test("a store of the first version is opened with all its contents and full function")
     func migration() async throws {
         let old = TemporaryFolder()
         try Self.makeFirstVersion(old.path + "/wallets.db")

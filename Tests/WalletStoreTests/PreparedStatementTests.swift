@@ -2,9 +2,9 @@ import GRDB
 import PreparedSQL
 import Testing
 
-@Suite("Statements that are compiled once")
+@Suite("Prepared statements")
 struct PreparedStatementTests {
-    @Test("what is bound is what is written, however long it is and whatever was bound before")
+    @Test("bound values are written exactly, for any length and any previous binding")
     func binding() throws {
         try DatabaseQueue().inDatabase { db in
             let echo = try PreparedStatement("SELECT ?1, ?2", on: db)
@@ -17,20 +17,20 @@ struct PreparedStatementTests {
                 let read = try echo.first { row in [row.bytes(0), row.bytes(1)] }
                 #expect(read == [first, second])
             }
-            // What is not set again stays.
+            // A value that is not set again stays bound.
             echo.bind([1, 2, 3], at: 1)
             let last = try echo.first { row in [row.bytes(0), row.bytes(1)?.prefix(1).map { $0 }] }
             #expect(last == [[1, 2, 3], [UInt8(truncatingIfNeeded: ~10)]])
         }
     }
 
-    @Test("what was bound is the statement's own, and outlives whoever bound it")
+    @Test("bound values are copied and outlive the caller's memory")
     func outliving() throws {
         try DatabaseQueue().inDatabase { db in
             let echo = try PreparedStatement("SELECT ?1", on: db)
             for round in 0..<200 as Range<Int> {
                 echo.bind((0..<500).map { UInt8(truncatingIfNeeded: $0 &* round) }, at: 1)
-                // Memory of the same size, used by somebody else.
+                // Memory of the same size, in use for other values.
                 let others = (0..<8).map { _ in [UInt8](repeating: 0xEE, count: 500) }
                 let read = try echo.first { row in row.bytes(0) ?? [] }
                 #expect(read == (0..<500).map { UInt8(truncatingIfNeeded: $0 &* round) })

@@ -13,7 +13,7 @@ struct RegistrationTests {
         self.store = try self.folder.store()
     }
 
-    @Test("a registration repeated before the first session replaces the earlier: one wallet, one PIN")
+    @Test("a registration repeated before the first session replaces the earlier one: one wallet, one PIN")
     func repeated() async throws {
         let first = try await TestWallet(in: self.store, opened: false)
         var second = first
@@ -29,7 +29,7 @@ struct RegistrationTests {
         try await #expect(self.store.judge(first.attempt(right: true)) == .pinKeyChanged(current: second.keyID))
     }
 
-    @Test("the first session uses the token up, and so do a revocation and another hardware key")
+    @Test("the first session uses up the token; so do a revocation and another hardware key")
     func tokenUsed() async throws {
         let wallet = try await TestWallet(in: self.store, opened: false)
         let other = try wallet.registration(hardwareKey: TestWallet.digest())
@@ -45,7 +45,7 @@ struct RegistrationTests {
         try await #expect(self.store.identity(of: wiped.id)?.mayRegisterAgain == false)
     }
 
-    @Test("an assertion's counter counts once: at a repeated registration and at each session it must be greater")
+    @Test("an assertion's counter is accepted once: each repeated registration and each session needs a greater one")
     func counters() async throws {
         let wallet = try await TestWallet(in: self.store, assertionCounter: 1, opened: false)
         let repetition = wallet.registration(assertionCounter: 1)
@@ -60,7 +60,7 @@ struct RegistrationTests {
         try await #expect(wallet.session(counter: 3) == .counterNotIncreased)
     }
 
-    @Test("one counter in many sessions at once opens exactly one")
+    @Test("one counter in many parallel sessions opens exactly one")
     func racingCounters() async throws {
         let wallet = try await TestWallet(in: self.store, assertionCounter: 1, opened: false)
         let opened = try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -72,7 +72,7 @@ struct RegistrationTests {
         #expect(opened == 1)
     }
 
-    @Test("a session tells the PIN's state, and gives the presence share unless the wallet is blocked for good")
+    @Test("a session reports the PIN's state, and gives the presence share unless the wallet is blocked permanently")
     func states() async throws {
         let share = TestWallet.bytes(80)
         let wallet = try await TestWallet(in: self.store, presenceShare: share)
@@ -97,7 +97,7 @@ struct RegistrationTests {
         try await #expect(wallet.session() == .identityChanged)
     }
 
-    @Test("registrations that no session was opened for are swept, the others stay, and so does every count")
+    @Test("registrations without a session are swept; all others and all counts stay")
     func sweep() async throws {
         let unopened = try await TestWallet(in: self.store, opened: false)
         let opened = try await TestWallet(in: self.store)
@@ -113,7 +113,7 @@ struct RegistrationTests {
         }
     }
 
-    @Test("a wallet that was swept away is not taken for the one whose row has its place now")
+    @Test("a swept wallet is not confused with the wallet that reuses its row")
     func sameRow() async throws {
         let gone = try await TestWallet(in: self.store, opened: false)
         _ = try await self.store.judge(gone.attempt(right: true))

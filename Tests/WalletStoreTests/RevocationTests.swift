@@ -17,7 +17,7 @@ struct RevocationTests {
         self.store = try self.folder.store()
     }
 
-    @Test("a deletion code revokes once and says the same when repeated; another is not recognised")
+    @Test("a deletion code revokes once and gives the same answer when repeated; another code is not recognized")
     func byCode() async throws {
         let digest = try TestWallet.digest()
         let wallet = try await TestWallet(in: self.store, deletionDigest: digest)
@@ -30,7 +30,7 @@ struct RevocationTests {
         try await #expect(wallet.session() == .revoked(revocation))
     }
 
-    @Test("a wallet revoked before its first session is not swept: its code says done again and its token stays used")
+    @Test("a wallet revoked before its first session is not swept: its code stays recognized and its token stays used")
     func revokedUnopened() async throws {
         let digest = try TestWallet.digest()
         let wallet = try await TestWallet(in: self.store, deletionDigest: digest, opened: false)
@@ -41,7 +41,7 @@ struct RevocationTests {
         try await #expect(self.store.register(wallet.registration()) == .tokenUsed)
     }
 
-    @Test("a wipe ends a wallet as a revocation by its user does, and changes no earlier end")
+    @Test("a wipe ends a wallet like a revocation by its user, and changes no earlier end")
     func wipe() async throws {
         let mac = TestWallet.bytes(32)
         let wallet = try await TestWallet(in: self.store)
@@ -52,7 +52,7 @@ struct RevocationTests {
         try await self.store.recordWipe(of: .random(), at: self.later)
     }
 
-    @Test("the first recovery code stays linked; linking it again is done already")
+    @Test("the first recovery code stays linked; linking it again reports that it is linked already")
     func links() async throws {
         let wallet = try await TestWallet(in: self.store)
         let mac = TestWallet.bytes(32)
@@ -68,7 +68,7 @@ struct RevocationTests {
         )
     }
 
-    @Test("a recovery code on the deny list ends the wallets that are linked to it, and is linked by none")
+    @Test("a recovery code on the deny list ends its linked wallets, and no wallet can link it")
     func denied() async throws {
         let mac = TestWallet.bytes(32)
         let linked = try await TestWallet(in: self.store)
@@ -93,7 +93,7 @@ struct RevocationTests {
         }
     }
 
-    /// As many wallets as two steps of a search look at, and some more.
+    /// More wallets than two steps of a search examine.
     private func fill() async throws {
         try await withThrowingDiscardingTaskGroup { group in
             for _ in 0..<(2 * SQLiteWalletStore.searchedAtOnce + 10) {
@@ -102,7 +102,7 @@ struct RevocationTests {
         }
     }
 
-    @Test("a recovery code's wallets are found wherever they stand")
+    @Test("a search finds a recovery code's wallets in any row")
     func search() async throws {
         let mac = TestWallet.bytes(32)
         var linked: [WalletID] = []
@@ -118,13 +118,13 @@ struct RevocationTests {
     }
 
     @Test(
-        "whichever comes first, of a link and its denial at the same time: the wallet ends, or the link is refused",
+        "a link and a denial at the same time, in either order: the wallet ends, or the link is refused",
         arguments: [false, true]
     )
     func racingDenial(amongMany: Bool) async throws {
         var wallets: [TestWallet] = []
         for _ in 0..<50 { wallets.append(try await TestWallet(in: self.store)) }
-        // A search of several steps, the first of which looks at them.
+        // A search of several steps, the first of which examines them.
         if amongMany { try await self.fill() }
         for (round, wallet) in wallets.enumerated() {
             let mac = TestWallet.bytes(32)
@@ -139,7 +139,7 @@ struct RevocationTests {
         }
     }
 
-    @Test("while the solution is revoked nothing is released or registered; restored, all is as before")
+    @Test("while the solution is revoked, nothing is released or registered; after its restoration all is as before")
     func solution() async throws {
         let wallet = try await TestWallet(in: self.store)
         let early = try await TestWallet(in: self.store, opened: false)
@@ -158,18 +158,18 @@ struct RevocationTests {
     }
 
     @Test(
-        "a revocation that is committed while the disk has no room to empty the log says so, until the same again has done it",
+        "a revocation without the disk space to empty the log reports that until a repetition has emptied it",
         .enabled(if: SmallDisk.isPermitted)
     )
     func notErased() async throws {
         let disk = try SmallDisk()
         let store = try SQLiteWalletStore.open(folder: disk.path, creating: true)
-        // Together, in few commits: each has a copy of every page that it changes in the log.
+        // Parallel, in few commits: each commit copies every page that it changes into the log.
         let wallets = try await withThrowingTaskGroup(of: TestWallet.self) { group in
             for _ in 0..<100 { group.addTask { try await TestWallet(in: store) } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        // Room for the commit, and not for all that the log holds.
+        // Space for the commit, but not for the contents of the log.
         var failure: StoreError?
         for pages in 1...16 where failure != .notErased {
             try disk.fill(leaving: pages)
@@ -191,7 +191,7 @@ struct RevocationTests {
         await store.close()
     }
 
-    @Test("a wallet that has ended has nobody wait for the log, however often it ends again")
+    @Test("repeated ends of an ended wallet never make a caller wait for the log")
     func endedBefore() async throws {
         let (wallet, other) = (try await TestWallet(in: self.store), try await TestWallet(in: self.store))
         func log() throws -> Int { try DurableFile.read(self.folder.file("wallets.db-wal"), atMost: 1 << 24).count }
@@ -207,7 +207,7 @@ struct RevocationTests {
         #expect(try log() == 0)
     }
 
-    @Test("after a revocation returned, neither the database nor its log holds the shares any more")
+    @Test("after a revocation has returned, neither the database nor its log contains the shares any more")
     func sharesAreGone() async throws {
         let marker = TestWallet.bytes(16)
         let share = [[UInt8]](repeating: marker, count: 5).flatMap(\.self)
@@ -222,7 +222,7 @@ struct RevocationTests {
                 presenceShare: share,
                 opened: false
             )
-            // Some are registered twice, some judged, some linked: whatever moves rows about.
+            // Some are registered twice, some judged, some linked, so that rows move.
             if index.isMultiple(of: 3) {
                 _ = try await self.store.register(
                     wallet.registration(deletionDigest: digest, unlockShare: share, presenceShare: share + [0])
@@ -233,7 +233,7 @@ struct RevocationTests {
             _ = try await self.store.judge(wallet.attempt(right: true, effect: effect))
             digests.append(digest)
         }
-        #expect(try self.folder.contents().range(of: Data(marker)) != nil, "the scan finds what is there")
+        #expect(try self.folder.contents().range(of: Data(marker)) != nil, "the marker is in the file")
         for digest in digests { _ = try await self.store.revoke(byDeletionCode: digest, at: self.later) }
         #expect(try self.folder.contents().range(of: Data(marker)) == nil)
     }

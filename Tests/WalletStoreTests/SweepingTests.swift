@@ -6,13 +6,13 @@ import Vocabulary
 
 @testable import WalletStore
 
-/// That nothing which is due stays, although no look at the store takes longer the more there is in it.
-@Suite("Clearing away, some rows at a time")
+/// The removal of all due rows in steps of bounded time.
+@Suite("Sweeps in steps of some rows")
 struct SweepingTests {
     private let folder = TemporaryFolder()
     private let later = TestWallet.start + .seconds(10)
 
-    @Test("a registration behind more than one step of others goes with a later sweep, in each walk anew")
+    @Test("a registration behind more than one step of others is removed by a later sweep, in every new pass")
     func unopened() async throws {
         let wallet = try await self.prepared { try await TestWallet(in: $0, opened: false) }
         let evenLater = self.later + .seconds(10)
@@ -33,7 +33,7 @@ struct SweepingTests {
         #expect(try self.count("unopened") == 599)
     }
 
-    @Test("wallets that had a session, or ended before one, outlive their marks; more of them than one step takes")
+    @Test("wallets with a session, and wallets that ended before one, outlive their marks, in any number")
     func marks() async throws {
         var wallets: [TestWallet] = []
         _ = try await self.prepared { store in
@@ -63,7 +63,7 @@ struct SweepingTests {
         #expect(try self.count("wallets") == 602)
     }
 
-    @Test("attempt records that hold nothing go wherever they stand, those that count stay")
+    @Test("empty attempt records are removed in any row; records with a count stay")
     func attempts() async throws {
         _ = try await self.prepared { store in
             let wallet = try await TestWallet(in: store)
@@ -83,14 +83,14 @@ struct SweepingTests {
         #expect(try self.count("attempts WHERE wallet = 2") == 0)
     }
 
-    @Test("a purge looks at wallets that have ended, also those that an older server ended, and at no others")
+    @Test("a purge examines only ended wallets, including those that an older server ended")
     func purgeable() async throws {
         var ended: [WalletID] = []
         _ = try await self.prepared { store in
             for seconds in [0, 20, 0] {
                 let wallet = try await TestWallet(in: store)
                 try await store.recordWipe(of: wallet.id, at: TestWallet.start + .seconds(seconds))
-                // Ended already: the first end counts.
+                // The wallet has already ended: the first end counts.
                 try await store.recordWipe(of: wallet.id, at: TestWallet.start + .seconds(40))
                 ended.append(wallet.id)
                 _ = try await TestWallet(in: store)
@@ -121,12 +121,12 @@ struct SweepingTests {
         #expect(try self.count("ended") == 1 && self.count("ended_search") == 0)
     }
 
-    /// 600 of them: more than one step takes.
+    /// 600 rows: more than one step takes.
     private static let numbers = """
         WITH RECURSIVE numbers (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < 600)
         """
 
-    /// Makes a store, has something done in it and closes it.
+    /// Creates a store, runs a body on it and closes it.
     private func prepared(_ fill: (SQLiteWalletStore) async throws -> TestWallet) async throws -> WalletID {
         let store = try self.folder.store()
         let wallet = try await fill(store)

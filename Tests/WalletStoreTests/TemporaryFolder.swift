@@ -9,9 +9,10 @@ extension TemporaryFolder {
         try SQLiteWalletStore.open(folder: self.path, creating: true)
     }
 
-    /// All that the database and its log hold.
+    /// The contents of the database and its log.
     ///
-    /// Read by `DurableFile`: `Data(contentsOf:)` leaks its buffer where the file is empty, as a truncated log is.
+    /// Uses `DurableFile`, because `Data(contentsOf:)` leaks its buffer for an empty file, such as a truncated
+    /// log.
     func contents() throws -> Data {
         var all = Data()
         for name in try FileManager.default.contentsOfDirectory(atPath: self.path) where name.hasPrefix("wallets.db") {

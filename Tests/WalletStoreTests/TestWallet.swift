@@ -3,7 +3,7 @@ import Testing
 import Vocabulary
 import WalletStore
 
-/// A store in a folder of its own, and one wallet in it.
+/// A store in a separate folder, with one wallet.
 struct TestWallet {
     let store: SQLiteWalletStore
     let id: WalletID
@@ -14,7 +14,7 @@ struct TestWallet {
 
     static let start = Timestamp(milliseconds: 1_700_000_000_000)
 
-    /// Registers a wallet and, unless told not to, opens its first session.
+    /// Registers a wallet and, by default, opens its first session.
     init(
         in store: SQLiteWalletStore,
         deletionDigest: SHA256Digest? = nil,
@@ -102,7 +102,7 @@ struct TestWallet {
         try #require(P256PublicKey([0x04] + self.bytes(64)))
     }
 
-    /// A recovery code's MAC of these bytes.
+    /// A recovery code's MAC with these bytes.
     static func mac(_ bytes: [UInt8]) throws -> RecoveryCodeMAC { try #require(RecoveryCodeMAC(bytes)) }
 
     static func digest() throws -> SHA256Digest {

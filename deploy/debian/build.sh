@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Packs programs that are built already: deploy/debian/build.sh PROGRAMS OUT [VERSION]
+# Packages built programs: deploy/debian/build.sh PROGRAMS OUT [VERSION]
 #
-# PROGRAMS is the folder of the release build with the static Swift runtime, OUT gets the .deb files. VERSION is theirs;
-# without one it is the programs' own and the commit's.
+# PROGRAMS is the folder of a release build with the static Swift runtime; OUT receives the .deb files. The default VERSION
+# is that of the programs with their commit.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -13,7 +13,7 @@ out=$(cd "$2" && pwd)
 said=$("$programs/remote-pin-server" --version)
 number=$(sed -E 's/^remote-pin-server ([0-9.]+) .*/\1/' <<<"$said")
 git_id=$(sed -nE 's/.*\(git ([^,)]+).*/\1/p' <<<"$said")
-# From the programs, not from what is checked out by now.
+# Derived from the programs, since the checkout may have changed after the build.
 version=${3:-$number${git_id:++git${git_id//-/.}}}
 if [ -n "$git_id" ] && time=$(git -C "$root" log -1 --format=%ct "${git_id%-dirty}" 2>/dev/null); then :; else time=$(date +%s); fi
 export SOURCE_DATE_EPOCH=$time
@@ -29,7 +29,7 @@ cp "$root"/docs/*.md "$root"/docs/*.json "$root/README.md" "$tree/docs/"
 cp "$root/deploy/systemd/remote-pin-server.service" "$root/deploy/systemd/remote-pin-portal.service" "$tree/debian/"
 cp "$root/deploy/systemd/remote-pin.tmpfiles" "$tree/debian/remote-pin-server.tmpfiles"
 
-# Programs, their pages and completions, for one package.
+# stage PACKAGE PROGRAM…: installs programs, manual pages and completions for one package.
 stage() {
     local package=$1 name
     shift
@@ -43,15 +43,15 @@ stage() {
         "$programs/$name" --generate-completion-script fish >"$to/usr/share/fish/vendor_completions.d/$name.fish"
     done
 }
-# Yams, which reads the configuration, carries a libyaml of its own; the Swift runtime is meant to be inside.
+# Yams, the configuration parser, bundles libyaml.
 for package in remote-pin-server remote-pin-portal remote-pin-tools; do
     printf '%s: embedded-library libyaml *\n' "$package" >"$tree/debian/$package.lintian-overrides"
 done
 stage remote-pin-server remote-pin-server
 stage remote-pin-portal remote-pin-portal
-stage remote-pin-tools wallet pin-load
+stage remote-pin-tools remote-pin-lab wallet pin-load
 
-# The configuration that the program itself explains, with a package's places in it.
+# The commented configuration from the program, with the paths of a package.
 "$programs/remote-pin-server" init "$work/made" >/dev/null
 configuration=$work/made/server.yaml
 while read -r section key value; do
@@ -70,12 +70,12 @@ admin socket /run/remote-pin/admin.sock
 portal socket /run/remote-pin-portal/portal.sock
 portal group remote-pin-portal
 END
-# The page's settings do nothing there: the portal's unit has a configuration of its own.
-sed -i 's|^portal:|# Here socket and group alone count: the page has its settings, from `listen` on, in /etc/remote-pin/portal.yaml.\n&|' \
+# The portal's unit reads its own file, so the page's settings have no effect in this one.
+sed -i 's|^portal:|# Only `socket` and `group` apply here; the page reads its settings, from `listen` on, from /etc/remote-pin/portal.yaml.\n&|' \
     "$configuration"
-grep -q '^# Here socket and group alone count' "$configuration"
+grep -q '^# Only `socket` and `group` apply here' "$configuration"
 install -D -m 0644 "$configuration" "$tree/stage/remote-pin-server/etc/remote-pin/server.yaml"
-# What watches it, for the operator's own Prometheus and Grafana.
+# Alert rules and dashboard for the operator's Prometheus and Grafana.
 install -D -m 0644 -t "$tree/stage/remote-pin-server/usr/share/remote-pin-server/prometheus" "$root/deploy/prometheus/alerts.yml"
 install -D -m 0644 -t "$tree/stage/remote-pin-server/usr/share/remote-pin-server/grafana" "$root/deploy/grafana/remote-pin.json"
 install -D -m 0644 "$root/deploy/debian/portal.yaml" "$tree/stage/remote-pin-portal/etc/remote-pin/portal.yaml"

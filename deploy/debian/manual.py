@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a program's manual page from what its argument parser says of itself (--experimental-dump-help)."""
+"""Generates a program's manual page from its argument parser's description (--experimental-dump-help)."""
 
 import json
 import subprocess
@@ -7,13 +7,13 @@ import sys
 
 
 def escaped(text):
-    """Text as roff takes it: no line is a request, no word an escape."""
+    """Escapes text for roff, so that it contains no requests and no escapes."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return "\n".join("\\&" + line if line.startswith((".", "'")) else line for line in text.split("\n"))
 
 
 def prose(text):
-    """Paragraphs; what is indented stands as it is."""
+    """Formats paragraphs; indented text is kept verbatim."""
     lines = []
     literal = False
     for line in text.strip("\n").split("\n"):

@@ -17,7 +17,7 @@ private enum KeyOrigin {
 }
 
 extension AndroidVerifier {
-    /// Everything that the key description must say; returns the package by which the app was recognized.
+    /// Checks the key description against the policy and returns the package that identified the app.
     func check(
         _ description: KeyDescription,
         of leaf: Certificate,
@@ -39,10 +39,10 @@ extension AndroidVerifier {
         return app
     }
 
-    /// What an attestation key that stands between must say; its purpose has been looked at.
+    /// Checks the description of an intermediate attestation key, whose purpose the caller has already checked.
     ///
-    /// That it was made in the hardware is asked for whatever the policy: one that was imported is known to whoever
-    /// imported it, who can have it say anything.
+    /// The hardware must have generated the key, whatever the policy says. An imported key is known to the party that
+    /// imported it, which can sign any statement with it.
     func checkAttestKey(_ description: KeyDescription) throws(AttestationRefusal) {
         try self.checkLevel(description)
         try self.checkBoot(description.hardwareEnforced)
@@ -56,7 +56,7 @@ extension AndroidVerifier {
         else { throw .securityLevelTooLow }
     }
 
-    /// Only what the hardware states counts: the system could say anything of itself.
+    /// Only the hardware-enforced list counts: a compromised system can put any claim in the other one.
     private func checkBoot(_ list: AuthorizationList) throws(AttestationRefusal) {
         guard self.policy.requiresLockedDevice || !self.policy.bootStates.isEmpty else { return }
         guard let root = list.rootOfTrust else { throw .rootOfTrustMissing }
@@ -69,7 +69,7 @@ extension AndroidVerifier {
     private func checkKey(_ description: KeyDescription) throws(AttestationRefusal) {
         let hardware = description.hardwareEnforced
         if self.policy.requiresGeneratedKey {
-            // Software keys have their properties in the other list.
+            // Software keys have their properties in the software-enforced list.
             let fallback = self.policy.minimumKeyMintLevel == .software ? description.softwareEnforced : hardware
             guard hardware.integer(.origin) ?? fallback.integer(.origin) == KeyOrigin.generated else {
                 throw .keyOrigin
@@ -83,7 +83,7 @@ extension AndroidVerifier {
         }
     }
 
-    /// A level that is not stated is too old where one is demanded.
+    /// If the policy sets a minimum, a level that is not stated counts as too old.
     private func checkPatchLevels(_ list: AuthorizationList) throws(AttestationRefusal) {
         if let minimum = self.policy.minimumOSPatchLevel, (list.integer(.osPatchLevel) ?? 0) < minimum {
             throw .patchLevelTooOld
@@ -96,7 +96,7 @@ extension AndroidVerifier {
         }
     }
 
-    /// One configured package with one of *its own* digests must be there; a digest of another app does not count.
+    /// Requires a configured package with one of *its own* digests; a digest of another app does not count.
     private func checkApp(_ application: ApplicationID?) throws(AttestationRefusal) -> ApplicationID.Package? {
         guard let apps = self.policy.apps else { return nil }
         let packages = application?.packages ?? []
@@ -117,7 +117,7 @@ extension AndroidVerifier {
 }
 
 extension SecurityLevel {
-    /// Whether this is the level `minimum` or a higher one; a level that is not known is below all.
+    /// Returns true if this level is `minimum` or higher; an unknown level is below all others.
     func isAtLeast(_ minimum: SecurityLevel) -> Bool {
         switch self {
         case .software, .trustedEnvironment, .strongBox: self.number >= minimum.number

@@ -1,11 +1,11 @@
 package import Evidence
 package import Vocabulary
 
-/// The complete verification of an Android key attestation: pure, from evidence and expectations to a verdict.
+/// The complete verification of an Android key attestation: a pure function of evidence and expectations.
 ///
-/// The order of checks is part of the contract, for it decides which reason a device with several defects gets: form,
-/// names, anchor, signatures, validity, status, place of the extension, and only then what the extension says. Nothing in a
-/// certificate is believed before its chain is.
+/// The order of checks is part of the contract, because it decides which reason a device with several defects gets:
+/// form, names, anchor, signatures, validity, status, position of the extension, and finally the contents of the
+/// extension. The verifier trusts no statement in a certificate before it has verified the chain.
 package struct AndroidVerifier: Sendable {
     package var policy: AndroidPolicy
     package var anchors: [TrustAnchor]
@@ -20,8 +20,8 @@ package struct AndroidVerifier: Sendable {
     /// Verifies a chain, leaf first.
     ///
     /// - Parameters:
-    ///   - publicKey: The SubjectPublicKeyInfo that the leaf must be for, where the caller has one already.
-    ///   - verification: Keeps the account of it.
+    ///   - publicKey: The SubjectPublicKeyInfo that the leaf must certify, if the caller already has one.
+    ///   - verification: Records the signature checks and the passed checks.
     package func verify(
         chain: [[UInt8]],
         challenge: [UInt8],
@@ -61,10 +61,11 @@ package struct AndroidVerifier: Sendable {
         )
     }
 
-    /// The anchor at which the chain ends, and which stands nowhere else in it.
+    /// Returns the anchor at the end of the chain; its key must not occur elsewhere in the chain.
     ///
-    /// A root signs itself, so whoever repeats one gives another chain whose links hold. What the certificate below the
-    /// root tells, the kind of provisioning and with it whether others may have expired, would then be told by the root.
+    /// A root signs itself, so a chain with a repeated root still has valid links. The certificate below the root
+    /// states the kind of provisioning, which decides whether other certificates may have expired. In such a chain
+    /// that certificate would be the root.
     private func anchor(of certificates: [Certificate]) throws(AttestationRefusal) -> TrustAnchor {
         let root = certificates[certificates.count - 1]
         guard let anchor = self.anchor(with: root.publicKey) else {
@@ -87,7 +88,7 @@ package struct AndroidVerifier: Sendable {
         at time: Timestamp
     ) throws(AttestationRefusal) {
         let isGoogle = self.policy.validity == .google
-        // The anchor is trusted by its key; its certificate's dates say nothing.
+        // The anchor is trusted by its key, so the dates of its certificate are ignored.
         for certificate in certificates.dropLast().dropFirst(isGoogle ? 1 : 0) {
             guard time >= certificate.notBefore else { throw .certificateNotYetValid }
             guard time <= certificate.notAfter || isGoogle && provisioning == .factory else {
@@ -96,7 +97,7 @@ package struct AndroidVerifier: Sendable {
         }
     }
 
-    /// Returns whether the list is older than the policy likes, where that is accepted.
+    /// Returns true if the list is older than the policy's maximum age and the policy accepts that.
     private func checkStatus(_ certificates: [Certificate], at time: Timestamp) throws(AttestationRefusal) -> Bool {
         for certificate in certificates {
             switch self.statusList?.status(of: certificate.serialNumber) {
@@ -110,12 +111,12 @@ package struct AndroidVerifier: Sendable {
         return isStale
     }
 
-    /// The description in the leaf, once no other certificate can pass for one.
+    /// Returns the description in the leaf, after checking that no other certificate can pass for the leaf.
     ///
-    /// Whoever holds an attested signing key can sign a certificate that carries any description; so an issuer that
-    /// was itself attested is refused, unless that is allowed and its key may do nothing but attest. Such a key has to be
-    /// what a leaf's has to be, of the app on a device that is as it should be, and made in the hardware: the description in
-    /// the leaf is worth no more than the key that signs it.
+    /// The holder of an attested signing key can sign a certificate with any description. An issuer that was itself
+    /// attested is therefore rejected, unless the policy allows it and the key has no purpose but ATTEST_KEY. Such
+    /// a key must also meet the leaf's requirements: the same app, the demanded level and boot state. The hardware
+    /// must have generated it, because the leaf's description is only as trustworthy as the key that signs it.
     private func description(in certificates: [Certificate]) throws(AttestationRefusal) -> KeyDescription {
         let values = certificates.map { $0.values(of: .keyDescription) }
         guard values.allSatisfy({ $0.count <= 1 }) else { throw .duplicateExtension }
@@ -147,14 +148,14 @@ package struct AndroidAttestation: Sendable {
     /// The root at which the chain ends.
     package let anchor: TrustAnchor
     package let provisioning: Provisioning
-    /// The package by which the app was recognized; nil where the policy does not look.
+    /// The package that identified the app; nil if the policy does not check the app.
     package let app: ApplicationID.Package?
-    /// The status list was older than the policy likes, which it accepts.
+    /// True if the status list is older than the policy's maximum age and the policy accepts that.
     package let isStatusListStale: Bool
 }
 
 extension Provisioning {
-    /// Told by the names below the root, as Google's verifier does.
+    /// Derives the provisioning from the names below the root, as Google's verifier does.
     package init(_ certificates: [Certificate]) {
         guard certificates.count >= 2 else {
             self = .unknown
@@ -175,7 +176,7 @@ extension Provisioning {
 }
 
 extension DistinguishedName {
-    /// CN=Droid CA followed by a number.
+    /// True for CN=Droid CA followed by a number.
     fileprivate var isDroidAuthority: Bool {
         guard let name = self.commonName, name.hasPrefix("Droid CA") else { return false }
         return name.dropFirst("Droid CA".count).first?.isNumber ?? false

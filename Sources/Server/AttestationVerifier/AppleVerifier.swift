@@ -13,7 +13,7 @@ package struct AppleVerifier: Sendable {
 
     /// Verifies an attestation object for the key with the id `keyID`.
     ///
-    /// - Parameter clientDataHash: What the app passed to `attestKey`.
+    /// - Parameter clientDataHash: The hash that the app passed to `attestKey`.
     package func verify(
         object encoded: [UInt8],
         keyID: [UInt8],
@@ -67,7 +67,7 @@ package struct AppleVerifier: Sendable {
         }
     }
 
-    /// The last certificate must be signed by an anchor, which is not among them; issuers must be marked as such.
+    /// An anchor, which is not part of the chain, must sign the last certificate; issuers must be marked as CAs.
     private func checkChain(
         _ certificates: [Certificate],
         _ verification: inout Verification

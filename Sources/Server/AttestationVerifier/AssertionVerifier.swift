@@ -9,7 +9,7 @@ package enum AssertionVerifier {
     ///   - clientDataHash: The SHA-256 of the statement.
     ///   - appID: `TEAMID.bundle.id` as recorded at registration, never what a message claims.
     ///   - previousCounter: The counter of the last assertion that counted; 0 after the attestation.
-    /// - Important: The counter must be durable, by a conditional step of the store, before the proof counts.
+    /// - Important: A conditional step of the store must make the counter durable before the proof counts.
     package static func verify(
         assertion encoded: [UInt8],
         clientDataHash: SHA256Digest,
@@ -46,7 +46,7 @@ package enum AssertionVerifier {
         )
     }
 
-    /// The same, keeping the account of it.
+    /// Verifies as above and records the signature checks and the passed checks.
     static func verified(
         _ encoded: [UInt8],
         clientDataHash: [UInt8],
@@ -65,7 +65,7 @@ package enum AssertionVerifier {
             clientDataHash: clientDataHash
         )
         verification.pass(Check.form)
-        // The nonce is signed as a message: ECDSA hashes it once more.
+        // App Attest signs the nonce as a message, so ECDSA hashes it again.
         guard verification.isValid(assertion.signature, of: nonce.bytes, key: SubjectPublicKey(key)) else {
             throw .badSignature
         }

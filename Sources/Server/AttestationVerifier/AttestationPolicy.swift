@@ -1,6 +1,6 @@
 package import Evidence
 
-/// What a server demands of the devices that register.
+/// A server's requirements for devices that register.
 package struct AttestationPolicy: Hashable, Sendable {
     package var android: AndroidPolicy
     package var apple: ApplePolicy
@@ -14,7 +14,7 @@ package struct AttestationPolicy: Hashable, Sendable {
 /// An Android app that may register.
 package struct AndroidApp: Hashable, Sendable {
     package var package: String
-    /// SHA-256 of the certificates that may have signed it; empty: any.
+    /// SHA-256 of the certificates that may have signed the app; an empty set allows any.
     package var signatureDigests: Set<[UInt8]>
     /// The lowest version code.
     package var minimumVersion: Int64
@@ -26,60 +26,60 @@ package struct AndroidApp: Hashable, Sendable {
     }
 }
 
-/// How a device came by its attestation key.
+/// The way in which a device got its attestation key.
 package enum Provisioning: String, Hashable, Sendable, CaseIterable, Codable {
-    /// Put in at the factory: the certificate below the root has an X.520 serial number.
+    /// Installed at the factory: the certificate below the root has an X.520 serial number.
     case factory
-    /// Fetched from Google's servers: it is named CN=Droid CA, O=Google LLC.
+    /// Fetched from Google's servers: the certificate below the root is named CN=Droid CA, O=Google LLC.
     case remote
     /// A software attestation, by the names in its chain.
     case software
     case unknown
 }
 
-/// What is demanded of Android Key Attestation.
+/// The requirements for Android Key Attestation.
 package struct AndroidPolicy: Hashable, Sendable {
-    /// Which certificates have to be valid at the time of verification.
+    /// The certificates that must be valid at the time of verification.
     package enum Validity: String, Hashable, Sendable, CaseIterable {
-        /// As Google's own verifier: the leaf is not looked at, and an expired one does no harm in factory chains.
+        /// As in Google's own verifier: the leaf is not checked, and factory chains may contain expired certificates.
         case google
-        /// All but the root.
+        /// All certificates but the root.
         case strict
     }
 
-    /// What the key itself must be.
+    /// The requirements for the key.
     package enum KeyRules: Hashable, Sendable {
-        /// Anything: the caller has other uses for the key.
+        /// Any key: the caller has other uses for it.
         case any
         /// A key that signs SHA-256 digests for one app.
         case signing
     }
 
-    /// The apps that may register; nil: the app is not looked at.
+    /// The apps that may register; nil skips the check.
     package var apps: [AndroidApp]?
     package var validity: Validity
     package var minimumAttestationLevel: SecurityLevel
     package var minimumKeyMintLevel: SecurityLevel
     package var requiresLockedDevice: Bool
-    /// Empty: any.
+    /// The accepted boot states; an empty set allows any.
     package var bootStates: Set<VerifiedBootState>
     package var requiresGeneratedKey: Bool
     package var keyRules: KeyRules
-    /// Key kinds by name, as in `EC-P-256`; nil: any.
+    /// Key kinds by name, as in `EC-P-256`; nil allows any.
     package var allowedKeys: Set<String>?
-    /// Whether a key that the keystore attested may attest others (ATTEST_KEY).
+    /// True if a key that the keystore attested may attest others (ATTEST_KEY).
     package var allowsAttestKeys: Bool
-    /// Nil: any.
+    /// The accepted kinds of provisioning; nil allows any.
     package var provisioning: Set<Provisioning>?
-    /// Year and month, as in 202401; nil: not looked at.
+    /// Year and month, as in 202401; nil skips the check.
     package var minimumOSPatchLevel: Int?
-    /// Year, month and day, as in 20240105; nil: not looked at.
+    /// Year, month and day, as in 20240105; nil skips the check.
     package var minimumVendorPatchLevel: Int?
-    /// Year, month and day, as in 20240105; nil: not looked at.
+    /// Year, month and day, as in 20240105; nil skips the check.
     package var minimumBootPatchLevel: Int?
     package var statusList: StatusListPolicy
 
-    /// Registration's policy (attestation.md) for these apps.
+    /// The policy for registrations (attestation.md) with these apps.
     package init(apps: [AndroidApp]?) {
         self.apps = apps
         self.validity = .google
@@ -99,7 +99,7 @@ package struct AndroidPolicy: Hashable, Sendable {
     }
 }
 
-/// What is demanded of App Attest.
+/// The requirements for App Attest.
 package struct ApplePolicy: Hashable, Sendable {
     /// The apps that may register, each `TEAMID.bundle.id`.
     package var appIDs: [String]

@@ -1,6 +1,6 @@
-/// Why evidence is not accepted; each reason has one name, in the reply and in the log.
+/// The reasons for which evidence is rejected; each has one name, in the reply and in the log.
 package enum AttestationRefusal: String, Error, Hashable, Sendable, CaseIterable {
-    // Both platforms: the size of what is looked at.
+    // Both platforms: the amount of evidence, and the app.
     case tooManyCertificates = "too_many_certificates"
     case evidenceTooLarge = "evidence_too_large"
     /// The server accepts no app of this platform.
@@ -14,7 +14,7 @@ package enum AttestationRefusal: String, Error, Hashable, Sendable, CaseIterable
     case untrustedRoot = "untrusted_root"
     case certificateExpired = "certificate_expired"
     case certificateNotYetValid = "certificate_not_yet_valid"
-    /// Apple: a certificate that signs others is not marked as one that may.
+    /// Apple: a certificate that signs others is not marked as a CA.
     case issuerNotCA = "issuer_not_ca"
     case keyTypeNotAllowed = "key_type_not_allowed"
     case publicKeyMismatch = "public_key_mismatch"
@@ -28,7 +28,7 @@ package enum AttestationRefusal: String, Error, Hashable, Sendable, CaseIterable
     case duplicateExtension = "duplicate_attestation_extension"
     case unexpectedExtension = "unexpected_attestation_extension"
 
-    // Android: what the keystore says.
+    // Android: the key description.
     case malformedKeyDescription = "malformed_key_description"
     case challengeMismatch = "challenge_mismatch"
     case securityLevelTooLow = "security_level_too_low"
@@ -59,11 +59,11 @@ package enum AttestationRefusal: String, Error, Hashable, Sendable, CaseIterable
     case counterNotIncreased = "counter_not_increased"
 }
 
-/// What no evidence may exceed, whatever it holds.
+/// The limits of all evidence.
 package enum EvidenceLimits {
     /// Certificates in one chain; the longest real one has eight.
     package static let certificates = 10
-    /// Bytes in all; the largest real evidence has 6.2 KB.
+    /// Total bytes; the largest real evidence has 6.2 KB.
     package static let byteCount = 32 * 1024
     /// Signatures that one verification may check.
     package static let signatureChecks = 12

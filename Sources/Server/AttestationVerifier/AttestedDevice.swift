@@ -2,20 +2,22 @@ package import Evidence
 internal import FoundationEssentials
 package import Vocabulary
 
-/// What was attested of a device: the key that acts for it, and facts for operators.
+/// The attested properties of a device: the key that acts for it, and facts for operators.
 package struct AttestedDevice: Sendable {
     package let platform: Platform
     package let deviceKey: P256PublicKey
-    /// Android: the package; iOS: `TEAMID.bundle.id`, by which its assertions are recognized.
+    /// Android: the package name; iOS: the `TEAMID.bundle.id` that its assertions must carry.
     package let appID: String
     package let appVersion: String?
     /// iOS: the service that attested the key.
     package let environment: AppAttestEnvironment?
     package let securityLevel: String
-    /// Android: how the system was started.
+    /// Android: the verified boot state.
     package let bootState: String?
-    /// As the evidence writes it; this and all other texts of the evidence cut after 100 characters, since whoever can sign a
-    /// chain can write what he likes and operators have to read it.
+    /// The text of the evidence.
+    ///
+    /// This and all other texts from the evidence are cut after 100 characters: the signer of a chain can write
+    /// anything into them, and operators have to read them.
     package let osVersion: String?
     package let osPatchLevel: Int?
     package let vendorPatchLevel: Int?
@@ -27,20 +29,20 @@ package struct AttestedDevice: Sendable {
     package let anchor: String
     /// The time of verification.
     package let time: Timestamp
-    /// The status list was older than the policy likes: worth a warning in the log.
+    /// True if the status list is older than the policy's maximum age, which deserves a warning in the log.
     package let isStatusListStale: Bool
 
-    /// Characters as Unicode numbers them: what people see as one may be of any length.
+    /// Counts Unicode scalars, because one user-perceived character can have any length.
     private static func cut(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.prefix(100)))
     }
 
-    /// The facts as one JSON object, keys sorted, absent ones left out.
+    /// The facts as one JSON object with sorted keys; absent facts are omitted.
     package func json() -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(Facts(self)) else {
-            preconditionFailure("texts and numbers can be written as JSON")
+            preconditionFailure("strings and numbers can always be encoded as JSON")
         }
         return String(decoding: data, as: UTF8.self)
     }
@@ -85,7 +87,7 @@ package struct AttestedDevice: Sendable {
 }
 
 extension AttestedDevice {
-    /// The facts of an Android attestation; nil where its key is not one that a device proves itself with.
+    /// The facts of an Android attestation; nil if a device cannot prove itself with a key of this kind.
     init?(_ attestation: AndroidAttestation, at time: Timestamp) {
         let description = attestation.description
         let list = description.hardwareEnforced

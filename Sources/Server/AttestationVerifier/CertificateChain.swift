@@ -1,11 +1,11 @@
 internal import Evidence
 internal import Vocabulary
 
-/// What holds for chains of both platforms.
+/// The checks that chains of both platforms share.
 enum CertificateChain {
-    /// Reads every certificate, within the limits.
+    /// Reads every certificate within the limits.
     ///
-    /// The limits come first: nothing is parsed of evidence that is too large.
+    /// The limits come first, so evidence that is too large is not parsed at all.
     static func read(_ chain: [[UInt8]]) throws(AttestationRefusal) -> [Certificate] {
         guard chain.count <= EvidenceLimits.certificates else { throw .tooManyCertificates }
         guard chain.reduce(0, { $0 + $1.count }) <= EvidenceLimits.byteCount else { throw .evidenceTooLarge }
@@ -17,20 +17,20 @@ enum CertificateChain {
         return certificates
     }
 
-    /// Leaf first: each issuer is the next one's subject.
+    /// Checks, leaf first, that each issuer is the subject of the next certificate.
     static func checkNames(_ certificates: [Certificate]) throws(AttestationRefusal) {
         for (certificate, issuer) in zip(certificates, certificates.dropFirst()) {
             guard certificate.issuer.matches(issuer.subject) else { throw .issuerMismatch }
         }
     }
 
-    /// Each signature verifies under the next one's key, from the root's side on.
+    /// Verifies each signature under the key of the next certificate, starting at the root.
     ///
-    /// Invariant: once the last one is known to be an anchor's, no signature is verified under a key that no anchor vouches
-    /// for. Anybody can make a chain whose links hold, of keys as dear to verify under as there are; from this side
-    /// he has one signature verified that fails.
+    /// Invariant: if the last certificate is known to be an anchor's, no signature is verified under a key that
+    /// does not chain to an anchor. An attacker can make a chain with valid links out of the most expensive keys;
+    /// in this direction the verifier checks one signature of it, which fails.
     ///
-    /// That issuers are marked as authorities is not demanded: many factory chains do not mark them.
+    /// Issuers need not be marked as CAs: many factory chains do not mark them.
     static func checkSignatures(
         _ certificates: [Certificate],
         _ verification: inout Verification

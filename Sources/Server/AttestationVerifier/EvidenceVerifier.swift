@@ -1,9 +1,11 @@
 internal import Evidence
 package import Vocabulary
 
-/// What registration asks: is this a genuine app on genuine hardware, and which key acts for it.
+/// The verification at registration: decides if the evidence is from a genuine app on genuine hardware, and for
+/// which key.
 ///
-/// Pure: no network, clock or store. The same code serves production and labs; only anchors and policy differ.
+/// A pure type without network, clock or store. Production and labs run the same code; only anchors and policy
+/// differ.
 package struct EvidenceVerifier: Sendable {
     package let policy: AttestationPolicy
     package let androidAnchors: [TrustAnchor]
@@ -33,7 +35,7 @@ package struct EvidenceVerifier: Sendable {
         return self.verify(android: chain, challenge: challenge, at: time, verification: &verification)
     }
 
-    /// As ``verify(android:challenge:at:)``, keeping the account of it.
+    /// Verifies as ``verify(android:challenge:at:)`` and records signature checks and passed checks.
     package func verify(
         android chain: [[UInt8]],
         challenge: SHA256Digest,
@@ -76,7 +78,7 @@ package struct EvidenceVerifier: Sendable {
         )
     }
 
-    /// As ``verify(appleObject:keyID:clientDataHash:at:)``, keeping the account of it.
+    /// Verifies as ``verify(appleObject:keyID:clientDataHash:at:)`` and records signature checks and passed checks.
     package func verify(
         appleObject object: [UInt8],
         keyID: [UInt8],

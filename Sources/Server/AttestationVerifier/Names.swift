@@ -1,7 +1,7 @@
 package import Evidence
 
 extension SecurityLevel {
-    /// The name in the AOSP schema; a number where the level is not known.
+    /// The name in the AOSP schema; a number if the level is unknown.
     package var name: String {
         switch self {
         case .software: "Software"
@@ -11,7 +11,7 @@ extension SecurityLevel {
         }
     }
 
-    /// The level of this name; nil for every other text.
+    /// The level with this name; nil for any other string.
     package init?(name: String) {
         guard let level = [SecurityLevel.software, .trustedEnvironment, .strongBox].first(where: { $0.name == name })
         else { return nil }
@@ -20,7 +20,7 @@ extension SecurityLevel {
 }
 
 extension VerifiedBootState {
-    /// The name in the AOSP schema; a number where the state is not known.
+    /// The name in the AOSP schema; a number if the state is unknown.
     package var name: String {
         switch self {
         case .verified: "Verified"
@@ -31,7 +31,7 @@ extension VerifiedBootState {
         }
     }
 
-    /// The state of this name; nil for every other text.
+    /// The state with this name; nil for any other string.
     package init?(name: String) {
         guard
             let state = [VerifiedBootState.verified, .selfSigned, .unverified, .failed].first(where: { $0.name == name }

@@ -1,9 +1,9 @@
 internal import FoundationEssentials
 package import Vocabulary
 
-/// Google's list of attestation certificates that no longer count, by serial number.
+/// Google's list of revoked and suspended attestation certificates, by serial number.
 package struct StatusList: Hashable, Sendable {
-    /// What the list says of a certificate.
+    /// The entry of a certificate in the list.
     package enum Status: Hashable, Sendable {
         case revoked
         case suspended
@@ -11,12 +11,13 @@ package struct StatusList: Hashable, Sendable {
 
     /// Serial numbers in lower-case hexadecimal without leading zeros.
     private let entries: [String: Status]
-    /// When the list was fetched: its age is counted from here.
+    /// The time when the list was fetched, from which its age is counted.
     package let fetched: Timestamp
 
-    /// Reads the JSON as Google publishes it (https://android.googleapis.com/attestation/status); nil for anything else.
+    /// Reads the JSON that Google publishes (https://android.googleapis.com/attestation/status); nil for anything
+    /// else.
     ///
-    /// A status of another name than SUSPENDED counts as revoked: a word not known here is no reason to trust.
+    /// Any status other than SUSPENDED counts as revoked: an unknown status is no reason to trust a certificate.
     package init?(json: [UInt8], fetched: Timestamp) {
         guard let file = try? JSONDecoder().decode(File.self, from: Data(json)) else { return nil }
         var entries: [String: Status] = [:]
@@ -29,10 +30,10 @@ package struct StatusList: Hashable, Sendable {
         self.fetched = fetched
     }
 
-    /// How many certificates the list names.
+    /// The number of certificates in the list.
     package var count: Int { self.entries.count }
 
-    /// What the list says of a serial number in hexadecimal; nil where it does not name it.
+    /// The status of a serial number in hexadecimal; nil if the list does not contain it.
     package func status(of serialNumber: String) -> Status? {
         self.entries[Self.normalized(serialNumber)]
     }
@@ -51,11 +52,11 @@ package struct StatusList: Hashable, Sendable {
     }
 }
 
-/// What is asked of the status list before an Android device is accepted.
+/// The requirements for the status list before an Android device is accepted.
 package struct StatusListPolicy: Hashable, Sendable {
-    /// The oldest list that counts; nil where no list is demanded.
+    /// The maximum age of the list; nil if no list is required.
     package var maximumAge: Duration?
-    /// Whether evidence is accepted with a warning while there is no list, or an older one.
+    /// True if evidence is accepted with a warning when the list is missing or too old.
     package var acceptsStale: Bool
 
     package init(maximumAge: Duration? = nil, acceptsStale: Bool = false) {
@@ -63,7 +64,7 @@ package struct StatusListPolicy: Hashable, Sendable {
         self.acceptsStale = acceptsStale
     }
 
-    /// Whether this policy is not content with the list at `time`.
+    /// Returns true if the policy requires a list and `list` is missing or too old at `time`.
     package func isStale(_ list: StatusList?, at time: Timestamp) -> Bool {
         guard let maximumAge = self.maximumAge else { return false }
         guard let list else { return true }

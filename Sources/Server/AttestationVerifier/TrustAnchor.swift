@@ -3,20 +3,20 @@ package import Vocabulary
 
 /// A public key at which a chain may end.
 ///
-/// Anchors are keys, not certificates: one RSA key stands in four Google roots of different dates.
+/// Anchors are keys, not certificates: four Google roots with different dates share one RSA key.
 package struct TrustAnchor: Hashable, Sendable {
     /// The name in logs and explanations.
     package let name: String
     /// SHA-256 of the SubjectPublicKeyInfo.
     package let keyHash: SHA256Digest
-    /// The key itself, which a chain without its root (App Attest) is verified with; nil where only the hash is known.
+    /// The key, which verifies chains that omit their root (App Attest); nil if only the hash is known.
     let key: SubjectPublicKey?
-    /// The root's name; nil where only the key is known.
+    /// The root's name; nil if only the key is known.
     let subject: DistinguishedName?
-    /// Whether a lab's authority made the root.
+    /// True if a lab's authority created the root.
     package let isOfLab: Bool
 
-    /// The key of a root's certificate; nil where the bytes are none.
+    /// The key of a root's certificate; nil if the bytes are not a certificate.
     package init?(name: String, certificate: [UInt8]) {
         guard let root = try? Certificate(decoding: certificate) else { return nil }
         self.name = name
@@ -26,8 +26,8 @@ package struct TrustAnchor: Hashable, Sendable {
         self.isOfLab = root.isOfLab
     }
 
-    /// The key of a root's certificate, named for what it is wherever its file lies: the vendor's name for the key where
-    /// it is pinned, otherwise the key's hash.
+    /// The key of a root's certificate, named independently of its file: the vendor's name for a pinned key,
+    /// otherwise the key's hash.
     package init?(certificate: [UInt8]) {
         self.init(name: "", certificate: certificate)
         let hash = self.keyHash
@@ -72,8 +72,8 @@ extension TrustAnchor {
 
     /// Apple's App Attestation Root CA, a P-384 key.
     ///
-    /// As published at https://www.apple.com/certificateauthority/Apple_App_Attestation_Root_CA.pem; the whole
-    /// SubjectPublicKeyInfo, for App Attest chains do not hold their root.
+    /// As published at https://www.apple.com/certificateauthority/Apple_App_Attestation_Root_CA.pem. The anchor
+    /// holds the whole SubjectPublicKeyInfo, because App Attest chains omit their root.
     package static let apple: [TrustAnchor] = [
         TrustAnchor(
             name: "apple-app-attestation",

@@ -2,11 +2,11 @@ internal import Crypto
 internal import CryptoExtras
 internal import Evidence
 
-/// The account of one verification: what it has cost and which checks were passed.
+/// A record of one verification: the number of signature checks and the checks that passed.
 package struct Verification: Sendable {
     /// Signatures checked so far, at most ``EvidenceLimits/signatureChecks``.
     package private(set) var signatureChecks = 0
-    /// The checks that were passed, in their order; the one after the last is what refused.
+    /// The checks that passed, in order; evidence that was rejected failed the next one.
     package private(set) var passed: [String] = []
 
     package init() {}
@@ -15,13 +15,14 @@ package struct Verification: Sendable {
         self.passed.append(check.rawValue)
     }
 
-    /// Whether `certificate` is signed with the private half of `key`; false once the budget is spent.
+    /// Returns true if the private half of `key` signed `certificate`; false once the limit of checks is used up.
     mutating func isSigned(_ certificate: Certificate, by key: SubjectPublicKey) -> Bool {
         guard let algorithm = SignatureAlgorithm(certificate.signatureAlgorithm) else { return false }
         return self.isValid(certificate.signature, of: certificate.signedPart, algorithm, key)
     }
 
-    /// Whether `signature` is ECDSA with SHA-256 over `message` by a P-256 key; false once the budget is spent.
+    /// Returns true if `signature` is ECDSA with SHA-256 over `message` by a P-256 key; false once the limit is
+    /// used up.
     mutating func isValid(_ signature: [UInt8], of message: [UInt8], key: SubjectPublicKey) -> Bool {
         self.isValid(signature, of: message, .ecdsa(.sha256), key)
     }
@@ -42,7 +43,7 @@ package struct Verification: Sendable {
     }
 }
 
-/// A signature algorithm that certificates may use; SHA-1 and anything weaker is none.
+/// A signature algorithm that certificates may use, which excludes SHA-1 and weaker hashes.
 private enum SignatureAlgorithm {
     enum Hash {
         case sha256
@@ -90,7 +91,8 @@ private enum SignatureAlgorithm {
             else { return false }
             return key.isValidSignature(signature, for: digest)
         case (.rsa, .rsa(let bits)):
-            // Factory chains of old devices hold 1024-bit keys; larger ones than 4096 bits only cost time.
+            // Old devices' factory chains hold 1024-bit keys; verification under keys above 4096 bits is too
+            // expensive.
             guard (1024...4096).contains(bits),
                 let key = try? _RSA.Signing.PublicKey(unsafeDERRepresentation: key.encoded)
             else { return false }

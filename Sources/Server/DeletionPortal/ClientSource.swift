@@ -1,11 +1,11 @@
 internal import ServerSettings
 internal import Transport
 
-/// Whom a request comes from, as far as limits are concerned.
+/// The source of a request for limits, derived from the connection and X-Forwarded-For.
 ///
-/// X-Forwarded-For is a list to which each proxy adds the address it sees at the end. What stands further in front was
-/// written by whoever sent the request, so only the tail that proxies of ours wrote is believed: from the connection
-/// backwards, as long as the writer is trusted.
+/// X-Forwarded-For is a list to whose end each proxy adds the address of its peer. A client can write any entries
+/// before those. Only the entries of trusted proxies are used: read backwards from the connection, while the writer
+/// is trusted.
 struct ClientSource {
     private let trusted: [AddressRange]
 
@@ -16,14 +16,14 @@ struct ClientSource {
     /// The source of a request.
     ///
     /// - Parameters:
-    ///   - peer: the connection's address; nil has no source.
-    ///   - forwardedFor: the X-Forwarded-For fields in the order in which they came.
+    ///   - peer: The connection's address; without one the result is nil.
+    ///   - forwardedFor: The X-Forwarded-For fields, in order.
     func source(peer: String?, forwardedFor: [String]) -> PeerSource? {
         guard let peer, var source = PeerSource(address: peer) else { return nil }
         guard self.isTrusted(peer) else { return source }
         let entries = forwardedFor.joined(separator: ",").split(separator: ",", omittingEmptySubsequences: false)
         for entry in entries.reversed() {
-            // A proxy that writes what is no address leaves the proxy itself as the last one known.
+            // If a proxy writes an invalid address, the proxy itself is the last known address.
             guard let address = Self.address(entry), let next = PeerSource(address: address) else { break }
             source = next
             guard self.isTrusted(address) else { break }
@@ -35,7 +35,7 @@ struct ClientSource {
         self.trusted.contains { $0.contains(address) }
     }
 
-    /// An entry's address; some proxies add a port, and then brackets around an IPv6 address.
+    /// Parses an entry's address; some proxies add a port, and brackets around an IPv6 address.
     private static func address(_ entry: Substring) -> String? {
         let text = entry.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed()
         let address = String(text)

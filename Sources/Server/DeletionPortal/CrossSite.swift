@@ -1,15 +1,14 @@
-/// What browsers say of the page that a form was sent from.
+/// Detection of requests from other sites, by headers that a browser sets and a page cannot change.
 ///
-/// No page can make a browser say otherwise. Sec-Fetch-Site is the word of every browser since 2023 over HTTPS; Origin is
-/// compared where it names a page at all: our own Referrer-Policy makes it `null`. A browser that says neither is left to
-/// the ``FormSeal``.
+/// Every browser since 2023 sends Sec-Fetch-Site over HTTPS. Origin is compared if it names a page; the portal's own
+/// Referrer-Policy makes it `null`. For a browser that sends neither, the ``FormSeal`` protects the form.
 enum CrossSite {
-    /// Whether a request is one of another site's.
+    /// Returns whether another site sent the request.
     ///
     /// - Parameters:
-    ///   - host: whom the request was sent to, as a proxy passes it on.
+    ///   - host: The host of the request, as a proxy forwards it.
     static func isForged(fetchSite: String?, origin: String?, host: String?) -> Bool {
-        // `none`: the person did it, by loading the page again.
+        // `none`: the user caused the request, for example by a reload.
         if let fetchSite, fetchSite != "same-origin", fetchSite != "none" { return true }
         guard let origin, origin != "null" else { return false }
         guard let host, let scheme = origin.firstRange(of: "://") else { return true }

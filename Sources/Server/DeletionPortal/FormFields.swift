@@ -1,15 +1,15 @@
 internal import Foundation
 
-/// The fields of a form as a browser sends them, application/x-www-form-urlencoded.
+/// The fields of a submitted form, application/x-www-form-urlencoded.
 struct FormFields {
-    /// The form's own type.
+    /// The media type of a form.
     static let mediaType = "application/x-www-form-urlencoded"
-    /// Bytes of the longest body that is read: the longest code in escapes, a seal and the names.
+    /// The maximum number of bytes of a body: the longest code in escapes, a seal and the names.
     static let longestByteCount = 2048
 
     private let values: [String: String]
 
-    /// Reads a body; nil where it is not one of ours: a field twice, escapes that are none, bytes that are no UTF-8.
+    /// Parses a body; returns nil for a repeated field, an invalid escape or invalid UTF-8.
     init?(_ body: String) {
         var values: [String: String] = [:]
         for pair in body.split(separator: "&") {
@@ -21,7 +21,7 @@ struct FormFields {
         self.values = values
     }
 
-    /// A field's value; empty where there is none.
+    /// A field's value; empty if the field is missing.
     subscript(name: String) -> String { self.values[name] ?? "" }
 
     private static func decoded(_ text: Substring) -> String? {

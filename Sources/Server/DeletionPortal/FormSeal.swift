@@ -3,35 +3,35 @@ internal import Foundation
 internal import Transport
 internal import Vocabulary
 
-/// Shows that a form was made by this portal, lately, for the source that sends it, and for what it now asks.
+/// A token in each form that proves that this portal made the form recently, for this source and purpose.
 ///
-/// What a forged request could do is use up the tries of the person in whose browser it is made. So the seal holds for
-/// that person's source: who can get one there could use the tries up without a forgery. There is no cookie, and so
-/// nothing to consent to and nothing that fails where cookies are off. The seal of the deletion itself also holds for one
-/// code: it is on the page that asks whether to delete, so nobody gets past that question.
+/// A forged request could only use up the attempts of the user whose browser sends it. The seal is therefore bound
+/// to the user's source: an attacker with a seal for that source could use up the attempts directly. The portal
+/// needs no cookie, and so no consent, and it works with cookies disabled. The seal of the deletion is also bound
+/// to one code: it is part of the confirmation page, so no client can skip the confirmation.
 struct FormSeal: Sendable {
-    /// What a form asks for.
+    /// The request that a form makes.
     enum Purpose: String {
-        /// To be asked whether a code's wallet is to be deleted.
+        /// Shows the question whether to delete a code's wallet.
         case check
-        /// To have it deleted.
+        /// Deletes the wallet.
         case delete
     }
 
-    /// How long a form may stay open.
+    /// The time for which a form is valid.
     static let lifetime: Duration = .seconds(3600)
 
-    /// New with each start; forms that were open then are shown again.
+    /// Generated at each start; forms from before a restart are shown again.
     private let key = SymmetricKey(size: .bits256)
 
-    /// The seal of a form: when it was made, and the MAC.
+    /// The seal of a form: the time of creation and a MAC.
     func seal(_ purpose: Purpose, code: String = "", for source: PeerSource, at now: Timestamp) -> String {
         let message = Self.message(purpose, code: code, for: source, madeAt: now.milliseconds)
         let mac = HMAC<SHA256>.authenticationCode(for: message, using: self.key)
         return "\(now.milliseconds).\(Data(mac).base64EncodedString())"
     }
 
-    /// Whether the seal is one of this portal's for all of that.
+    /// Returns whether this portal made the seal recently, for the same purpose, code and source.
     func isGood(
         _ seal: String,
         _ purpose: Purpose,
@@ -49,7 +49,7 @@ struct FormSeal: Sendable {
         return HMAC<SHA256>.isValidAuthenticationCode(mac, authenticating: message, using: self.key)
     }
 
-    /// The parts in front of the code hold no zero byte.
+    /// Unambiguous: the parts before the code contain no zero byte.
     private static func message(
         _ purpose: Purpose,
         code: String,

@@ -1,12 +1,12 @@
-/// A language in which the page is written.
+/// A language of the page.
 enum Language: String, CaseIterable {
     case english = "en"
     case dutch = "nl"
 
-    /// The one that a browser's person reads best, by Accept-Language (RFC 9110 §12.5.4); English where it names neither.
+    /// The language that Accept-Language prefers (RFC 9110 §12.5.4); English if it names no supported one.
     init(accepting field: String?) {
         var best: (language: Language, weight: Double)?
-        // Nobody reads more languages than that.
+        // Bounds the work for a long header; real ones have fewer ranges.
         for range in (field ?? "").split(separator: ",").prefix(32) {
             let parts = range.split(separator: ";").map { part in part.filter { $0 != " " && $0 != "\t" }.lowercased() }
             guard let tag = parts.first?.split(separator: "-").first,
@@ -19,10 +19,10 @@ enum Language: String, CaseIterable {
         self = best?.language ?? .english
     }
 
-    /// Where the page is in this language.
+    /// The path of the page in this language.
     var path: String { "/\(self.rawValue)" }
 
-    /// What the language calls itself.
+    /// The language's name in the language.
     var name: String {
         switch self {
         case .english: "English"

@@ -1,37 +1,37 @@
 internal import Foundation
 internal import Vocabulary
 
-/// What the page shows.
+/// The contents of the page.
 enum Page: Hashable {
-    /// The field for the code, with what was typed before.
+    /// The field for the code, with the text entered before.
     case form(typed: String, problem: Problem?)
-    /// Whether to delete.
+    /// The question whether to delete.
     case question(typed: String)
-    /// It is done, now or before.
+    /// The wallet was deleted now or earlier.
     case done(typed: String, at: Timestamp)
     /// Too many wrong codes.
     case limited(until: Timestamp)
     /// The server's own limit.
     case busy(typed: String)
-    /// The server does not answer, and nothing was done.
+    /// The server cannot be reached, and nothing was done.
     case away(typed: String)
-    /// The server gave no answer to what was asked.
+    /// The server received the request but did not answer.
     case unknown(typed: String)
-    /// A request that no page of ours sends.
+    /// A request that no page of the portal sends.
     case refused
     case notFound
 
-    /// Why the form is shown again.
+    /// The reason why the form is shown again.
     enum Problem: Hashable {
-        /// Nothing was typed.
+        /// The field was empty.
         case missing
-        /// Something is wrong; what, is not said.
+        /// The code is wrong; the page does not say why.
         case wrong
-        /// The form's seal is not good any more.
+        /// The form's seal has expired or is invalid.
         case stale
     }
 
-    /// What was typed, where the page shows it again or needs it for its next step.
+    /// The entered text, if the page shows it again or needs it for its next step.
     var typed: String? {
         switch self {
         case .form(let typed, _), .question(let typed), .done(let typed, _), .busy(let typed), .away(let typed),
@@ -41,7 +41,7 @@ enum Page: Hashable {
         }
     }
 
-    /// The step with which the same page is got in another language; nil where a link does.
+    /// The step that shows the same page in another language; nil if a link suffices.
     var stepToItself: Portal.Step? {
         guard self.typed != nil else { return nil }
         return switch self {

@@ -2,9 +2,9 @@ internal import Mustache
 
 /// The page's HTML.
 ///
-/// What stands in two braces is escaped; only the style sheet, which is ours, is not.
+/// Values in two braces are escaped. Only the style sheet, which is constant, is not.
 enum PageTemplate {
-    /// Every page: head, language switch, one card, foot.
+    /// The template of every page: head, language switch, one card, footer.
     static let text = """
         <!DOCTYPE html>
         <html lang="{{language}}">
@@ -113,6 +113,6 @@ enum PageTemplate {
 
         """
 
-    /// Read once; that it can be is what every test of a page shows.
+    /// Parses the template once; every test of a page shows that it is valid.
     static func parsed() throws -> MustacheTemplate { try MustacheTemplate(string: Self.text) }
 }

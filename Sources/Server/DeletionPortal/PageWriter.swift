@@ -4,11 +4,11 @@ internal import Vocabulary
 
 /// Writes pages as HTML.
 struct PageWriter: Sendable {
-    /// The seals that a page's forms need.
+    /// The seals of a page's forms.
     struct Seals {
-        /// Of the form with the field.
+        /// The seal of the form with the field.
         var check = ""
-        /// Of what deletes.
+        /// The seal of the confirmation.
         var delete = ""
     }
 
@@ -24,7 +24,7 @@ struct PageWriter: Sendable {
         self.helpLink = helpLink
     }
 
-    /// The page in a language.
+    /// Writes a page in a language.
     func html(_ page: Page, in language: Language, seals: Seals, now: Timestamp) -> String {
         let words = self.named(language.words)
         var values: [String: Any] = [
@@ -54,7 +54,7 @@ struct PageWriter: Sendable {
         return values
     }
 
-    /// Adds what the page's own part needs; its heading, and whether the person has to mend something.
+    /// Adds the values specific to a page; returns its heading, and whether the user must correct the input.
     private func content(
         of page: Page,
         in language: Language,
@@ -96,7 +96,7 @@ struct PageWriter: Sendable {
         return (self.named(heading), isError)
     }
 
-    /// Adds a time as a person and as a machine reads it, and the name of its zone.
+    /// Adds a time in readable and in machine-readable form, and the name of its zone.
     private func tell(_ time: Timestamp, withDate: Bool, in language: Language, _ part: inout [String: Any]) {
         let date = Date(timeIntervalSince1970: Double(time.milliseconds) / 1000)
         let locale = Locale(identifier: language == .dutch ? "nl_NL" : "en_GB")
@@ -115,7 +115,7 @@ struct PageWriter: Sendable {
 
     private func named(_ text: String) -> String { text.replacing("{product}", with: self.product) }
 
-    /// The words as the template names them.
+    /// The texts under the names that the template uses.
     private func named(_ words: Words) -> [String: Any] {
         var named: [String: Any] = [:]
         for (label, value) in Mirror(reflecting: words).children {

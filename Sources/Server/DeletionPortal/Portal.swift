@@ -5,40 +5,40 @@ internal import Logging
 internal import Transport
 internal import Vocabulary
 
-/// What the portal answers to each request; knows no sockets.
+/// The portal's answer to each request, without network I/O.
 ///
 ///     form ──check──▶ question ──delete──▶ done
 ///       ▲                │ back       └──▶ form, with the same words for every wrong code
 ///       └────────────────┘
 struct Portal: Sendable {
-    /// What a form's button asks for.
+    /// The step that a form's button requests.
     enum Step: String {
-        /// To be asked whether to delete.
+        /// Shows the question whether to delete.
         case check
-        /// To delete.
+        /// Deletes the wallet.
         case delete
-        /// To see the form again.
+        /// Shows the form again.
         case back
     }
 
-    /// A request, read.
+    /// A parsed request.
     struct Visit: Sendable {
         var method: HTTPRequest.Method
         var path: String
         var host: String?
         var headers: HTTPFields
-        /// Whom it comes from.
+        /// The client's source.
         var source: PeerSource
         /// Empty unless it is a POST.
         var body: String = ""
     }
 
-    /// The answer: a page, or the few words of a probe.
+    /// The answer: a page, or the status of a probe.
     struct Answer: Sendable {
         var status: HTTPResponse.Status
         var html: String?
         var language: Language?
-        /// When to come back.
+        /// The time after which the client may retry.
         var retryAfter: Duration?
     }
 
@@ -47,7 +47,7 @@ struct Portal: Sendable {
     private let desk: any RevocationDesk
     private let clock: any WallClock
     private let log: Logger
-    /// What anybody can have written as often as he sends a request.
+    /// Limits the log lines that a client can cause with every request.
     private let refusalLines = LogRateLimiter(burst: 50, each: .seconds(10))
     private let absenceLines = LogRateLimiter(burst: 50, each: .seconds(10))
     private let seal = FormSeal()
@@ -98,7 +98,7 @@ struct Portal: Sendable {
         self.log.info(line, metadata: metadata)
     }
 
-    /// The answer to a body that is longer than any form of ours.
+    /// The answer to a body that is longer than any form of the portal.
     func answerToLongBody(_ visit: Visit) -> Answer {
         self.show(.refused, .contentTooLarge, to: visit, in: Language(accepting: visit.headers[.acceptLanguage]))
     }
@@ -142,7 +142,7 @@ struct Portal: Sendable {
             return self.limited(until: until, at: begun, to: visit, in: language)
         }
         let (desk, source, asked) = (self.desk, visit.source, typed.asked)
-        // A task of its own: a person who hangs up does not keep the answer from being counted.
+        // A separate task: a client that disconnects cannot keep the answer from being counted.
         let answer = await Task { await desk.revoke(asked, for: source) }.value
         self.limit.end(visit.source, at: self.clock.now(), wasWrong: answer == .wrong)
         let whom: Logger.Metadata = ["source": "\(visit.source)"]
@@ -152,7 +152,7 @@ struct Portal: Sendable {
             self.log.notice("wallet deleted", metadata: whom)
             return self.show(.done(typed: again, at: at), to: visit, in: language)
         case .wrong:
-            // The last try of a source is worth a look; what it sends after that must not fill the log.
+            // A source's last attempt is logged at a higher level; its later attempts must not fill the log.
             let isLast = self.limit.refusal(of: visit.source, at: self.clock.now()) != nil
             self.log.log(
                 level: isLast ? .notice : .info,

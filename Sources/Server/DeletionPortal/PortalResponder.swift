@@ -4,9 +4,9 @@ internal import NIOCore
 internal import Transport
 internal import Vocabulary
 
-/// Reads requests for the ``Portal`` and writes its answers, each with the headers that every page has.
+/// Reads requests for the ``Portal`` and writes its answers, each with the headers common to all pages.
 struct PortalResponder: HTTPResponder {
-    /// What is known of a request's connection.
+    /// The connection of a request.
     struct Context: InitializableFromSource, Sendable {
         let channel: any Channel
 
@@ -17,9 +17,9 @@ struct PortalResponder: HTTPResponder {
 
     let portal: Portal
     let sources: ClientSource
-    /// How long a request's body may take.
+    /// The timeout of a request's body.
     ///
-    /// Idleness does not tell: a byte every few seconds is none.
+    /// An idle timeout does not suffice: a client that sends a byte every few seconds is never idle.
     let bodyLimit: TimeAmount
 
     func respond(to request: Request, context: Context) async throws -> Response {
@@ -34,7 +34,7 @@ struct PortalResponder: HTTPResponder {
             headers: request.headers,
             source: source
         )
-        // Every body is read, also one that nobody asked for: what is left of it would be waited for without a limit.
+        // Reads every body, also of a method without one: the server would wait for an unread rest without a limit.
         guard let body = try await self.body(of: request, on: context.channel) else {
             return self.response(to: visit, self.portal.answerToLongBody(visit))
         }
@@ -45,14 +45,14 @@ struct PortalResponder: HTTPResponder {
         return self.response(to: visit, await self.portal.answer(visit))
     }
 
-    /// The request's body; nil where it is longer than a form of ours.
+    /// Reads the request's body; returns nil if it is longer than any form of the portal.
     ///
-    /// The connection of one that does not arrive in time, or does not end, is closed.
+    /// Closes the connection if the body does not arrive in time or does not end.
     private func body(of request: Request, on channel: any Channel) async throws -> String? {
         let timer = channel.eventLoop.scheduleTask(in: self.bodyLimit) { channel.close(promise: nil) }
         var bytes: [UInt8] = []
         for try await buffer in request.body {
-            // The timer runs on, so that the rest is not waited for.
+            // The timer keeps running, so that the wait for the rest is limited.
             guard bytes.count + buffer.readableBytes <= FormFields.longestByteCount else { return nil }
             bytes += Array(buffer: buffer)
         }
@@ -76,7 +76,7 @@ struct PortalResponder: HTTPResponder {
         return visit.method == .head ? response.createHeadResponse() : response
     }
 
-    /// Nothing is loaded, nothing is run, nothing is kept, and no other page frames or learns anything of this one.
+    /// Headers that forbid scripts, external resources, caching, framing and referrers.
     private static let headers: HTTPFields = {
         var headers: HTTPFields = [
             .cacheControl: "no-store",
@@ -96,12 +96,12 @@ struct PortalResponder: HTTPResponder {
 }
 
 extension HTTPFields {
-    /// The values of a field that has no constant, in the order in which they came.
+    /// The values of a header field without a constant, in order.
     func values(of name: String) -> [String] {
         self.filter { $0.name.canonicalName == name }.map(\.value)
     }
 
-    /// The same as one value; nil where the field is not there.
+    /// The values of a field joined as one; nil if the field is missing.
     func value(of name: String) -> String? {
         let values = self.values(of: name)
         return values.isEmpty ? nil : values.joined(separator: ", ")

@@ -10,17 +10,17 @@ internal import Synchronization
 internal import UnixSignals
 package import Vocabulary
 
-/// The deletion portal: one page over plain HTTP, for a proxy that speaks TLS in front of it.
+/// The deletion portal: one page over plain HTTP, behind a proxy that speaks TLS.
 package struct PortalServer: Sendable {
-    /// How long peers may take and how many there may be.
+    /// Limits on the time and number of connections.
     struct Limits: Sendable {
-        /// A connection on which nothing happens; a request's first lines, too.
+        /// The timeout of an idle connection, and of a request's header.
         var idle: Duration = .seconds(15)
-        /// A request's body.
+        /// The timeout of a request's body.
         var body: Duration = .seconds(10)
-        /// Connections at a time; further ones wait to be accepted.
+        /// The number of concurrent connections; further ones wait to be accepted.
         var connections = 512
-        /// How long a stop waits for answers.
+        /// The time that a stop waits for pending answers.
         var farewell: Duration = .seconds(25)
     }
 
@@ -30,8 +30,8 @@ package struct PortalServer: Sendable {
     private let log: Logger
 
     /// - Parameters:
-    ///   - settings: those of the sections `portal` and `log`; `portal.socket` must be set.
-    /// - Throws: ``PortalStartError`` for what cannot be used.
+    ///   - settings: The sections `portal` and `log`; `portal.socket` must be set.
+    /// - Throws: ``PortalStartError`` for a setting that cannot be used.
     package init(_ settings: ServerSettings, clock: any WallClock, log: Logger) throws {
         guard let socket = settings[SettingTable.portalSocket] else { throw PortalStartError.noSocket }
         try self.init(settings, desk: ServerDesk(path: socket), clock: clock, log: log)
@@ -89,9 +89,9 @@ package struct PortalServer: Sendable {
         )
     }
 
-    /// Serves until SIGTERM or SIGINT; what is being answered then is still answered.
+    /// Serves until SIGTERM or SIGINT, then sends the pending answers and returns.
     ///
-    /// - Parameter ready: called with the address once people can connect.
+    /// - Parameter ready: Called with the address when clients can connect.
     package func run(ready: @escaping @Sendable (HostAndPort) -> Void) async throws {
         let (address, isReady) = (self.address, Ready())
         let application = self.application { channel in
@@ -111,7 +111,7 @@ package struct PortalServer: Sendable {
         }
     }
 
-    /// Whether it ever listened.
+    /// Records that the server has listened, to tell a failed start from a later error.
     private final class Ready: Sendable {
         private let state = Mutex(false)
         var value: Bool { self.state.withLock { $0 } }
@@ -119,12 +119,12 @@ package struct PortalServer: Sendable {
     }
 }
 
-/// Why the portal did not start; mend the configuration.
+/// The reason why the portal did not start; correct the configuration.
 package enum PortalStartError: Error, Hashable, Sendable {
     /// No `portal.socket` is set.
     case noSocket
-    /// The machine does not know `portal.time-zone`.
+    /// The system's time zone database has no `portal.time-zone`.
     case timeZone
-    /// `portal.listen` cannot be listened on.
+    /// Listening on `portal.listen` failed.
     case listening(HostAndPort, errno: Int32)
 }

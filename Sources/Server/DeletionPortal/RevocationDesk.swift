@@ -2,36 +2,36 @@ internal import Transport
 internal import Vocabulary
 internal import Wire
 
-/// Where codes are taken to.
+/// The destination of entered codes.
 protocol RevocationDesk: Sendable {
-    /// Has the wallet of a code revoked for somebody at `source`.
+    /// Revokes the wallet of a code, on behalf of a client at `source`.
     func revoke(_ code: String, for source: PeerSource) async -> RevocationAnswer
 }
 
-/// What became of it.
+/// The result of a revocation.
 enum RevocationAnswer: Hashable, Sendable {
-    /// Done, now or before; when it was first revoked.
+    /// Revoked now or earlier; the time of the first revocation.
     case revoked(at: Timestamp)
     case wrong
-    /// The server's own limit; nothing was looked up.
+    /// Rejected by the server's own limit, without a lookup.
     case wait(Duration)
-    /// Nothing was done.
+    /// The server could not be reached or is unavailable; nothing was done.
     case away(retryAfter: Duration)
-    /// The server was asked and gave no answer: whether it was done is not known, and doing it again is safe.
+    /// The server received the request but did not answer: the outcome is unknown, and a retry is safe.
     case unknown
 }
 
-/// The running server, by its socket.
+/// The running server, reached over its socket.
 struct ServerDesk: RevocationDesk {
     private let path: String
-    /// When to come back where nobody answers.
+    /// The time after which the client may retry if no server answers.
     private static let absence: Duration = .seconds(60)
 
     init(path: String) {
         self.path = path
     }
 
-    /// Opens a connection for each code: one that is kept would have to be found dead first, and this is no busy road.
+    /// Opens a connection for each code: deletions are rare, and a kept connection would need a check before use.
     func revoke(_ code: String, for source: PeerSource) async -> RevocationAnswer {
         guard let address = source.address else { return .away(retryAfter: Self.absence) }
         let connection: PortalConnection

@@ -1,7 +1,7 @@
 internal import Crypto
 internal import Foundation
 
-/// How the page looks: one style sheet in the page, which the content security policy names by its hash.
+/// The page's only style sheet, inline; the content security policy allows it by its hash.
 enum Style {
     static let sheet = """
         :root{color-scheme:light dark;--ink:#16202b;--soft:#51606f;--paper:#f3f6f9;--card:#fff;--line:#7b8a99;\
@@ -77,6 +77,6 @@ enum Style {
         @media print{header nav,.actions,footer{display:none}.card{border:0;box-shadow:none}}
         """
 
-    /// What the content security policy calls it.
+    /// The style sheet's source expression in the content security policy.
     static let source = "'sha256-\(Data(SHA256.hash(data: Data(Self.sheet.utf8))).base64EncodedString())'"
 }

@@ -1,19 +1,20 @@
 internal import Vocabulary
 
-/// What a person typed as deletion code.
+/// A deletion code as a user entered it.
 ///
-/// Forgiving beyond ``DeletionCode``: phones and word processors make other dashes and spaces of what is typed or pasted.
+/// More lenient than ``DeletionCode``: phones and word processors replace dashes and spaces in typed or pasted text.
 struct TypedCode: Hashable {
-    /// As the page shows it again: in groups where it could be a code, else as it was typed, shortened.
+    /// The text that the page shows again: in groups if it can be a code, otherwise as entered, truncated.
     let shown: String
-    /// Nil where it cannot be a code.
+    /// Nil if the text cannot be a code.
     private let code: DeletionCode?
 
-    /// The longest text that is shown again, in characters.
+    /// The maximum length of the text that is shown again, in characters.
     static let longest = 64
-    /// What the server is asked instead of what cannot be a code.
+    /// The code that is sent to the server in place of text that cannot be a code.
     ///
-    /// No code has a U, so it is looked up and not found, as any wrong code is. What somebody pasted by mistake stays here.
+    /// No code contains a U, so the lookup fails as for any wrong code. Text pasted by mistake never leaves the
+    /// portal.
     private static let unreadable = String(repeating: "U", count: DeletionCode.length)
 
     init(_ text: String) {
@@ -29,9 +30,9 @@ struct TypedCode: Hashable {
         self.shown = self.code?.grouped ?? String(words.joined(separator: " ").prefix(Self.longest))
     }
 
-    /// Whether nothing was typed.
+    /// Returns whether the text is empty.
     var isEmpty: Bool { self.shown.isEmpty }
 
-    /// What the server is asked.
+    /// The code that is sent to the server.
     var asked: String { self.code?.characters ?? Self.unreadable }
 }

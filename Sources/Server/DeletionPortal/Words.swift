@@ -1,17 +1,17 @@
-/// Everything that the page says, in one language.
+/// All texts of the page in one language.
 ///
-/// `{product}` stands for the app's name. Plain words, short sentences, and nothing that tells why a code is wrong.
+/// `{product}` stands for the app's name. Plain words and short sentences; no text reveals why a code is wrong.
 struct Words {
     var languages: String
     var title: String
     var errorPrefix: String
 
-    // What every page has.
+    // Every page.
     var startOver: String
     var help: String
     var footer: String
 
-    // Typing the code.
+    // The form.
     var introduction: String
     var nothingYet: String
     var label: String
@@ -21,19 +21,19 @@ struct Words {
     var noCodeInApp: String
     var noCodeHelp: String
 
-    // What can be wrong with it.
+    // The form's problems.
     var missing: String
     var wrong: String
     var stale: String
 
-    // The question.
+    // The confirmation.
     var question: String
     var questionCode: String
     var consequences: [String]
     var yes: String
     var no: String
 
-    // The ends.
+    // The outcomes.
     var done: String
     var doneAt: String
     var doneNext: [String]
@@ -52,6 +52,6 @@ struct Words {
     var notFound: String
     var notFoundWhy: String
 
-    /// Of a whole number of minutes.
+    /// The text for a whole number of minutes.
     var minutes: @Sendable (Int) -> String
 }

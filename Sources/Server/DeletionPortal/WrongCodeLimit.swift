@@ -2,43 +2,44 @@ internal import Synchronization
 internal import Transport
 internal import Vocabulary
 
-/// How many wrong codes one source may type in an hour; right ones are not counted.
+/// The limit of wrong codes per source and hour; right codes are not counted.
 ///
-/// For load and for peace of mind: nobody finds 90 random bits by trying, and the server has a limit of its own. So there
-/// is none over all sources together, with which somebody could keep an owner from deleting the wallet, and what is
-/// remembered is bounded: under a flood of sources the oldest are forgotten, which only ever allows more.
+/// It limits load. Security does not depend on it: a code has 90 random bits, and the server has its own limit. A
+/// limit over all sources would let an attacker keep an owner from deleting a wallet, so none exists. Memory is
+/// bounded: under a flood of sources the oldest records are dropped, which can only allow more attempts.
 final class WrongCodeLimit: Sendable {
-    /// Wrong codes that are looked at.
+    /// The number of wrong codes that are looked up.
     static let allowed = 10
-    /// How long each of them counts.
+    /// The time for which a wrong code counts.
     static let window: Duration = .seconds(3600)
-    /// When to come back where the places are taken by tries that have no answer yet.
+    /// The time after which the client may retry if attempts without an answer take all places.
     private static let shortly: Duration = .seconds(10)
 
     private struct Record {
-        /// When wrong codes were typed, oldest first; at most ``WrongCodeLimit/allowed``.
+        /// The times of wrong codes, oldest first; at most ``WrongCodeLimit/allowed``.
         var wrong: [Timestamp] = []
-        /// Codes that are being looked up; each holds a place, so that tries at the same moment are counted, too.
+        /// The number of pending lookups; each takes a place, so that concurrent attempts are counted too.
         var pending = 0
     }
 
     private let capacity: Int
     private let records = Mutex<[PeerSource: Record]>([:])
 
-    /// - Parameter capacity: sources remembered at most, beside those with a try under way.
+    /// - Parameter capacity: The maximum number of records, besides those with a pending lookup.
     init(capacity: Int = 50_000) {
         self.capacity = capacity
     }
 
-    /// Sources remembered.
+    /// The number of records.
     var count: Int { self.records.withLock { $0.count } }
 
-    /// When the source may try again; nil where it may now.
+    /// The time at which the source may try again; nil if it may try now.
     func refusal(of source: PeerSource, at now: Timestamp) -> Timestamp? {
         self.records.withLock { records in records[source].flatMap { Self.refusal($0, at: now) } }
     }
 
-    /// Takes a place for one try, which ``end(_:of:wasWrong:)`` gives back; when to come back where there is none.
+    /// Reserves a place for an attempt, which ``end(_:at:wasWrong:)`` releases; if none is free, returns the retry
+    /// time.
     func begin(_ source: PeerSource, at now: Timestamp) -> Timestamp? {
         self.records.withLock { records in
             var record = records[source] ?? Record()
@@ -51,7 +52,7 @@ final class WrongCodeLimit: Sendable {
         }
     }
 
-    /// A try has its answer.
+    /// Ends an attempt, and counts it if the code was wrong.
     func end(_ source: PeerSource, at now: Timestamp, wasWrong: Bool) {
         self.records.withLock { records in
             guard var record = records[source], record.pending > 0 else { return }
@@ -69,7 +70,7 @@ final class WrongCodeLimit: Sendable {
         return wrong.count + record.pending >= Self.allowed ? now + Self.shortly : nil
     }
 
-    /// Forgets what no longer counts, and where that is not enough, the eighth that was wrong longest ago.
+    /// Drops expired records, and if that does not suffice, the eighth with the oldest wrong codes.
     private func makeRoom(in records: inout [PeerSource: Record], at now: Timestamp) {
         guard records.count >= self.capacity else { return }
         records = records.filter { _, record in

@@ -3,7 +3,7 @@ internal import Metrics
 internal import Synchronization
 internal import Vocabulary
 
-/// Brings the lines of one queue to one receiver, and tries again whatever happens there.
+/// Delivers the lines of one queue to one receiver, and reopens the receiver after each failure.
 struct EventFeed: Sendable {
     let receiver: any EventReceiver
     let queue: LineQueue
@@ -14,18 +14,18 @@ struct EventFeed: Sendable {
 
     /// Delivers until the queue is closed and empty, or the task is cancelled.
     func run() async {
-        var pause = self.limits.firstPause
+        var pause = self.limits.initialBackoff
         while !Task.isCancelled {
             let before = self.queue.counts.delivered
             let failure = await self.deliver()
             let after = self.queue.counts
             guard !after.isClosed, !Task.isCancelled, let failure else { break }
             self.log.warning(
-                "a hook takes no events",
+                "the hook accepts no events; delivery is retried",
                 metadata: ["hook": "\(self.receiver.name)", "reason": "\(failure)", "waiting": "\(after.waiting)"]
             )
-            // One that took some was well: only one that takes none is asked less and less often.
-            pause = after.delivered > before ? self.limits.firstPause : min(pause * 2, self.limits.longestPause)
+            // The back-off grows only while the receiver takes no line at all.
+            pause = after.delivered > before ? self.limits.initialBackoff : min(pause * 2, self.limits.maximumBackoff)
             guard (try? await Task.sleep(for: pause)) != nil else { break }
         }
         let waiting = self.queue.counts.waiting
@@ -35,9 +35,9 @@ struct EventFeed: Sendable {
         self.log.error("events were not delivered", metadata: ["hook": "\(self.receiver.name)", "count": "\(lost)"])
     }
 
-    /// One life of the receiver; nil where there was nothing more to deliver.
+    /// Runs the receiver once, and returns nil if no lines remain to be delivered.
     private func deliver() async -> ReceiverFailure? {
-        let write = PendingWrite()
+        let write = WriteTimer()
         return await withTaskGroup(of: ReceiverFailure?.self) { group in
             group.addTask {
                 do throws(ReceiverFailure) {
@@ -47,18 +47,18 @@ struct EventFeed: Sendable {
                     return error
                 }
             }
-            group.addTask { await self.stall(of: write) }
+            group.addTask { await self.timeout(of: write) }
             let first = await group.next()
             group.cancelAll()
             return first ?? nil
         }
     }
 
-    private func feed(_ writer: LineWriter, noting write: PendingWrite) async throws {
+    private func feed(_ writer: LineWriter, noting write: WriteTimer) async throws {
         while let line = await self.queue.first() {
             write.begin()
             let dropped = self.queue.takeDropped()
-            if dropped > 0 { try await self.tell(dropped, to: writer) }
+            if dropped > 0 { try await self.reportDropped(dropped, to: writer) }
             try await writer(line)
             write.end()
             self.queue.removeFirst()
@@ -66,9 +66,9 @@ struct EventFeed: Sendable {
         }
     }
 
-    private func tell(_ dropped: Int, to writer: LineWriter) async throws {
+    private func reportDropped(_ dropped: Int, to writer: LineWriter) async throws {
         do {
-            try await writer(EventLine(number: 0, time: self.clock.now(), what: .dropped(dropped)).bytes)
+            try await writer(EventLine(number: 0, time: self.clock.now(), content: .dropped(dropped)).bytes)
         } catch {
             self.queue.putBack(dropped: dropped)
             throw error
@@ -76,17 +76,17 @@ struct EventFeed: Sendable {
         self.log.error("events were dropped", metadata: ["hook": "\(self.receiver.name)", "count": "\(dropped)"])
     }
 
-    /// Returns when a line has been on its way for too long; nil when cancelled.
-    private func stall(of write: PendingWrite) async -> ReceiverFailure? {
-        while (try? await Task.sleep(for: self.limits.patience / 4)) != nil {
-            if write.hasLasted(self.limits.patience) { return .stalled(self.limits.patience) }
+    /// Returns a failure when a write exceeds the timeout, or nil if the task is cancelled.
+    private func timeout(of write: WriteTimer) async -> ReceiverFailure? {
+        while (try? await Task.sleep(for: self.limits.writeTimeout / 4)) != nil {
+            if write.hasLasted(self.limits.writeTimeout) { return .stalled(self.limits.writeTimeout) }
         }
         return nil
     }
 }
 
-/// Since when a line has been on its way.
-private final class PendingWrite: Sendable {
+/// The start time of the write in progress, if any.
+private final class WriteTimer: Sendable {
     private let start = Mutex<ContinuousClock.Instant?>(nil)
 
     func begin() { self.start.withLock { $0 = .now } }

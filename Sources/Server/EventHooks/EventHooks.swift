@@ -4,22 +4,22 @@ internal import ServiceLifecycle
 internal import Synchronization
 package import Vocabulary
 
-/// Tells programs and sockets of an operator's what happens to wallets, at the moment when it does.
+/// Reports wallet events to the operator's programs and sockets as they happen.
 ///
-/// Whoever tells it something does not wait: each receiver has a queue of its own that drops what it has no room for.
-/// Delivery is an attempt, not a promise: what must not be lost is in the audit log and the store.
+/// Callers never wait: each receiver has its own queue, which drops lines when it is full. Delivery
+/// is best effort; the audit log and the store are the durable records.
 package final class EventHooks: Sendable {
-    /// How much waits, and for how long.
+    /// Queue capacity and delivery timeouts.
     package struct Limits: Sendable {
-        /// Lines that wait for one receiver; further ones are dropped.
+        /// The number of lines queued for one receiver; further lines are dropped.
         package var capacity = 4096
-        /// One that takes no line for this long is cut off, and opened again.
-        package var patience: Duration = .seconds(10)
-        /// Before a receiver that failed is opened again; twice as long each time that it took nothing.
-        package var firstPause: Duration = .milliseconds(250)
-        package var longestPause: Duration = .seconds(30)
-        /// For what waits when the server stops.
-        package var farewell: Duration = .seconds(2)
+        /// The time after which a receiver that takes no line is closed and reopened.
+        package var writeTimeout: Duration = .seconds(10)
+        /// The back-off before a failed receiver is reopened; it doubles each time the receiver took no line.
+        package var initialBackoff: Duration = .milliseconds(250)
+        package var maximumBackoff: Duration = .seconds(30)
+        /// The time for delivering queued lines when the server stops.
+        package var shutdownGrace: Duration = .seconds(2)
 
         package init() {}
     }
@@ -28,10 +28,10 @@ package final class EventHooks: Sendable {
     private let limits: Limits
     private let clock: any WallClock
     private let log: Logger
-    /// Of the last event.
+    /// The number of the last event.
     private let number = Mutex<UInt64>(0)
 
-    /// - Parameter metrics: where it is counted what receivers got and what they did not.
+    /// - Parameter metrics: receives the counts of delivered and dropped lines.
     package init(
         _ receivers: [any EventReceiver],
         limits: Limits = Limits(),
@@ -54,34 +54,34 @@ package final class EventHooks: Sendable {
         self.log = log
     }
 
-    /// Makes the series of every kind of receiver, so that one which is set up later does not begin in the middle.
+    /// Creates the series of every receiver kind, so that each starts at 0 even if no receiver of the kind is set.
     package static func announce(to metrics: any MetricsFactory) {
         for kind in EventReceiverKind.allCases { _ = HookMeters(kind, metrics) }
     }
 
-    /// Queues an event for every receiver; never waits for one.
-    package func tell(_ event: WalletIncident) {
-        // Numbered and queued in one: a receiver takes a gap for a lost event.
-        let untold = self.number.withLock { number in
+    /// Queues an event for every receiver without waiting.
+    package func report(_ event: WalletIncident) {
+        // Numbering and queueing are one step: a receiver takes a gap in the numbers for a lost event.
+        let droppedCounts = self.number.withLock { number in
             number += 1
-            let line = EventLine(number: number, time: self.clock.now(), what: .wallet(event)).bytes
+            let line = EventLine(number: number, time: self.clock.now(), content: .wallet(event)).bytes
             return self.feeds.map { $0.queue.offer(line) }
         }
-        for case (let feed, let untold?) in zip(self.feeds, untold) {
+        for case (let feed, let droppedCount?) in zip(self.feeds, droppedCounts) {
             feed.meters.dropped.increment()
-            // The first one; how many there were is said when the receiver takes lines again.
-            if untold == 1 { self.log.error("events are dropped", metadata: ["hook": "\(feed.receiver.name)"]) }
+            // Only the first drop is logged here; the feed logs the total when the receiver takes lines again.
+            if droppedCount == 1 { self.log.error("events are dropped", metadata: ["hook": "\(feed.receiver.name)"]) }
         }
     }
 
-    /// Ends the programs that were started, with all that they have started: this process ends next.
+    /// Kills the started programs and all their children, because this process is about to exit.
     ///
-    /// The end of their input tells them the same, but nobody makes them listen to it.
+    /// A program would also see the end of its input, but may ignore it.
     package func endAtOnce() {
         for feed in self.feeds { feed.receiver.endAtOnce() }
     }
 
-    /// Delivers until graceful shutdown, then what waits, for a moment; or until cancelled.
+    /// Delivers lines until graceful shutdown, then queued lines for a limited time; stops at once if cancelled.
     package func run() async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -90,10 +90,10 @@ package final class EventHooks: Sendable {
                 }
             }
             group.addTask {
-                // Throws when cancelled, which ends the feeds as well.
+                // Throws if cancelled, which also cancels the feeds.
                 guard (try? await gracefulShutdown()) != nil else { return }
                 for feed in self.feeds { feed.queue.close() }
-                try? await Task.sleep(for: self.limits.farewell)
+                try? await Task.sleep(for: self.limits.shutdownGrace)
             }
             await group.next()
             group.cancelAll()

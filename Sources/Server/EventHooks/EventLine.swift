@@ -1,28 +1,28 @@
 internal import FoundationEssentials
 internal import Vocabulary
 
-/// An event as its receivers get it: one JSON object in a line (docs/hook-event.schema.json).
+/// An event in the form sent to receivers: one JSON object per line (docs/hook-event.schema.json).
 struct EventLine: Encodable {
-    /// Raised when a receiver that knows this one could take the line for something else.
+    /// The format version; it increases when a receiver of the old version could misread a line.
     static let format = "remote-pin-event/1"
 
-    /// From 1 since the server's start, by one: what is missing was dropped.
+    /// The event's number, starting at 1 with each server start; a gap means dropped events.
     let number: UInt64
     let time: Timestamp
-    let what: What
+    let content: Content
 
-    /// What it tells of.
-    enum What {
+    /// The content of a line.
+    enum Content {
         case wallet(WalletIncident)
-        /// So many lines were not kept, since the receiver was too slow or away.
+        /// The number of lines dropped because the receiver was slow or absent.
         case dropped(Int)
     }
 
-    /// The line with its end.
+    /// The encoded line, including the newline.
     var bytes: [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let data = try? encoder.encode(self) else { preconditionFailure("texts and numbers are JSON") }
+        guard let data = try? encoder.encode(self) else { preconditionFailure("strings and numbers always encode") }
         return Array(data) + [0x0A]
     }
 
@@ -35,7 +35,7 @@ struct EventLine: Encodable {
         var line = encoder.container(keyedBy: Key.self)
         try line.encode(Self.format, forKey: .format)
         try line.encode(self.time.iso8601, forKey: .time)
-        switch self.what {
+        switch self.content {
         case .dropped(let count):
             try line.encode("dropped", forKey: .event)
             try line.encode(count, forKey: .count)
@@ -62,9 +62,9 @@ struct EventLine: Encodable {
 }
 
 extension Timestamp {
-    /// In UTC with milliseconds: `2026-12-24T18:00:00.000Z`.
+    /// The time in UTC with milliseconds: `2026-12-24T18:00:00.000Z`.
     fileprivate var iso8601: String {
-        // What is formatted is cut off, not rounded: half a millisecond more keeps the last digit.
+        // The formatter truncates; adding half a millisecond preserves the last digit.
         Date(timeIntervalSince1970: (Double(self.milliseconds) + 0.5) / 1000)
             .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }

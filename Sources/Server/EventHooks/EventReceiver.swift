@@ -1,48 +1,48 @@
-/// Who gets lines: a program or a socket.
+/// A receiver of event lines: a program or a socket.
 package protocol EventReceiver: Sendable {
-    /// For the log.
+    /// The name shown in the log.
     var name: String { get }
 
-    /// For metrics, which must not name what operators may choose.
+    /// The kind shown in metrics, which must not contain operator-chosen text.
     var kind: EventReceiverKind { get }
 
-    /// Opens a way to the receiver for as long as `feed` runs; returns when that has ended and nothing of it is left.
+    /// Connects to the receiver while `feed` runs, and returns after `feed` has ended and all resources are released.
     ///
-    /// Ends at once where the task is cancelled, however busy the receiver is.
+    /// Returns promptly if the task is cancelled, even if the receiver is busy.
     func open(_ feed: @escaping @Sendable (LineWriter) async throws -> Void) async throws(ReceiverFailure)
 
-    /// Ends what the receiver has started, without waiting: this process ends next.
+    /// Kills any process the receiver started, without waiting, because this process is about to exit.
     func endAtOnce()
 }
 
 extension EventReceiver {
-    /// One that was not started here goes on.
+    /// Does nothing: a receiver that this process did not start keeps running.
     package func endAtOnce() {}
 }
 
-/// What a receiver is.
+/// The kind of a receiver.
 package enum EventReceiverKind: String, Sendable, CaseIterable {
     case program
     case socket
 }
 
-/// Writes one line, and returns when the receiver's side has taken it.
+/// Writes one line, and returns when the receiver's end has accepted it.
 package typealias LineWriter = @Sendable ([UInt8]) async throws -> Void
 
-/// Why a receiver takes no lines at present; it is tried again in any case.
+/// The reason a receiver currently takes no lines; the feed always retries.
 package enum ReceiverFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The program could not be started, or nobody listens on the socket: look at the path and its permissions.
+    /// The program could not be started, or no process listens on the socket: check the path and its permissions.
     case notReached(String)
-    /// It closed its end: the line that was on its way is written again to the next one.
+    /// The receiver closed its end; the unfinished line is written again after reopening.
     case ended(String)
-    /// It did not take a line for so long, and was cut off.
+    /// The receiver took no line within the timeout and was closed.
     case stalled(Duration)
 
     package var description: String {
         switch self {
-        case .notReached(let reason): "not reached: \(reason)"
-        case .ended(let how): "it ended: \(how)"
-        case .stalled(let limit): "it took no line for \(limit)"
+        case .notReached(let reason): "could not be opened: \(reason)"
+        case .ended(let how): "ended: \(how)"
+        case .stalled(let limit): "accepted no line for \(limit)"
         }
     }
 }

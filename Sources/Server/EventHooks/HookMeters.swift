@@ -1,10 +1,10 @@
 internal import Metrics
 
-/// Counts what became of the lines for one receiver; each line in the end is one or the other.
+/// Counters of one receiver kind's lines; every line is eventually counted as delivered or dropped.
 struct HookMeters: Sendable {
-    /// The receiver's side took it.
+    /// Lines that the receiver's end accepted.
     let delivered: Counter
-    /// There was no room for it, or it still waited when the server stopped.
+    /// Lines rejected by a full queue, or still queued when the server stopped.
     let dropped: Counter
 
     init(_ kind: EventReceiverKind, _ factory: any MetricsFactory) {

@@ -1,10 +1,10 @@
 internal import NIOCore
 internal import Synchronization
 
-/// Lines for one receiver, up to a number: what comes when it is full is dropped and counted.
+/// A bounded queue of lines for one receiver that counts and drops lines when it is full.
 ///
-/// Whoever offers a line never waits, so a receiver cannot slow what the line is about. A line stays until it was
-/// delivered: a receiver that is started again begins with the one it may have missed.
+/// Producers never wait, so a receiver cannot slow down PIN checks. A line stays queued until it was
+/// delivered, so a reopened receiver starts with the line it may have missed.
 final class LineQueue: Sendable {
     private struct State {
         var lines = CircularBuffer<[UInt8]>()
@@ -21,7 +21,7 @@ final class LineQueue: Sendable {
         self.capacity = capacity
     }
 
-    /// Queues a line; otherwise how many were dropped since somebody was told, this one included.
+    /// Queues a line, or returns the number of lines dropped since the last report, including this one.
     func offer(_ line: [UInt8]) -> Int? {
         let (dropped, waiter) = self.state.withLock { state -> (Int?, CheckedContinuation<Void, Never>?) in
             guard !state.isClosed, state.lines.count < self.capacity else {
@@ -35,9 +35,9 @@ final class LineQueue: Sendable {
         return dropped
     }
 
-    /// The oldest line, waiting for it; nil once the queue is closed and empty, or when the task is cancelled.
+    /// Waits for the oldest line.
     ///
-    /// One task at a time may ask.
+    /// Returns nil once the queue is closed and empty, or if the task is cancelled. Only one task may call it at a time.
     func first() async -> [UInt8]? {
         while !Task.isCancelled {
             let (line, isOver) = self.state.withLock { ($0.lines.first, $0.isClosed && $0.lines.isEmpty) }
@@ -51,13 +51,13 @@ final class LineQueue: Sendable {
     private func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let goesOn = self.state.withLock { state in
+                let resumesNow = self.state.withLock { state in
                     guard state.lines.isEmpty, !state.isClosed, !Task.isCancelled else { return true }
-                    precondition(state.waiter == nil, "one task at a time takes lines")
+                    precondition(state.waiter == nil, "only one task at a time may take lines")
                     state.waiter = continuation
                     return false
                 }
-                if goesOn { continuation.resume() }
+                if resumesNow { continuation.resume() }
             }
         } onCancel: {
             self.wake()
@@ -68,7 +68,7 @@ final class LineQueue: Sendable {
         self.state.withLock { $0.waiter.take() }?.resume()
     }
 
-    /// The oldest line was delivered.
+    /// Removes the oldest line after its delivery.
     func removeFirst() {
         self.state.withLock { state in
             state.lines.removeFirst()
@@ -76,7 +76,7 @@ final class LineQueue: Sendable {
         }
     }
 
-    /// How many lines were dropped and nobody was told of; from now on somebody was.
+    /// Returns the number of dropped lines not yet reported, and resets it.
     func takeDropped() -> Int {
         self.state.withLock { state in
             defer { state.dropped = 0 }
@@ -84,18 +84,18 @@ final class LineQueue: Sendable {
         }
     }
 
-    /// Whoever was to be told of dropped lines has not taken it.
+    /// Restores a count from ``takeDropped()`` whose report was not delivered.
     func putBack(dropped: Int) {
         self.state.withLock { $0.dropped += dropped }
     }
 
-    /// Takes no more lines; those that wait can still be delivered.
+    /// Rejects further lines; queued lines can still be delivered.
     func close() {
         self.state.withLock { $0.isClosed = true }
         self.wake()
     }
 
-    /// Lines that wait, lines that were delivered, and whether any more come.
+    /// The number of queued and of delivered lines, and whether the queue is closed.
     var counts: (waiting: Int, delivered: Int, isClosed: Bool) {
         self.state.withLock { ($0.lines.count, $0.delivered, $0.isClosed) }
     }

@@ -5,11 +5,11 @@ internal import Subprocess
 internal import Synchronization
 internal import SystemPackage
 
-/// A program that gets each event as a line on its standard input.
+/// A program that receives each event as a line on its standard input.
 ///
-/// It is started once and kept, not once for each event: events keep their order, a flood of them starts no flood of
-/// processes, and a program that hangs is one process that is ended. It is started without a shell, in a session of its own,
-/// so that ending it ends all that it has started.
+/// The program is started once and kept running rather than started per event: events keep their
+/// order, a burst of events starts no burst of processes, and a hung program is a single process to
+/// kill. It is started without a shell, in its own session, so that its children can be killed with it.
 package struct ProgramReceiver: EventReceiver {
     private let path: String
     private let arguments: [String]
@@ -20,13 +20,13 @@ package struct ProgramReceiver: EventReceiver {
         self.arguments = arguments
     }
 
-    /// The path alone: arguments may hold what nobody should read.
+    /// The path without the arguments, which may contain secrets.
     package var name: String { self.path }
 
     package var kind: EventReceiverKind { .program }
 
     package func open(_ feed: @escaping @Sendable (LineWriter) async throws -> Void) async throws(ReceiverFailure) {
-        // Writing to a program that has ended must fail, not end this process.
+        // A write to a program that has exited must fail, not kill this process.
         StandardStreams.ignoreBrokenPipes()
         var options = PlatformOptions()
         options.createSession = true
@@ -49,13 +49,14 @@ package struct ProgramReceiver: EventReceiver {
                 self.group.runs(execution.processIdentifier.value)
                 do {
                     try await feed { line in
-                        // Less than the line, and no error, where the program has ended: the next one gets it whole.
+                        // A short write without an error means that the program has exited; its successor gets the
+                        // whole line.
                         let written = try await execution.standardInputWriter.write(line)
                         guard written == line.count else { throw HasEnded() }
                     }
                     try await execution.standardInputWriter.finish()
                 } catch {
-                    // One that closed its end and stays would be waited for.
+                    // A program that closed its input and keeps running would block this call.
                     try? execution.send(signal: .kill, toProcessGroup: true)
                 }
             }
@@ -71,10 +72,10 @@ package struct ProgramReceiver: EventReceiver {
 
     package func endAtOnce() { self.group.end() }
 
-    /// The program takes no more lines.
+    /// The program reads no more lines.
     private struct HasEnded: Error {}
 
-    /// What a program needs to run, and nothing else of what the server was started with.
+    /// The minimal environment a program needs; the rest of the server's environment is withheld.
     private static var environment: [Environment.Key: String] {
         var environment: [Environment.Key: String] = [:]
         let own = ProcessInfo.processInfo.environment
@@ -85,18 +86,18 @@ package struct ProgramReceiver: EventReceiver {
     }
 }
 
-/// The processes of a program that runs: its session is its process group as well.
+/// The process group of the running program, which equals its session.
 private final class StartedGroup: Sendable {
     private enum State {
         case none
-        /// It may run already, and nobody has been told its number.
+        /// The program may already run, but its process id is not known yet.
         case starting
         case running(leader: Int32)
     }
 
     private let state = Mutex(State.none)
     private let isKnown = DispatchSemaphore(value: 0)
-    /// For a start to come to its end.
+    /// The time to wait for a start in progress.
     private static let patience = DispatchTimeInterval.seconds(1)
 
     func starts() { self.state.withLock { $0 = .starting } }
@@ -106,13 +107,13 @@ private final class StartedGroup: Sendable {
         self.isKnown.signal()
     }
 
-    /// Its number may soon be another one's.
+    /// Forgets the process id, which the system may reuse.
     func hasEnded() {
         self.state.withLock { $0 = .none }
         self.isKnown.signal()
     }
 
-    /// Ends what runs; what is being started as well.
+    /// Kills the group, after waiting briefly for a start in progress.
     func end() {
         let deadline = DispatchTime.now() + Self.patience
         while self.state.withLock({ if case .starting = $0 { true } else { false } }) {

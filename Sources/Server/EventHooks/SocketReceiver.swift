@@ -1,9 +1,9 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// A program that listens on a Unix socket and gets each event as a line.
+/// A program that listens on a Unix socket and receives each event as a line.
 ///
-/// Nothing is ever read from it: one that talks back blocks itself.
+/// The connection is never read, so a program that writes to it blocks only itself.
 package struct SocketReceiver: EventReceiver {
     private let path: String
     private static let connectLimit = TimeAmount.seconds(5)

@@ -4,38 +4,38 @@ package import Logging
 package import ServerSettings
 internal import Synchronization
 
-/// Where log lines go: standard error, or a file that is opened again when it was moved away.
+/// The destination of log lines: standard error, or a file that can be reopened after rotation.
 package final class LogOutput: Sendable {
     private let path: String?
     private let file: Mutex<FileHandle?>
     private let lowest = Mutex(Logger.Level.info)
 
-    /// Opens the file; standard error where none is named.
+    /// Opens the file, or uses standard error if the path is nil.
     package init(path: String?) throws {
         self.path = path
         self.file = Mutex(try path.map(Self.open))
     }
 
-    /// A handler of this output.
+    /// Returns a handler that writes to this output.
     package func handler(_ format: LogFormatSetting, level: Logger.Level) -> LineLogHandler {
         self.level = level
         return LineLogHandler(output: self, format: format)
     }
 
-    /// Lines below this level are not written; it holds for every logger of this output at once.
+    /// The lowest level that is written, for all loggers of this output.
     package var level: Logger.Level {
         get { self.lowest.withLock { $0 } }
         set { self.lowest.withLock { $0 = newValue } }
     }
 
-    /// Opens the file anew, for who moves logs away; the present one stays when that fails.
+    /// Reopens the file after log rotation; keeps the current file if that fails.
     package func reopen() throws {
         guard let path else { return }
         let fresh = try Self.open(path)
         self.file.withLock { $0 = fresh }
     }
 
-    /// Writes a line; one that cannot be written, on a full disk, is lost and stops nothing.
+    /// Writes a line; a failed write, for example on a full disk, loses the line and is not reported.
     package func write(_ line: String) {
         let isWritten = self.file.withLock { file in
             guard let file else { return false }
@@ -53,11 +53,11 @@ package final class LogOutput: Sendable {
     }
 }
 
-/// One line for each event, as text or as JSON.
+/// A handler that writes one line per event, as text or JSON.
 package struct LineLogHandler: LogHandler {
     let output: LogOutput
     let format: LogFormatSetting
-    /// A logger that sets a level of its own keeps it.
+    /// The logger's own level if it set one, otherwise the output's.
     package var logLevel: Logger.Level {
         get { self.ownLevel ?? self.output.level }
         set { self.ownLevel = newValue }
@@ -91,7 +91,7 @@ package struct LineLogHandler: LogHandler {
         }
     }
 
-    /// A value as it is where it is one word, otherwise quoted, so that no value looks like another field or line.
+    /// Quotes a value unless it is one plain word, so that no value can imitate another field or line.
     private static func word(_ text: String) -> String {
         let isPlain = !text.isEmpty && text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x3D }
         return isPlain ? text : Self.quoted(text)
@@ -104,7 +104,7 @@ package struct LineLogHandler: LogHandler {
             case "\"", "\\": result += "\\\(scalar)"
             case "\n": result += "\\n"
             case _ where scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value):
-                // C0 and C1: a terminal that shows the log obeys both.
+                // C0 and C1 control characters, which a terminal showing the log would obey.
                 let digits = String(scalar.value, radix: 16)
                 result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
             default: result.unicodeScalars.append(scalar)
@@ -115,7 +115,7 @@ package struct LineLogHandler: LogHandler {
 }
 
 extension Logger.Level {
-    /// The level of the setting.
+    /// Creates the level named by the setting.
     package init(_ setting: LogLevelSetting) {
         switch setting {
         case .debug: self = .debug

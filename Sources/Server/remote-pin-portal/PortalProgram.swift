@@ -3,12 +3,12 @@ internal import ConfigText
 internal import DeletionPortal
 internal import Foundation
 internal import HostSystem
-internal import Lab
+internal import LabFiles
 internal import LogLines
 internal import Logging
 internal import ServerSettings
 
-/// The deletion portal's program.
+/// The deletion portal program.
 @main
 struct Program {
     static func main() async {
@@ -18,34 +18,34 @@ struct Program {
     }
 }
 
-/// Serves the page until it is told to stop.
+/// Serves the page until a signal stops it.
 struct PortalProgram: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remote-pin-portal",
-        abstract: "Serve the page on which people delete their wallet with their deletion code.",
+        abstract: "Serve the page on which users delete their wallet with their deletion code.",
         discussion: """
-            It is a process of its own, with no access to the server's data: it passes codes to a running server over the \
-            socket that `portal.socket` names there. It speaks plain HTTP and belongs behind a proxy that speaks TLS.
+            A separate process without access to the server's data: it passes codes to a running server over the socket \
+            that `portal.socket` names there. It speaks plain HTTP; run it behind a proxy that speaks TLS.
 
-            With --check it serves nothing, shows the values with their origins and says everything that is wrong:
+            With --check it serves nothing; it shows the values with their sources and reports every problem:
 
               sudo -u remote-pin-portal remote-pin-portal --check --config /etc/remote-pin/portal.yaml
 
-            With the server's own configuration, or a lab:
+            With the server's configuration, or a lab's:
 
               remote-pin-portal /srv/remote-pin
               remote-pin-portal --config /etc/remote-pin/server.yaml
               remote-pin-portal /tmp/lab
 
-            Without, as a user that cannot read it (the server's `portal.group` names one of that user's groups):
+            Without it, as a user that cannot read it (the server's `portal.group` names one of that user's groups):
 
               remote-pin-portal --portal.socket /run/remote-pin-portal/portal.sock --portal.listen 127.0.0.1:7480
 
-            Of a configuration only the settings below are used. The log goes to standard error: `log.file` is the server's. \
-            Writes one line that begins with `ready` to \
-            standard output once people can connect. SIGTERM and SIGINT stop it after the answers under way.
+            Only the settings below are used. The log goes to standard error, because `log.file` is the server's. Writes \
+            one line that begins with `ready` to standard output when clients can connect. SIGTERM and SIGINT stop it \
+            after pending answers are sent.
 
-            The settings, also as REMOTE_PIN_PORTAL_LISTEN and so on in the environment:
+            The settings; in the environment, --portal.listen is REMOTE_PIN_PORTAL_LISTEN:
 
             \(ConfigurationFile.help(where: Self.isUsed))
             """,
@@ -54,13 +54,13 @@ struct PortalProgram: AsyncParsableCommand {
 
     private static let sections: Set<String> = ["portal", "log"]
 
-    /// Not the log's file: two programs that write to one would overwrite each other's lines.
+    /// Excludes the log file: two programs that write one file would overwrite each other's lines.
     private static func isUsed(_ setting: any SettingDeclaration) -> Bool {
         self.sections.contains(setting.section) && setting.name != SettingTable.logFile.name
     }
 
     @Argument(
-        help: ArgumentHelp("A server's folder, with server.yaml in it, or a lab's.", valueName: "dir"),
+        help: ArgumentHelp("A server's folder, which contains server.yaml, or a lab's folder.", valueName: "dir"),
         completion: .directory
     )
     var folder: String?
@@ -77,7 +77,7 @@ struct PortalProgram: AsyncParsableCommand {
     )
     var assignments: [String] = []
 
-    @Flag(help: "Say whether the configuration is good, with each value and its origin, and end; status 78 where not.")
+    @Flag(help: "Check the configuration, show each value with its source, and end; status 78 if it is wrong.")
     var check = false
 
     func run() async throws {
@@ -107,7 +107,7 @@ struct PortalProgram: AsyncParsableCommand {
         }
     }
 
-    /// What the settings amount to, once everything that can be known before somebody listens was found good.
+    /// Prints the effective settings, after every check that is possible without listening.
     private static func explain(_ settings: ServerSettings) throws {
         _ = try PortalServer(
             settings,
@@ -120,7 +120,7 @@ struct PortalProgram: AsyncParsableCommand {
             StandardStreams.writeOutput("\(row.name): \(row.value ?? "none")\(origin)\n")
         }
         if let socket = settings[SettingTable.portalSocket], !DurableFile.exists(socket) {
-            StandardStreams.writeOutput("\n\(socket) is not there, or not for this user; the server makes it\n")
+            StandardStreams.writeOutput("\n\(socket) is missing, or this user cannot see it; the server creates it\n")
         }
         StandardStreams.writeOutput("\nthe configuration is good\n")
     }
@@ -149,7 +149,7 @@ struct PortalProgram: AsyncParsableCommand {
         )
     }
 
-    /// The configuration that is meant; nil where none was named.
+    /// The path of the configuration; nil if none was named.
     private func path() throws -> String? {
         guard self.folder == nil || self.config == nil else {
             throw ValidationError("Name a folder or a file with --config, not both.")
@@ -160,22 +160,22 @@ struct PortalProgram: AsyncParsableCommand {
         return LabFolder(path).isLab ? LabFolder(path).configurationFile : "\(path)/server.yaml"
     }
 
-    /// Says what is wrong, with the way out; exit statuses as those of `remote-pin-server`.
+    /// Reports an error with its remedy; exit statuses are those of `remote-pin-server`.
     private static func end(_ error: PortalStartError) -> ExitCode {
         switch error {
         case .noSocket:
             return self.end(
                 78,
-                "no `portal.socket`: set it in the server's configuration and start the server again, then name that "
+                "`portal.socket` is not set: set it in the server's configuration and restart the server, then name that "
                     + "configuration here, or the socket with --portal.socket PATH"
             )
-        case .timeZone: return self.end(78, "`portal.time-zone`: this machine does not know it; try UTC")
+        case .timeZone: return self.end(78, "`portal.time-zone`: this system does not have that time zone; try UTC")
         case .listening(let address, let errno):
             let reason =
                 switch errno {
                 case EADDRINUSE: "another process listens there; name another port with --portal.listen"
-                case EACCES: "this user may not; take a port above 1023 and let the proxy have 443"
-                case EADDRNOTAVAIL: "this machine has no such address"
+                case EACCES: "this user has no permission; use a port above 1023 and let the proxy listen on 443"
+                case EADDRNOTAVAIL: "this machine does not have that address"
                 default: "errno \(errno)"
                 }
             return self.end(69, "`portal.listen`: cannot listen on \(address): \(reason)")

@@ -4,11 +4,11 @@ internal import RemotePINServer
 internal import ServerSettings
 internal import HostSystem
 
-/// Makes the verifier that an operator's settings describe.
+/// Creates the verifier that an operator's settings describe.
 enum AttestationSettings {
-    /// Reads roots; a lab's are refused outside a lab.
+    /// Reads the root certificates; rejects a lab's roots outside a lab.
     ///
-    /// - Parameter statusList: what ``statusList(_:)`` has read.
+    /// - Parameter statusList: The result of ``statusList(_:)``.
     static func verifier(
         _ settings: ServerSettings,
         isLab: Bool,
@@ -61,7 +61,7 @@ enum AttestationSettings {
         )
     }
 
-    /// One app for each package, with all its certificates; the highest of its versions counts.
+    /// One app for each package, with all its certificates and the highest of its minimum versions.
     private static func apps(_ settings: [AndroidAppSetting]) -> [AndroidApp] {
         Dictionary(grouping: settings, by: \.package).sorted { $0.key < $1.key }.map { package, entries in
             AndroidApp(
@@ -90,7 +90,7 @@ enum AttestationSettings {
         level.year * 10_000 + level.month * 100 + (level.day ?? 0)
     }
 
-    /// The certificates of PEM files; nil where there are no files, so that the vendor's roots count.
+    /// The certificates in PEM files; nil if no file is set, in which case the vendor's roots apply.
     private static func anchors(_ paths: [String], setting: String, isLab: Bool) throws -> [TrustAnchor]? {
         guard !paths.isEmpty else { return nil }
         var anchors: [TrustAnchor] = []
@@ -99,12 +99,15 @@ enum AttestationSettings {
             let certificates = PEM.certificates(in: text) ?? []
             let found = certificates.compactMap { TrustAnchor(certificate: $0) }
             guard !found.isEmpty, found.count == certificates.count else {
-                throw StartFailure(.configuration, "`\(setting)`: \(path) holds no certificates that can be read")
+                throw StartFailure(
+                    .configuration,
+                    "`\(setting)`: \(path) has no certificates, or one that cannot be parsed; it must be PEM"
+                )
             }
             guard isLab || !found.contains(where: \.isOfLab) else {
                 throw StartFailure(
                     .configuration,
-                    "`\(setting)`: \(path) is a lab's root, whose private key lies in a file; production refuses it"
+                    "`\(setting)`: \(path) is a lab's root, whose private key is in a file; production rejects it"
                 )
             }
             anchors += found
@@ -112,7 +115,7 @@ enum AttestationSettings {
         return anchors
     }
 
-    /// The status list's file, found good; nil where none is configured.
+    /// The checked status list file; nil if none is configured.
     static func statusList(_ settings: ServerSettings) throws -> StatusListFile? {
         guard let path = settings[SettingTable.androidStatusList] else { return nil }
         return try explaining(.configuration, "`android.status-list`") { try StatusListFile(path: path) }

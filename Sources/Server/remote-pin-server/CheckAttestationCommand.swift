@@ -2,21 +2,21 @@ internal import ArgumentParser
 internal import AttestationVerifier
 internal import HostSystem
 
-/// Judges evidence that lies in files, as registration would.
+/// Verifies evidence in files, as registration does.
 struct CheckAttestationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check-attestation",
-        abstract: "Judge evidence in files: a whole manifest of cases, or one phone's, with every check.",
+        abstract: "Verify evidence in files: a manifest of cases, or one phone's evidence with every check.",
         discussion: """
-            With a MANIFEST every case of it is judged, one line each: what came of it and what was expected. Ends with \
-            status 0 only if all agree.
+            With a MANIFEST, verifies every case and prints one line for each: the result and the expected one. The exit \
+            status is 0 only if all agree.
 
               remote-pin-server check-attestation vectors/manifest.json
 
-            With --evidence one piece of evidence is explained: its certificates, what it says of the device, and each \
-            check. Ends with status 0 if it is accepted, with 1 if it is refused.
+            With --evidence, explains one piece of evidence: its certificates, its statements about the device, and each \
+            check. The exit status is 0 if the evidence is accepted and 1 if it is rejected.
 
-              An Android chain, as PEM or as one DER file for each certificate, leaf first:
+              An Android chain, leaf first, as PEM or as one DER file for each certificate:
                 remote-pin-server check-attestation --config /srv/remote-pin/server.yaml \\
                     --evidence chain.pem --challenge 5a0c…
               An App Attest attestation object:
@@ -26,8 +26,8 @@ struct CheckAttestationCommand: AsyncParsableCommand {
                 remote-pin-server check-attestation --app ABCDE12345.org.example.wallet \\
                     --evidence assertion.cbor --challenge 5a0c… --key 04b4… --counter 3
 
-            Policy, roots and status list are those of --config or --lab. Without either they are registration's \
-            standard ones with the vendors' roots, and an Android app is not looked at.
+            Policy, roots and status list are those of --config or --lab. Without either, the defaults of registration \
+            and the vendors' roots apply, and the app of an Android chain is not checked.
             """
     )
 
@@ -51,7 +51,7 @@ struct CheckAttestationCommand: AsyncParsableCommand {
             throw ValidationError("Name either a manifest or files with --evidence.")
         }
         guard self.manifest == nil || self.expectations.isEmpty else {
-            throw ValidationError("A manifest states all expectations itself; the other options belong to --evidence.")
+            throw ValidationError("A manifest contains all expectations; the other options need --evidence.")
         }
     }
 

@@ -3,14 +3,14 @@ internal import AttestationVerifier
 internal import ServerSettings
 internal import HostSystem
 
-/// Lists what can be set.
+/// Lists all settings.
 struct SettingsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "settings",
-        abstract: "List every setting with its range, its default and what it does."
+        abstract: "List every setting with its range, default and meaning."
     )
 
-    @Flag(help: "As a table in Markdown.")
+    @Flag(help: "Print a table in Markdown.")
     var markdown = false
 
     func run() async throws {
@@ -18,15 +18,15 @@ struct SettingsCommand: AsyncParsableCommand {
     }
 }
 
-/// Says what is wrong with a configuration, or what it amounts to.
+/// Reports every problem of a configuration, or its effective values.
 struct CheckConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check-config",
         abstract:
-            "Check a configuration with all files that it names; show each value with its origin, and what would be accepted.",
+            "Check a configuration and all files that it names; show each value with its source, and the accepted devices.",
         discussion: """
-            Names everything that is wrong at once and ends with status 78. The store is not touched. `config show` \
-            shows the settings alone, without the files that they name, and also where some are wrong.
+            Reports all problems at once and ends with status 78. Does not touch the store. `config show` shows only the \
+            settings, without opening the files that they name, and also shows them if some are wrong.
             """
     )
 
@@ -39,7 +39,7 @@ struct CheckConfigCommand: AsyncParsableCommand {
             var page = Page()
             page.settings(loaded.settings.rows)
             StandardStreams.writeOutput(page.text)
-            // A lab's clock has nothing to do with when its list was written.
+            // The system's clock: the age of a status list is independent of a lab's clock.
             let sentences = files.attestations.sentences(at: SystemClock().now())
             StandardStreams.writeOutput("\n" + sentences.map { "\($0)\n" }.joined() + "\n")
             StandardStreams.writeOutput("the configuration is good\n")

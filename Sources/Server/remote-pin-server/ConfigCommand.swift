@@ -3,26 +3,26 @@ internal import ConfigText
 internal import HostSystem
 internal import ServerSettings
 
-/// What can be asked of a configuration.
+/// Commands about a configuration.
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",
-        abstract: "Look at a server's configuration.",
+        abstract: "Inspect a server's configuration.",
         subcommands: [ConfigShow.self]
     )
 }
 
-/// Shows what holds, and where it comes from.
+/// Shows the effective settings with their sources.
 struct ConfigShow: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show each setting with its value and where that comes from; name everything that is wrong.",
+        abstract: "Show each setting with its value and source; report every error.",
         discussion: """
-            Where a value comes from: `default`, FILE:LINE, the environment variable, or the flag. What may be a secret is not \
-            shown. Files that settings name are not opened; `check-config` does that.
+            The source is `default`, FILE:LINE, the environment variable, or the flag. Values that may be secret are not \
+            shown. Files that settings name are not opened; `check-config` opens them.
 
-            Where something is wrong, the rest is shown all the same, everything wrong is named on standard error, and \
-            the exit status is 78.
+            If a setting is wrong, the others are still shown, every error is reported on standard error, and the exit \
+            status is 78.
 
               remote-pin-server config show /srv/remote-pin
               remote-pin-server config show --changed --config /etc/remote-pin/server.yaml
@@ -32,7 +32,7 @@ struct ConfigShow: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Flag(help: "Leave out what has its default.")
+    @Flag(help: "Leave out settings with their default value.")
     var changed = false
 
     @OptionGroup var output: OutputOptions
@@ -61,13 +61,13 @@ struct ConfigShow: AsyncParsableCommand {
 
         struct Setting: Encodable {
             let name: String
-            /// Missing where no source gave a good one.
+            /// Nil if no source has a valid value.
             let value: String?
             /// `default`, `file`, `environment` or `flag`.
             let source: String?
             let file: String?
             let line: Int?
-            /// The variable's or the flag's.
+            /// The name of the variable or flag.
             let sourceName: String?
 
             init(_ row: SettingRow) {
@@ -92,7 +92,7 @@ struct ConfigShow: AsyncParsableCommand {
 }
 
 extension SettingOrigin {
-    /// In a word, for programs.
+    /// The source's kind as one word, for programs.
     fileprivate var kind: String {
         switch self {
         case .standard: "default"
@@ -104,7 +104,7 @@ extension SettingOrigin {
 }
 
 extension Page {
-    /// Settings with value and origin: the one form in which commands show them.
+    /// Adds a table of settings with value and source, the same for all commands.
     mutating func settings(_ rows: [SettingRow]) {
         self.table(
             ["SETTING", "VALUE", "FROM"],

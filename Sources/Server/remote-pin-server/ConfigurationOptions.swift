@@ -1,14 +1,14 @@
 internal import ArgumentParser
 internal import ConfigText
 internal import Foundation
-internal import Lab
+internal import LabFiles
 internal import ServerSettings
 internal import HostSystem
 
-/// Which configuration is meant, and what outranks it.
+/// The options that choose a configuration and override its settings.
 struct ConfigurationOptions: ParsableArguments {
     @Argument(
-        help: ArgumentHelp("A server's folder, with server.yaml in it, or a lab's.", valueName: "dir"),
+        help: ArgumentHelp("A server's folder, which contains server.yaml, or a lab's folder.", valueName: "dir"),
         completion: .directory
     )
     var folder: String?
@@ -23,7 +23,7 @@ struct ConfigurationOptions: ParsableArguments {
     )
     var assignments: [String] = []
 
-    /// The file that is meant: the named one, the folder's, or `server.yaml` here.
+    /// The path of the configuration: the named file, the folder's, or `server.yaml` in the current folder.
     func path() throws -> String {
         if let config, folder == nil { return Self.absolute(config) }
         guard self.config == nil else { throw ValidationError("Name a folder or a file with --config, not both.") }
@@ -37,7 +37,7 @@ struct ConfigurationOptions: ParsableArguments {
         return path
     }
 
-    /// All settings of the server in a folder, or of one configuration file, without any flag.
+    /// All settings of a server in a folder, or of one configuration file, without flags.
     static func settings(of folder: String?, config: String? = nil) throws -> LoadedSettings {
         var options = ConfigurationOptions()
         options.folder = folder
@@ -46,7 +46,7 @@ struct ConfigurationOptions: ParsableArguments {
         return try options.settings()
     }
 
-    /// All settings from all sources.
+    /// All settings, from all sources.
     func settings() throws -> LoadedSettings {
         let path = try self.path()
         let report = SettingsReport(reading: try self.sources(path))
@@ -57,7 +57,7 @@ struct ConfigurationOptions: ParsableArguments {
         return LoadedSettings(settings: settings, folder: Self.folder(of: path))
     }
 
-    /// What the sources amount to, also where they cannot be used.
+    /// The report about all settings, even if some of them are wrong.
     func report() throws -> SettingsReport {
         SettingsReport(reading: try self.sources(try self.path()))
     }
@@ -81,7 +81,7 @@ struct ConfigurationOptions: ParsableArguments {
         )
     }
 
-    /// The path from the root; what is relative is taken from the current folder.
+    /// The absolute path; a relative one is resolved in the current folder.
     static func absolute(_ path: String) -> String {
         URL(fileURLWithPath: path).standardizedFileURL.path
     }
@@ -91,7 +91,7 @@ struct ConfigurationOptions: ParsableArguments {
     }
 }
 
-/// A configuration's values, and the folder that its file lies in.
+/// A configuration's values, and the folder of its file.
 struct LoadedSettings {
     let settings: ServerSettings
     let folder: String

@@ -1,47 +1,47 @@
 internal import ArgumentParser
 internal import AttestationVerifier
 internal import Evidence
-internal import Lab
+internal import LabFiles
 internal import ServerSettings
 internal import HostSystem
 internal import Vocabulary
 
-/// What one piece of evidence is held against.
+/// The expectations against which one piece of evidence is verified.
 struct EvidenceExpectations: ParsableArguments {
-    @Option(help: ArgumentHelp("Judge as this server would.", valueName: "file"), completion: .file())
+    @Option(help: ArgumentHelp("Verify with this configuration.", valueName: "file"), completion: .file())
     var config: String?
 
-    @Option(help: ArgumentHelp("Judge as this lab's server would.", valueName: "dir"), completion: .directory)
+    @Option(help: ArgumentHelp("Verify with this lab's configuration.", valueName: "dir"), completion: .directory)
     var lab: String?
 
     @Option(
         help: ArgumentHelp(
             "Android's challenge or iOS's client data hash: SHA-256 of the token, or of the statement.",
-            discussion: "Optional for Android, where the evidence's own is then taken.",
+            discussion: "Optional for Android; the default is the challenge in the evidence.",
             valueName: "hex"
         )
     )
     var challenge: String?
 
-    @Option(help: ArgumentHelp("The time to judge at, as 2026-01-31T12:00:00Z; without: now.", valueName: "time"))
+    @Option(help: ArgumentHelp("The time of verification, as 2026-01-31T12:00:00Z; default: now.", valueName: "time"))
     var time: String?
 
     @Option(help: ArgumentHelp("iOS: TEAM.BUNDLE instead of the configured apps.", valueName: "app id"))
     var app: String?
 
-    @Option(help: ArgumentHelp("iOS: production or development, instead of the configured ones.", valueName: "name"))
+    @Option(help: ArgumentHelp("iOS: production or development instead of the configured one.", valueName: "name"))
     var environment: String?
 
-    @Option(help: ArgumentHelp("iOS attestation: the key id; without: the evidence's own.", valueName: "hex"))
+    @Option(help: ArgumentHelp("iOS attestation: the key id; default: the id in the evidence.", valueName: "hex"))
     var keyID: String?
 
     @Option(help: ArgumentHelp("iOS assertion: the registered public key, 65 bytes.", valueName: "hex"))
     var key: String?
 
-    @Option(help: ArgumentHelp("iOS assertion: the counter of the last one that counted.", valueName: "n"))
+    @Option(help: ArgumentHelp("iOS assertion: the counter of the last accepted assertion.", valueName: "n"))
     var counter: UInt32?
 
-    /// Whether nothing was said.
+    /// Returns whether no option is set.
     var isEmpty: Bool {
         [self.config, self.lab, self.challenge, self.time, self.app, self.environment, self.keyID, self.key]
             .allSatisfy { $0 == nil } && self.counter == nil
@@ -62,11 +62,11 @@ struct EvidenceExpectations: ParsableArguments {
             throw ValidationError("--key takes an uncompressed P-256 point: 04 and 64 bytes in hexadecimal.")
         }
         if let environment, AppAttestEnvironment(rawValue: environment) == nil {
-            throw ValidationError("`\(environment)` is no environment; there are production and development.")
+            throw ValidationError("`\(environment)` is not an environment; use production or development.")
         }
     }
 
-    /// Judges the evidence and tells what was found.
+    /// Verifies the evidence and explains the result.
     func explanation(of evidence: EvidenceFiles) throws -> EvidenceExplanation {
         let (verifier, now) = try self.verifier()
         let time = self.time.flatMap { Timestamp(iso8601: $0) } ?? now
@@ -83,14 +83,14 @@ struct EvidenceExpectations: ParsableArguments {
             return EvidenceExplanation(
                 appleObject: object,
                 keyID: self.keyID.flatMap { [UInt8](hex: $0) },
-                clientDataHash: try Self.given(challenge, "--challenge", why: "the nonce follows from it"),
+                clientDataHash: try Self.given(challenge, "--challenge", why: "the nonce is derived from it"),
                 at: time,
                 by: AppleVerifier(policy: try self.applePolicy(verifier), anchors: verifier.appleAnchors)
             )
         case .appleAssertion(let assertion):
             return EvidenceExplanation(
                 assertion: assertion,
-                clientDataHash: try Self.given(challenge, "--challenge", why: "it is what was signed"),
+                clientDataHash: try Self.given(challenge, "--challenge", why: "the signature covers it"),
                 key: try Self.given(self.key.flatMap { P256PublicKey(hex: $0) }, "--key", why: "an assertion has none"),
                 appID: try Self.given(
                     try self.applePolicy(verifier).appIDs.first,
@@ -103,7 +103,7 @@ struct EvidenceExpectations: ParsableArguments {
     }
 
     private static func given<Value>(_ value: Value?, _ option: String, why: String) throws -> Value {
-        guard let value else { throw ValidationError("This evidence cannot be judged without \(option): \(why).") }
+        guard let value else { throw ValidationError("This evidence cannot be verified without \(option): \(why).") }
         return value
     }
 
@@ -119,7 +119,7 @@ struct EvidenceExpectations: ParsableArguments {
         return policy
     }
 
-    /// The verifier, and the present time of whoever it belongs to.
+    /// The verifier, and the present time: a lab's clock for a lab, the system's clock otherwise.
     private func verifier() throws -> (EvidenceVerifier, Timestamp) {
         guard self.config != nil || self.lab != nil else {
             let policy = AttestationPolicy(android: AndroidPolicy(apps: nil), apple: ApplePolicy(appIDs: []))

@@ -1,7 +1,7 @@
 internal import Evidence
 internal import HostSystem
 
-/// One piece of evidence as it lay in files; its kind is told from the contents.
+/// One piece of evidence from files; its kind is derived from the contents.
 enum EvidenceFiles {
     /// DER certificates, leaf first.
     case android([[UInt8]])
@@ -15,9 +15,11 @@ enum EvidenceFiles {
         let files = try paths.map { path in
             (path: path, bytes: try explaining(.files) { try DurableFile.read(path, atMost: Self.longest) })
         }
-        guard let first = files.first else { throw StartFailure(.data, "no file was named") }
+        guard let first = files.first else { throw StartFailure(.data, "no file was named; use --evidence FILE") }
         if let apple = Self.apple(first.bytes) {
-            guard files.count == 1 else { throw StartFailure(.data, "\(first.path) is App Attest; name it alone") }
+            guard files.count == 1 else {
+                throw StartFailure(.data, "\(first.path) is App Attest evidence; name only that file")
+            }
             return apple
         }
         var chain: [[UInt8]] = []
@@ -25,8 +27,8 @@ enum EvidenceFiles {
         return .android(chain)
     }
 
-    /// A CBOR map with the members of an object or of an assertion; anything else that begins like a map is an object
-    /// that the verifier refuses.
+    /// A CBOR map with the members of an attestation object or an assertion; any other input that begins like a map
+    /// is treated as an object, which the verifier rejects.
     private static func apple(_ bytes: [UInt8]) -> EvidenceFiles? {
         guard let first = bytes.first, 0xA0...0xBF ~= first else { return nil }
         let isAssertion = (try? AppAttestAssertion(decoding: bytes)) != nil

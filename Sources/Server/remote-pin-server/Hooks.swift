@@ -6,9 +6,9 @@ internal import Metrics
 internal import ServerSettings
 internal import Vocabulary
 
-/// Makes the hooks that an operator's settings describe.
+/// Creates the hooks that an operator's settings describe.
 enum Hooks {
-    /// Nil where there are none.
+    /// Returns nil if no hook is configured.
     static func make(
         _ settings: ServerSettings,
         clock: any WallClock,
@@ -27,11 +27,14 @@ enum Hooks {
         return EventHooks(receivers, limits: limits, clock: clock, log: log, metrics: metrics)
     }
 
-    /// A program that cannot be started is found before the first event; a socket may come later than the server.
+    /// Checks that the hook program can be started; a socket may appear after the server starts.
     static func check(_ settings: ServerSettings) throws {
         guard let path = settings[SettingTable.hookProgram] else { return }
         guard !DurableFile.isFolder(path), FileManager.default.isExecutableFile(atPath: path) else {
-            throw StartFailure(.configuration, "`hook.program`: \(path) is no program that this user may start")
+            throw StartFailure(
+                .configuration,
+                "`hook.program`: \(path) is not a program that this user may run; check its path and mode"
+            )
         }
     }
 }

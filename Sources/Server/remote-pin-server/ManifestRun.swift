@@ -1,7 +1,7 @@
 internal import AttestationVerifier
 internal import HostSystem
 
-/// Judges every case of a manifest and says what came of it.
+/// Verifies every case of a manifest and reports the results.
 struct ManifestRun {
     private static let longestManifest = 256 << 20
     private static let longestFile = 16 << 20
@@ -16,7 +16,7 @@ struct ManifestRun {
         self.folder = ConfigurationOptions.folder(of: path)
     }
 
-    /// Prints a line for each case and a summary; returns whether all agree.
+    /// Prints a line for each case and a summary; returns whether all cases agree.
     func run() throws -> Bool {
         let ids = self.manifest.ids
         let showsProgress = Terminal.isTerminal(2) && !Terminal.isTerminal(1)
@@ -42,7 +42,7 @@ struct ManifestRun {
         return head + expected + "\n" + verdict.differences.map { "        \($0)\n" }.joined()
     }
 
-    /// A file that the manifest names, which lies below its folder.
+    /// Reads a file that the manifest names; only files below the manifest's folder are read.
     private func read(_ path: String) -> [UInt8]? {
         guard !path.hasPrefix("/"), !path.split(separator: "/").contains("..") else { return nil }
         return try? DurableFile.read("\(self.folder)/\(path)", atMost: Self.longestFile)

@@ -2,19 +2,19 @@ internal import ArgumentParser
 internal import HostSystem
 internal import Telemetry
 
-/// Lists what a server tells of itself.
+/// Lists the metrics of a server.
 struct MetricsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "metrics",
         abstract: "List every metric of a server, with its kind and its labels.",
         discussion: """
-            A server gives their values at /metrics of the address in `observation.listen`:
+            A server exposes the values at /metrics on the address in `observation.listen`:
 
               curl http://127.0.0.1:9464/metrics
             """
     )
 
-    @Flag(help: "Print the page of the manual.")
+    @Flag(help: "Print the page of the manual, in Markdown.")
     var markdown = false
 
     func run() {

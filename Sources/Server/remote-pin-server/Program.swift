@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import ServerSettings
 internal import HostSystem
 
-/// The server's program: makes, checks, serves and commands a remote-PIN server.
+/// The server program: creates, checks, serves and administers a remote-PIN server.
 @main
 struct Program {
     static func main() async {
@@ -16,14 +16,14 @@ struct Program {
 struct ServerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remote-pin-server",
-        abstract: "A server that checks wallets' PINs and keeps the shares without which they stay closed.",
+        abstract: "A server that checks wallet PINs and keeps the shares without which a wallet cannot be opened.",
         discussion: """
-            For a first look, make a lab and serve it:
+            To try it out, create a lab and serve it:
 
               remote-pin-server init --lab /tmp/lab
               remote-pin-server lab up /tmp/lab
 
-            For production, make a folder, edit the configuration in it, check it and serve it:
+            For production, create a folder, edit its configuration, check it and serve it:
 
               remote-pin-server init /srv/remote-pin
               remote-pin-server check-config /srv/remote-pin
@@ -40,9 +40,9 @@ struct ServerCommand: AsyncParsableCommand {
     )
 }
 
-/// What the program says of itself.
+/// The program's version.
 enum Version {
-    /// That of all programs of this project.
+    /// The version of all programs of this project.
     static let number = BuildID.version
     static let text = BuildID.text(of: "remote-pin-server")
 }

@@ -4,16 +4,16 @@ internal import Synchronization
 internal import Vocabulary
 internal import Wire
 
-/// Counts what became of reloads, and when the last of each kind was, so that an old part that stays is not forgotten.
+/// Counters of reloads by outcome, with the time of the last of each, so that a stale part is noticed.
 final class ReloadMeters: Sendable {
     private let done: Counter
     private let refused: Counter
     private let clock: any WallClock
     private let lastDone: Atomic<Int64>
-    /// Before any other time while there was none.
+    /// The minimum until a reload fails.
     private let lastRefused = Atomic<Int64>(.min)
 
-    /// What was read at the start counts as read now.
+    /// Counts the start as a successful reload.
     init(_ registry: MetricRegistry, clock: any WallClock) {
         func counter(_ outcome: String) -> Counter {
             Counter(label: "remote_pin_reloads_total", dimensions: [("outcome", outcome)], factory: registry)
@@ -27,7 +27,7 @@ final class ReloadMeters: Sendable {
         registry.probe(time, [("outcome", "refused")]) { Self.seconds(self.lastRefused.load(ordering: .relaxed)) }
     }
 
-    /// A reload is over.
+    /// Records the outcome of a reload.
     func note(_ parts: [ReloadedPart]) {
         let now = self.clock.now().milliseconds
         if parts.allSatisfy({ $0.problem == nil }) {

@@ -4,7 +4,7 @@ internal import Vocabulary
 internal import WalletStore
 
 extension RunningServer {
-    /// Whether the key file is the one that the store was used with; before anything is sealed.
+    /// Checks that the key file is the one that the store was used with, before a value is sealed.
     static func checkVault(_ files: ServerFiles, of store: SQLiteWalletStore) async throws {
         let now = try Self.clock(of: files.lab).now()
         do throws(VaultMismatch) {
@@ -15,13 +15,13 @@ extension RunningServer {
         }
     }
 
-    /// The store's epoch, whose records are as restores made them.
+    /// The store's epoch, after a check that restores wrote its epoch records.
     static func epoch(of store: SQLiteWalletStore, vault: any Vault) async throws -> Int {
         let epochs: [StoredEpoch]
         do throws(StoreError) {
             epochs = try await store.epochs()
         } catch {
-            throw StartFailure(.damaged, "the store's epochs cannot be read; restore a backup")
+            throw StartFailure(.damaged, "cannot read the store's epochs; restore a backup")
         }
         do throws(VaultError) {
             guard try await EpochRecords.areGenuine(epochs, by: vault) else {
@@ -30,7 +30,8 @@ extension RunningServer {
         } catch {
             throw StartFailure(
                 .damaged,
-                "the store's epochs were not recorded with this vault's key: somebody changed them, or the key is not its own"
+                "the MACs of the store's epochs do not match this vault's key: the epochs were altered, or "
+                    + "`vault.key-file` belongs to another store"
             )
         }
         return epochs.count + 1

@@ -1,6 +1,6 @@
 internal import ConfigText
 internal import Foundation
-internal import Lab
+internal import LabFiles
 internal import LogLines
 internal import Logging
 internal import RemotePINServer
@@ -9,7 +9,7 @@ internal import HostSystem
 internal import Transport
 
 extension RunningServer {
-    /// Listens for wallets; a lab that was served before gets its port again.
+    /// Listens for wallets; a lab keeps the port of its first start.
     static func listen(_ files: ServerFiles, for server: RemotePINServer, log: Logger) async throws -> RPCListener {
         let settings = files.settings
         var address = settings[SettingTable.listenAddress]
@@ -43,15 +43,15 @@ extension RunningServer {
         }
     }
 
-    /// Some ports for a lab that has none yet, in a random order.
+    /// Candidate ports for a new lab, in random order.
     ///
-    /// What Linux hands out for port 0 it hands out to every outgoing connection as well, so a lab's server that starts
-    /// again might find its port taken. These lie below that range (`ip_local_port_range`, by default from 32768 on).
+    /// Linux also assigns the ports that it gives for port 0 to outgoing connections, so a restarted lab could find its
+    /// port taken. The candidates are below that range (`ip_local_port_range`, from 32768 by default).
     private static func lastingPorts() -> [Int] {
         (0..<16).map { _ in .random(in: 20_000..<32_768) }
     }
 
-    /// Tells the log of connections that came to nothing; what it leaves out is still counted.
+    /// Logs failed and rejected connections, at a limited rate; metrics count all of them.
     private static func observer(
         events: @escaping @Sendable (ListenerEvent) -> Void,
         log: Logger
@@ -76,7 +76,7 @@ extension RunningServer {
         return observer
     }
 
-    /// Tells the log of connections of this machine that there was no room for.
+    /// Logs connections to a Unix-domain socket that were rejected at its limit.
     private static func localObserver(_ setting: String, log: Logger) -> ListenerObserver {
         var observer = ListenerObserver()
         observer.refusal = { refused in
@@ -90,7 +90,7 @@ extension RunningServer {
         log.error("no connection can be accepted", metadata: ["socket": "\(setting)", "reason": "\(reason)"])
     }
 
-    /// Listens for the operator.
+    /// Listens for operators' commands.
     static func listenForAdmin(_ settings: ServerSettings, log: Logger) async throws -> AdminListener {
         let path = settings[SettingTable.adminSocket]
         let group = try Self.group(settings[SettingTable.adminGroup], setting: "admin.group")
@@ -103,7 +103,7 @@ extension RunningServer {
         }
     }
 
-    /// Listens for the deletion portal, where a socket is configured.
+    /// Listens for the deletion portal; returns nil if no socket is configured.
     static func listenForPortal(_ settings: ServerSettings, log: Logger) async throws -> PortalListener? {
         guard let path = settings[SettingTable.portalSocket] else { return nil }
         let group = try Self.group(settings[SettingTable.portalGroup], setting: "portal.group")
@@ -124,28 +124,28 @@ extension RunningServer {
         return group
     }
 
-    /// Makes the folder of a socket where there is none: a runtime folder is gone after the machine has started again.
+    /// Creates the folder of a socket if it is missing: a runtime folder disappears when the machine restarts.
     private static func makeFolder(of path: String, for group: UInt32?, setting: String) throws {
         try explaining(.files, "`\(setting)`") {
             let folder = ConfigurationOptions.folder(of: path)
             guard !DurableFile.exists(folder) else { return }
             try DurableFile.makeFolder(folder)
-            // A folder of its own that the group could not enter would leave it outside.
+            // Without access to the new folder the group could not reach the socket.
             if let group { try Accounts.give(folder, toGroup: group, mode: 0o750) }
         }
     }
 
-    /// Records the lab's port and says that wallets can connect; where.
+    /// Records the lab's port, reports that wallets can connect, and returns the address.
     static func announce(_ listener: RPCListener, of files: ServerFiles, log: Logger) throws -> String {
         var address = files.settings[SettingTable.listenAddress]
         address.port = listener.port
         if let lab = files.lab {
             var file = try Self.file(of: lab)
-            // What listens on every address is reached on this machine's own.
+            // A server that listens on all addresses is reachable on the loopback address.
             if ["0.0.0.0", "::"].contains(address.host) { address.host = "127.0.0.1" }
             if file.host != address.host || file.port != address.port {
                 (file.host, file.port) = (address.host, address.port)
-                try explaining(.files, "the lab's port was not recorded") { try file.write(to: lab) }
+                try explaining(.files, "cannot record the lab's port") { try file.write(to: lab) }
             }
         }
         log.notice(

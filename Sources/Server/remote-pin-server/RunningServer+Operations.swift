@@ -13,7 +13,7 @@ internal import Vocabulary
 internal import Wire
 
 extension RunningServer {
-    /// Opens the audit log, and makes it where there is none yet; its newest entry goes to the log stream.
+    /// Opens the audit log, creating it if it is missing; the mark of each newest entry goes to the server's log.
     static func openAudit(
         _ files: ServerFiles,
         epoch: Int,
@@ -21,7 +21,7 @@ extension RunningServer {
         log: Logger
     ) async throws -> AuditLog {
         let path = files.settings[SettingTable.auditFile]
-        // Written whatever the level is: without it a cut of the log is not found.
+        // Logged at every level: without these marks a truncation of the audit log cannot be detected.
         var stream = log
         stream.logLevel = .notice
         let marks = stream
@@ -34,7 +34,7 @@ extension RunningServer {
                 marks.notice("audit log", metadata: ["newest": "\(newest)"])
             },
             onFatal: { reason in
-                // What was committed is not on record: nothing may be done any more.
+                // A committed change has no record, so the server must do nothing more.
                 log.critical("stopping at once", metadata: ["reason": "\(reason)"])
                 exit(70)
             }
@@ -42,7 +42,7 @@ extension RunningServer {
         let audit: AuditLog
         do throws(AuditLogError) {
             if !AuditLog.exists(at: path) {
-                // Said aloud: whoever took the old one away should not go unnoticed.
+                // A warning, so that the removal of an earlier log does not go unnoticed.
                 log.warning("there is no audit log; a new one is begun", metadata: ["file": "\(path)"])
                 try await AuditLog.create(parts)
             }
@@ -60,7 +60,7 @@ extension RunningServer {
         return audit
     }
 
-    /// What the process lends its operators.
+    /// The process-wide operations that operators' commands use.
     static func operations(
         _ files: ServerFiles,
         _ maintenance: Maintenance,
@@ -85,8 +85,9 @@ extension RunningServer {
         )
     }
 
-    /// Reads certificate, key, vault key, status list and what operators set again, and opens the log's file anew; what
-    /// is bad is named and the old one stays.
+    /// Reads certificate, key, vault key, status list and the operators' settings again, and reopens the log file.
+    ///
+    /// A part that cannot be read is reported, and its old value stays in use.
     static func reload(
         _ files: ServerFiles,
         of server: RemotePINServer,
@@ -119,7 +120,7 @@ extension RunningServer {
 }
 
 extension Logger.Level {
-    /// The level of a command.
+    /// The log level of a command's level.
     fileprivate init(_ level: LogLevel) {
         switch level {
         case .debug: self = .debug
@@ -132,7 +133,7 @@ extension Logger.Level {
 }
 
 extension LogLevel {
-    /// The nearest one that operators know.
+    /// The nearest level of the admin protocol.
     fileprivate init(_ level: Logger.Level) {
         switch level {
         case .trace, .debug: self = .debug

@@ -1,7 +1,7 @@
 internal import AuditLog
 internal import EventHooks
 internal import Foundation
-internal import Lab
+internal import LabFiles
 internal import LogLines
 internal import Logging
 internal import Metrics
@@ -18,10 +18,11 @@ internal import Vocabulary
 internal import WalletStore
 internal import Wire
 
-/// The program's composition root: opens what the configuration names, in the order in which failure is cheapest, and
-/// runs it until it is told to stop.
+/// The program's composition root: opens what the configuration names, cheapest failure first, and serves until a
+/// signal stops it.
 enum RunningServer {
-    /// Files that are open beside connections: store, logs, sockets of operators and monitoring, with room to spare.
+    /// File descriptors besides those of connections: store, logs, sockets of operators and monitoring, and a
+    /// reserve.
     private static let otherFiles = 256
 
     static func run(_ loaded: LoadedSettings) async throws {
@@ -36,7 +37,7 @@ enum RunningServer {
         )
         let log = Logger(label: "remote-pin-server") { _ in handler }
         Self.raiseOpenFiles(for: settings[SettingTable.connections], log: log)
-        // First and last: whoever watches the server is answered also while it recovers and stops.
+        // Started first and stopped last: probes are answered while the server recovers and stops.
         let watch = try await ServerWatch.start(settings, log: log)
         do {
             try await Self.run(files, watch: watch, output: output, log: log)
@@ -48,7 +49,8 @@ enum RunningServer {
         log.notice("stopped")
     }
 
-    /// Each connection needs a file; a server without free ones can take nobody's, not even a wallet's that it would serve.
+    /// Raises the limit of open files: each connection uses a descriptor, and at the limit the server accepts no
+    /// client.
     private static func raiseOpenFiles(for connections: Int, log: Logger) {
         let ofThisMachine = AdminListener.limits.connections + PortalListener.limits.connections
         let needed = connections + ofThisMachine + Self.otherFiles
@@ -112,7 +114,7 @@ enum RunningServer {
             audit: audit,
             log: log,
             metrics: watch.registry,
-            onEvent: { hooks?.tell($0) }
+            onEvent: { hooks?.report($0) }
         )
         let server = try await Self.server(of: parts)
         watch.watch(server, tls: files.tls)
@@ -150,18 +152,18 @@ enum RunningServer {
             advance: (clock as? LabClock).map(Self.advance),
             operations: Self.operations(files, maintenance, output: output, log: log, reload: reload)
         )
-        // Caught before anybody can read that it is ready: who does may send one at once.
+        // Trapped before the server reports that it is ready: a supervisor may send a signal immediately afterwards.
         let (hangups, stops) = (
             await UnixSignalsSequence(trapping: .sighup), await UnixSignalsSequence(trapping: .sigterm, .sigint)
         )
-        // The group stops them in reverse order: connections first, so that their last answers still leave.
+        // The group stops them in reverse order: connections first, so that their last answers are sent.
         var services: [any Service] = [
             Running { for await _ in hangups.cancelOnGracefulShutdown() { _ = await reload() } },
             Running { await server.runTimers() },
             Running { await maintenance.run() },
             Running { await commands.serve(admin) },
         ]
-        // Stopped last: what happens to a wallet until then is still told.
+        // Stopped last, so that hooks receive every event until then.
         if let hooks { services.insert(Running { await hooks.run() }, at: 0) }
         if let portal { services.append(Running { await PortalCalls(of: server).serve(portal) }) }
         services.append(
@@ -180,11 +182,15 @@ enum RunningServer {
             return try await RemotePINServer(parts)
         } catch {
             switch error {
-            case .vault: throw StartFailure(.configuration, "the vault does not work; is `vault.key-file` its own?")
+            case .vault:
+                throw StartFailure(
+                    .configuration,
+                    "the vault cannot open its own test value: is `vault.key-file` the key this store was created with?"
+                )
             case .store(.unavailable), .store(.notErased):
-                throw StartFailure(.files, "the store cannot be read; is its disk full?")
+                throw StartFailure(.files, "cannot read the store: check its disk for free space and errors")
             case .store(.corrupt):
-                throw StartFailure(.files, "what operators have set cannot be read from the store")
+                throw StartFailure(.files, "cannot decode the operators' settings in the store: restore a backup")
             }
         }
     }
@@ -199,13 +205,14 @@ enum RunningServer {
         log: Logger
     ) throws -> SQLiteWalletStore {
         try Self.openStore(in: settings[SettingTable.dataFolder], metrics: metrics) { reason in
-            // After a failed sync a later one may succeed without the lost page: nothing may be answered any more.
+            // After a failed sync a later one may succeed without the lost page, so no request may be answered any
+            // more.
             log.critical("stopping at once", metadata: ["reason": "\(reason)"])
             exit(70)
         }
     }
 
-    /// Opens the store of a server that does not run.
+    /// Opens the store of a stopped server.
     static func openStore(of server: StoppedServer) throws -> SQLiteWalletStore {
         try Self.openStore(in: server.dataFolder) { reason in
             StandardStreams.writeError("remote-pin-server: \(reason)\n")
@@ -279,7 +286,7 @@ enum RunningServer {
     }
 }
 
-/// A part of the server as a service.
+/// Part of the server as a service.
 private struct Running: Service {
     let body: @Sendable () async throws -> Void
 

@@ -2,17 +2,17 @@ internal import ArgumentParser
 internal import HostSystem
 internal import ServerSettings
 
-/// Serves wallets until it is told to stop.
+/// Serves wallets until a signal stops it.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Serve wallets until SIGTERM or SIGINT; read the certificate again on SIGHUP.",
+        abstract: "Serve wallets until SIGTERM or SIGINT; reload files on SIGHUP.",
         discussion: """
-            Writes one line that begins with `ready` to standard output once wallets can connect. Defaults are outranked \
-            by the file, the file by the environment, that by flags.
+            Writes one line that begins with `ready` to standard output when wallets can connect. The file overrides \
+            defaults, the environment overrides the file, and flags override all.
 
-            Every setting, as a flag (in the file the part before the dot is the section; in the environment \
-            --pin.rounds is REMOTE_PIN_PIN_ROUNDS):
+            Every setting, as a flag. In the file, the part before the dot is the section; in the environment, \
+            --pin.rounds is REMOTE_PIN_PIN_ROUNDS.
 
             \(ConfigurationFile.help())
             """
@@ -20,7 +20,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Flag(help: "Stop once standard input ends: for a program that starts this one and may be killed.")
+    @Flag(help: "Stop when standard input ends; for a parent process that may be killed.")
     var followInput = false
 
     func run() async throws {

@@ -1,6 +1,6 @@
 internal import AttestationVerifier
 internal import Evidence
-internal import Lab
+internal import LabFiles
 internal import RemotePINServer
 internal import ServerSettings
 internal import HostSystem
@@ -8,7 +8,8 @@ internal import Transport
 internal import Vault
 internal import Vocabulary
 
-/// What the files that a configuration names hold, found good: everything that can be known before the store is opened.
+/// The checked contents of all files that a configuration names: every check that is possible before the store is
+/// opened.
 struct ServerFiles {
     let settings: ServerSettings
     /// Nil for a production server.
@@ -16,12 +17,12 @@ struct ServerFiles {
     let tls: TLSServerContext
     let vault: KeyFileVault
     let attestations: EvidenceVerifier
-    /// Where the verifier's status list comes from; nil where none is configured.
+    /// The file of the verifier's status list; nil if none is configured.
     let statusList: StatusListFile?
 
-    /// Reads them all.
+    /// Reads all files.
     ///
-    /// - Throws: a ``StartFailure`` with everything that is wrong.
+    /// - Throws: A ``StartFailure`` that lists every problem.
     init(_ loaded: LoadedSettings) throws {
         let settings = loaded.settings
         var problems: [String] = []
@@ -68,7 +69,7 @@ struct ServerFiles {
         }
     }
 
-    /// Reads certificate and key again, by the rules of the start: what is taken now must be taken then.
+    /// Reads certificate and key again under the rules of the start, so that the next start accepts them too.
     func reloadTLS() throws {
         try Self.lookAtTLSFiles(of: self.settings)
         do throws(TLSContextError) {
@@ -78,7 +79,7 @@ struct ServerFiles {
         }
     }
 
-    /// What libssl has no words for, or does not look at.
+    /// Checks the files for faults that libssl does not check or describes poorly.
     private static func lookAtTLSFiles(of settings: ServerSettings) throws {
         let key = settings[SettingTable.tlsKey]
         try Self.look(at: settings[SettingTable.tlsCertificate], "tls.certificate")
@@ -93,59 +94,60 @@ struct ServerFiles {
         }
     }
 
-    /// A file that this user may not read is the commonest fault, and libssl has no words for it.
+    /// Checks that this user can read a file: the most common fault, for which libssl has no useful message.
     private static func look(at path: String, _ setting: String) throws {
         do throws(FileError) {
             _ = try DurableFile.read(path, atMost: 1 << 20)
         } catch {
             var text = "`\(setting)`: \(error)"
             if case .notAllowed = error {
-                text += "; run this as the server's user (sudo -u), who has to own the file or have its folder opened"
+                text += "; run this as the server's user (sudo -u), which needs read access to the file and its folder"
             }
             throw StartFailure(.configuration, text)
         }
     }
 
-    /// What is wrong with certificate or key, for an operator.
+    /// The message for an operator about a certificate or key.
     private static func text(of error: TLSContextError) -> String {
         switch error {
         case .certificate(let path, let reason): "`tls.certificate`: \(path) cannot be used: \(reason)"
         case .key(let path, let reason): "`tls.key`: \(path) cannot be used: \(reason)"
         case .keyOfAnotherCertificate(let path): "`tls.key`: \(path) is not the key of `tls.certificate`"
-        case .trust, .serverName: "the certificate cannot be used"
+        case .trust, .serverName: "cannot use the certificate"
         }
     }
 }
 
-/// Keeps labs and production apart: a lab's clock can be moved by whoever reaches its socket, and its roots' private
-/// keys lie in files.
+/// The separation of labs from production.
+///
+/// A client of a lab's admin socket can move the lab's clock, and the private keys of a lab's roots are in files.
 enum LabBoundary {
-    /// The lab that the configuration is of; nil in production.
+    /// The lab of a configuration; nil in production.
     static func lab(of loaded: LoadedSettings) throws -> LabFolder? {
         let settings = loaded.settings
         let data = settings[SettingTable.dataFolder]
         guard let path = settings[SettingTable.labFolder] else {
             for folder in [loaded.folder, data] {
                 guard let lab = Self.surrounding(folder) else { continue }
-                let message = "\(folder) lies in the lab \(lab.path); a production server does not use it"
+                let message = "\(folder) lies in the lab \(lab.path), which a production server must not use"
                 throw StartFailure(.configuration, "`lab.folder` is not set, and \(message)")
             }
             return nil
         }
         let lab = LabFolder(ConfigurationOptions.absolute(path))
         guard lab.isLab else {
-            throw StartFailure(.configuration, "`lab.folder`: there is no lab in \(lab.path)")
+            throw StartFailure(.configuration, "`lab.folder`: \(lab.path) is not a lab's folder")
         }
         guard Self.surrounding(data) == lab else {
             throw StartFailure(
                 .configuration,
-                "`lab.folder` is set, and `data.folder` does not lie in that lab: a store's clock must not change sides"
+                "`lab.folder` is set, but `data.folder` is outside that lab: a store must not switch between two clocks"
             )
         }
         return lab
     }
 
-    /// The lab that a folder lies in.
+    /// The lab that contains a folder; nil if none does.
     private static func surrounding(_ folder: String) -> LabFolder? {
         var path = ConfigurationOptions.absolute(folder)
         while path != "/", !path.isEmpty {

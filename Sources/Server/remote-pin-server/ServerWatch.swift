@@ -9,15 +9,17 @@ internal import Transport
 internal import Vocabulary
 internal import WalletStore
 
-/// What watches this process, from before the store is opened until after it is closed: a probe is answered also while
-/// the server recovers and while it stops.
+/// Metrics and probes of this process.
+///
+/// It starts before the store is opened and stops after the store is closed, so that probes are answered while the
+/// server recovers and while it stops.
 struct ServerWatch: Sendable {
     let registry: MetricRegistry
     let readiness = Readiness()
     let liveness = Liveness()
     private let listener: ObservationListener?
 
-    /// Listens where the settings say so; from here on swift-metrics counts here.
+    /// Listens on `observation.listen` if it is set, and registers with swift-metrics.
     static func start(_ settings: ServerSettings, log: Logger) async throws -> ServerWatch {
         let registry = MetricRegistry { name, fault in
             log.warning("a metric is not exposed", metadata: ["metric": "\(name)", "fault": "\(fault.rawValue)"])
@@ -33,7 +35,7 @@ struct ServerWatch: Sendable {
         registry.probe("remote_pin_build_info", [("version", Version.number)]) { 1 }
         let readiness = self.readiness
         registry.probe("remote_pin_ready") { readiness.isReady ? 1 : 0 }
-        // What other figures are compared with, so that no alert has to be changed with a setting.
+        // Exported so that alerts compare with the configured limits and need no change with a setting.
         for (name, limit) in [
             ("connections", settings[SettingTable.connections]), ("handshakes", settings[SettingTable.handshakes]),
         ] {
@@ -44,7 +46,7 @@ struct ServerWatch: Sendable {
             return
         }
         do throws(ObservationListenError) {
-            let answers = ObservationAnswers(registry: registry, liveness: self.liveness, readiness: self.readiness)
+            let answers = ObservationSources(registry: registry, liveness: self.liveness, readiness: self.readiness)
             let listener = try await ObservationListener.bind(
                 host: address.host,
                 port: address.port,
@@ -53,12 +55,12 @@ struct ServerWatch: Sendable {
             self.listener = listener
             address.port = listener.port
         } catch {
-            throw StartFailure(.unavailable, "`observation.listen`: nothing can listen on \(address): \(error.reason)")
+            throw StartFailure(.unavailable, "`observation.listen`: cannot listen on \(address): \(error.reason)")
         }
         log.notice("observed", metadata: ["address": "\(address)"])
     }
 
-    /// The store is open.
+    /// Watches the open store.
     func watch(_ store: SQLiteWalletStore) {
         self.liveness.watch(Self.storeThread) {
             await store.answers()
@@ -67,12 +69,12 @@ struct ServerWatch: Sendable {
         self.registry.probe("remote_pin_store_queue_steps") { [weak store] in store.map { Double($0.waitingSteps) } }
     }
 
-    /// The store is about to be closed, and will not answer any more.
+    /// Stops watching the store, which is about to be closed and will not answer.
     func forgetStore() { self.liveness.forget(Self.storeThread) }
 
     private static let storeThread = "store"
 
-    /// The server has its parts.
+    /// Exports the figures of the server and its certificate.
     func watch(_ server: RemotePINServer, tls: TLSServerContext) {
         func figure(
             _ name: String,
@@ -94,7 +96,7 @@ struct ServerWatch: Sendable {
         self.registry.probe("remote_pin_certificate_expiry_timestamp_seconds") { tls.certificateExpiry?.seconds }
     }
 
-    /// Ends the listener; asked last.
+    /// Closes the listener; called last.
     func stop() async {
         self.readiness.drop()
         await self.listener?.close()
@@ -102,6 +104,6 @@ struct ServerWatch: Sendable {
 }
 
 extension Timestamp {
-    /// Unix time as Prometheus wants it.
+    /// Unix time in seconds, the unit of Prometheus.
     fileprivate var seconds: Double { Double(self.milliseconds) / 1000 }
 }

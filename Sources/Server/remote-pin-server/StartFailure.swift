@@ -3,27 +3,27 @@ internal import ConfigText
 internal import ServerSettings
 internal import HostSystem
 
-/// Why the program ends without having done what it was asked; shown to the operator as it is.
+/// The reason why the program ends without having completed a command; shown to the operator unchanged.
 struct StartFailure: Error, CustomStringConvertible {
-    /// What kind of thing is to be mended; decides the exit status (sysexits.h).
+    /// The kind of failure, which determines the exit status (sysexits.h).
     enum Kind: Int32 {
-        /// Nothing is wrong: what was looked for is not there, or the operator did not want it after all.
+        /// No error: the result is negative, or the operator declined.
         case notDone = 1
-        /// EX_USAGE: the command has to be given otherwise.
+        /// EX_USAGE: the arguments are wrong.
         case usage = 64
-        /// EX_DATAERR: a file that holds something else than it should.
+        /// EX_DATAERR: a file has wrong contents.
         case data = 65
-        /// EX_NOUSER: there is no such wallet.
+        /// EX_NOUSER: no such wallet.
         case unknownWallet = 67
-        /// EX_UNAVAILABLE: another process, or the running server, is in the way.
+        /// EX_UNAVAILABLE: another process or the running server prevents it, or a needed one cannot be reached.
         case unavailable = 69
-        /// EX_SOFTWARE: the server found its own data damaged.
+        /// EX_SOFTWARE: the server's own data is damaged.
         case damaged = 70
         /// EX_IOERR: files, folders, the disk.
         case files = 74
-        /// EX_PROTOCOL: server and program are of different versions.
+        /// EX_PROTOCOL: server and program have different versions.
         case `protocol` = 76
-        /// EX_NOPERM: not by this server.
+        /// EX_NOPERM: the server does not permit it.
         case notAllowed = 77
         /// EX_CONFIG: settings, certificates, keys.
         case configuration = 78
@@ -37,14 +37,14 @@ struct StartFailure: Error, CustomStringConvertible {
         self.description = description
     }
 
-    /// Says it on standard error and ends the command with the kind's exit status.
+    /// Prints the message on standard error and returns the kind's exit status.
     func end() -> ExitCode {
         StandardStreams.writeError("remote-pin-server: \(self.description)\n")
         return ExitCode(self.kind.rawValue)
     }
 }
 
-/// Runs a command, and ends the program with the status of what went wrong.
+/// Runs a command; on failure, prints the message and ends with its exit status.
 func ending(_ command: () async throws -> Void) async throws {
     do {
         try await command()
@@ -53,7 +53,7 @@ func ending(_ command: () async throws -> Void) async throws {
     }
 }
 
-/// Does something, and names what was to be done where it fails.
+/// Runs `body`; on failure, throws a ``StartFailure`` whose message begins with `what`.
 func explaining<Result>(_ kind: StartFailure.Kind, _ what: String = "", _ body: () throws -> Result) throws -> Result {
     do {
         return try body()

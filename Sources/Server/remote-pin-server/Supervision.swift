@@ -9,26 +9,27 @@ internal import UnixSignals
 internal import Vocabulary
 internal import Wire
 
-/// Who runs the process: signals that come from there, and what it is told (systemd, or any that speaks its protocol).
+/// The connection to the process manager: its signals, and status messages to it (systemd, or another manager that
+/// speaks its notification protocol).
 ///
-///     TERM ─▶ not ready ─▶ drain.delay ─▶ no new connections, answers under way leave ─▶ end, at the latest after drain.limit
-///     TERM again ─▶ end at once
+///     TERM ─▶ not ready ─▶ drain.delay ─▶ no new connections, pending answers sent ─▶ end, at most drain.limit later
+///     TERM again ─▶ immediate end
 struct Supervision: Sendable {
-    /// Nil where nobody wants to hear anything.
+    /// Nil if no manager wants notifications.
     private let manager: ServiceManager?
     private let log: Logger
     private let delay: Duration
     private let limit: Duration
-    /// Makes balancers look for another server; the first thing that happens at a stop.
+    /// Makes load balancers choose another server; the first step of a stop.
     private let readinessDrops: @Sendable () -> Void
-    /// The last thing before an end at once: what this process has started would outlive it.
+    /// The last step before an immediate end: child processes would outlive this one.
     private let endsOthers: @Sendable () -> Void
 
-    /// What a second signal ends the process with, as a shell says of one that a signal ended.
+    /// The exit status after a second signal, as a shell reports a process that a signal ended.
     private static let statusAtOnce: Int32 = 128 + SIGTERM
-    /// EX_SOFTWARE: what did not end within all limits.
+    /// EX_SOFTWARE: a service did not end within all limits.
     private static let statusOverdue: Int32 = 70
-    /// What connections that were cut after the limit have for their ends.
+    /// The time for connections that were cut at the limit to end.
     private static let grace: Duration = .seconds(5)
 
     init(
@@ -45,9 +46,9 @@ struct Supervision: Sendable {
         self.endsOthers = endsOthers
     }
 
-    /// Runs the services until a signal has stopped them.
+    /// Runs the services until a signal stops them.
     ///
-    /// - Parameter signals: caught before anybody can read that the server is ready, so that none is missed.
+    /// - Parameter signals: Trapped before the server reports that it is ready, so that none is missed.
     func run(_ services: [any Service], _ signals: UnixSignalsSequence, _ liveness: Liveness) async throws {
         var configuration = ServiceGroupConfiguration(
             services: services,
@@ -64,12 +65,12 @@ struct Supervision: Sendable {
         }
     }
 
-    /// Says that wallets can connect.
+    /// Reports that wallets can connect.
     func isReady(on address: String) {
         self.manager?.tell(.ready, .status("serving wallets on \(address)"))
     }
 
-    /// Has files read again, and says so before and after.
+    /// Reloads files, and notifies the manager before and after.
     func reloading(_ reload: () async -> [ReloadedPart]) async -> [ReloadedPart] {
         self.manager?.tell(.reloading)
         let parts = await reload()
@@ -103,11 +104,11 @@ struct Supervision: Sendable {
     }
 
     private func stop(_ group: ServiceGroup) async {
-        // Cancelled only when the group has ended by itself.
+        // Cancelled only after the group has ended.
         guard (try? await Task.sleep(for: self.delay)) != nil else { return }
         await group.triggerGracefulShutdown()
         guard (try? await Task.sleep(for: self.limit + Self.grace)) != nil else { return }
-        self.log.critical("ending at once", metadata: ["reason": "something did not end within drain.limit"])
+        self.log.critical("ending at once", metadata: ["reason": "a service did not end within drain.limit"])
         self.endsOthers()
         ProcessEnd.atOnce(status: Self.statusOverdue)
     }
@@ -120,7 +121,7 @@ struct Supervision: Sendable {
 
     // MARK: - The watchdog
 
-    /// Says at half of the manager's time that the process works, and only while it does.
+    /// Feeds the manager's watchdog at half its interval while the process is alive.
     private func reportLife(_ liveness: Liveness) async {
         guard let manager, let interval = manager.watchdogInterval else { return }
         await liveness.watch(every: interval / 2) {

@@ -5,7 +5,7 @@ package enum Accounts {
     /// The user that this process acts as.
     package static var currentUser: UInt32 { geteuid() }
 
-    /// The name of a user; nil where the machine knows none.
+    /// The name of a user; nil if the machine has no such user.
     package static func userName(of id: UInt32) -> String? {
         var entry = unsafe passwd()
         return unsafe self.found(&entry, { unsafe getpwuid_r(id, $0, $1, $2, $3) }) { entry in
@@ -13,20 +13,20 @@ package enum Accounts {
         }
     }
 
-    /// The number of a group, named or given as a number; nil where the machine knows none of that name.
+    /// The number of a group, given by name or number; nil if the machine has no group of that name.
     package static func groupID(of name: String) -> UInt32? {
         if let number = UInt32(name) { return number }
         var entry = unsafe group()
         return unsafe self.found(&entry, { unsafe getgrnam_r(name, $0, $1, $2, $3) }) { unsafe $0.gr_gid }
     }
 
-    /// Gives a file or folder to a group, with these permissions.
+    /// Changes the group and the permissions of a file or folder.
     package static func give(_ path: String, toGroup id: UInt32, mode: UInt32) throws(FileError) {
         try SystemCall.retrying(path) { unsafe chown(path, uid_t.max, id) }
         try SystemCall.retrying(path) { unsafe chmod(path, mode) }
     }
 
-    /// Looks an entry up with room for its texts, and reads it while they are there.
+    /// Looks up an entry with a buffer for its strings, and reads it while the buffer is valid.
     private static func found<Entry, Value>(
         _ entry: inout Entry,
         _ look: (
@@ -35,7 +35,7 @@ package enum Accounts {
         ) -> Int32,
         _ read: (Entry) -> Value?
     ) -> Value? {
-        // Directories of large organisations have groups with thousands of members.
+        // Directories of large organizations have groups with thousands of members.
         for size in [4096, 1 << 20] {
             var texts = [CChar](repeating: 0, count: size)
             var result: UnsafeMutablePointer<Entry>?

@@ -1,55 +1,56 @@
 internal import CHostSystem
 internal import Glibc
 
-/// An open file that only grows: what was appended has reached the device when ``append(_:)`` returns.
+/// An open file that only grows; appended bytes have reached the device when ``append(_:)`` returns.
 ///
-/// A class because it is held by whatever writes it as long as that lives; one writer at a time, who holds a
-/// ``FileLock``.
+/// The type is a class because its writer holds it for its whole life. One writer at a time may use the file and must
+/// hold a ``FileLock``.
 package final class AppendFile: Sendable {
-    /// Why bytes were not appended.
+    /// The reason why bytes were not appended.
     package enum AppendError: Error, Hashable, Sendable {
-        /// Nothing was appended: the file is as it was.
+        /// Nothing was appended; the file is unchanged.
         case refused(FileError)
-        /// What the device holds is not known; a later sync may succeed without what this one lost. Nothing may be
-        /// written any more.
+        /// The contents on the device are unknown. A later sync may succeed without writing the bytes that this one
+        /// lost, so the caller must not write to the file again.
         case unknown(FileError)
     }
 
     private let file: Descriptor
 
-    /// Opens a file that exists, to read it and to append to it.
+    /// Opens an existing file for reading and appending.
     package init(_ path: String) throws(FileError) {
         self.file = try Descriptor(opening: path, flags: O_RDWR | O_APPEND | O_NOFOLLOW)
     }
 
-    /// Opens a file that exists, to read it only.
+    /// Opens an existing file for reading only.
     package init(reading path: String) throws(FileError) {
         self.file = try Descriptor(opening: path, flags: O_RDONLY)
     }
 
-    /// How long the file is now.
+    /// The present length of the file.
     package func byteCount() throws(FileError) -> Int { try self.file.byteCount() }
 
-    /// At most so many bytes from a place on; fewer only at the end.
+    /// Reads at most `count` bytes from `offset`; fewer only at the end of the file.
     package func read(at offset: Int, atMost count: Int) throws(FileError) -> [UInt8] {
         try self.file.read(count, at: offset)
     }
 
-    /// Writes the last bytes once more, as they are, and returns once they have reached the device.
+    /// Rewrites the last bytes unchanged and returns when they have reached the device.
     ///
-    /// After a sync that failed, what was lost may still be read from memory and no later sync writes it (fsync(2)): whoever goes
-    /// on behind it would have a hole in the file after the next loss of power.
+    /// After a failed sync, lost bytes may still be readable from memory, and no later sync writes them (fsync(2)). A
+    /// writer that appended behind them would leave a hole in the file after the next power failure.
     package func renewEnd(atMost count: Int) throws(FileError) {
         let length = try self.byteCount()
         let offset = max(0, length - count)
         let bytes = try self.read(at: offset, atMost: length - offset)
-        // Not this one, which appends.
+        // A separate descriptor, because the file's own one appends.
         let file = try Descriptor(opening: self.file.path, flags: O_WRONLY | O_NOFOLLOW)
         try file.write(bytes, at: offset)
         try file.synchronize()
     }
 
-    /// Has room behind the end set aside, also across a restart: it is the file's, without being in it (fallocate(2)).
+    /// Reserves room behind the end; it belongs to the file, also after a restart, without changing its length
+    /// (fallocate(2)).
     private func setAside(_ room: Int, behind length: Int) throws(FileError) {
         do throws(FileError) {
             try SystemCall.retrying(self.file.path) {
@@ -61,12 +62,14 @@ package final class AppendFile: Sendable {
         }
     }
 
-    /// Adds bytes to the end, all or none, and returns once they have reached the device.
+    /// Appends all bytes or none, and returns when they have reached the device.
     ///
-    /// After a crash a part of them may be there.
+    /// After a crash, the file may end with a part of them.
     ///
-    /// - Parameter room: Bytes for which the file system sets room aside behind them, which appends take that ask for none;
-    ///   refused where there is not as much. A file system that cannot do that is taken at its word that there is.
+    /// - Parameter room: The number of bytes to reserve behind the appended ones, for later appends that reserve
+    ///   none. If
+    ///   the file system has less room, the append is refused. If it cannot reserve room, this function assumes that
+    ///   the room exists.
     package func append(_ bytes: [UInt8], leavingRoomFor room: Int = 0) throws(AppendError) {
         let length: Int
         do throws(FileError) {
@@ -78,7 +81,7 @@ package final class AppendFile: Sendable {
         do throws(FileError) {
             try self.file.write(bytes)
         } catch {
-            // A disk that became full has a part of it.
+            // If the disk became full, the file ends with a part of the bytes.
             do throws(FileError) {
                 try SystemCall.retrying(self.file.path) { ftruncate(self.file.number, off_t(length)) }
             } catch {

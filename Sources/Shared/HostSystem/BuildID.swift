@@ -1,11 +1,11 @@
 internal import CBuildID
 
-/// What every program of this project says of itself.
+/// The version information that every program of this project prints.
 package enum BuildID {
-    /// Raised with each release.
+    /// Incremented for each release.
     package static let version = "0.1.0"
 
-    /// The commit that the program was built from, with `-dirty` where files had changed; nil where the build did not say.
+    /// The commit of the build, with `-dirty` if files had changed; nil if the build did not set it.
     package static var git: String? {
         let text = unsafe String(cString: remote_pin_build_id())
         return text.isEmpty ? nil : text

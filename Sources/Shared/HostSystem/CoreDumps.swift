@@ -1,12 +1,13 @@
 internal import Glibc
 
-/// What the kernel keeps of a process that crashes.
+/// The memory image that the kernel keeps of a crashed process.
 package enum CoreDumps {
-    /// Has this process, and those that it starts, leave no copy of their memory, in which keys and PINs are.
+    /// Prevents core dumps of this process and its children, because their memory contains keys and PINs.
     ///
-    /// A limit of one byte and not of none: core_pattern's program (core(5)) gets the whole memory where the limit is 0, and
-    /// nothing where it is 1 (Linux, fs/coredump.c); no file is that short. Where the limit is 0 already, it may not be raised,
-    /// and what such a program keeps is its own matter.
+    /// The limit is one byte rather than zero. If the limit is 0, the program named by core_pattern (core(5)) still
+    /// gets the whole memory; if it is 1, that program gets nothing (Linux, fs/coredump.c), and no core file is
+    /// that short. A limit that is already 0 cannot be raised; this process then has no control over such a
+    /// program.
     package static func forbid() {
         var limit = rlimit()
         guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit) == 0 else { return }

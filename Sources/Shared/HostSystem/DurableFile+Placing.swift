@@ -1,41 +1,41 @@
 internal import Glibc
 
-/// Files that somebody else wrote, or that are too large to be held, brought to their place for good.
+/// Durable creation, placement and removal of files that another writer filled or that are too large for memory.
 extension DurableFile {
-    /// Makes an empty file that must not exist yet, for somebody who writes it by its name.
+    /// Creates an empty file for a writer that opens it by name; the file must not exist yet.
     package static func makeEmpty(_ path: String, mode: UInt32 = 0o600) throws(FileError) {
         let file = try Descriptor(opening: path, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
         try SystemCall.retrying(path) { fchmod(file.number, mode) }
     }
 
-    /// Returns once what was written to a file has reached the device.
+    /// Returns when the contents of a file have reached the device.
     package static func synchronize(_ path: String) throws(FileError) {
         try Descriptor(opening: path, flags: O_RDWR | O_NOFOLLOW).synchronize()
     }
 
-    /// Gives a whole, synced file its final name in the same file system, durably; one that has the name stays as it is.
+    /// Durably gives a complete, synced file its final name in the same file system; never replaces an existing file.
     ///
-    /// Whoever is killed in between leaves the file with both names. The same call finishes that.
+    /// If the process is killed in between, the file keeps both names. The same call then completes the step.
     package static func place(_ temporary: String, at path: String) throws(FileError) {
         do throws(FileError) {
             // link(2) refuses an existing name, which rename(2) would replace.
             try SystemCall.retrying(path) { unsafe link(temporary, path) }
         } catch .exists where self.areNamesOfOne(temporary, path) {
-            // What is left to do is what follows.
+            // An earlier call linked the file; only the steps below remain.
         }
         try self.synchronizeEntries(of: self.parent(of: path))
         unsafe unlink(temporary)
         try self.synchronizeEntries(of: self.parent(of: temporary))
     }
 
-    /// Whether two names are one file's, which has a name yet when either is gone.
+    /// Returns true if two names are links to one file, which remains if either name is removed.
     private static func areNamesOfOne(_ first: String, _ second: String) -> Bool {
         var (one, other) = (stat(), stat())
         guard unsafe lstat(first, &one) == 0, unsafe lstat(second, &other) == 0 else { return false }
         return one.st_dev == other.st_dev && one.st_ino == other.st_ino && one.st_nlink > 1
     }
 
-    /// Removes a folder and the files in it, none of which is a folder.
+    /// Removes a folder and its files; it must not contain folders.
     package static func removeFolder(_ path: String) throws(FileError) {
         for name in try self.names(in: path) {
             let file = "\(path)/\(name)"

@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// Files that are either as they were or as they should be, whatever happens in between.
+/// Atomic and durable changes of files.
 ///
-/// A write makes a new file, syncs it, renames it over the old one and syncs the folder: a crash at any instruction
-/// leaves the old contents or the new ones, never a part, and what returned has reached the device.
+/// A write creates a new file, syncs it, renames it over the old one and syncs the folder. A crash at any instruction
+/// leaves the old contents or the new ones, never a part. When a call returns, its change has reached the device.
 package enum DurableFile {
-    /// Replaces the file's contents, or makes it.
+    /// Replaces the contents of a file, or creates it.
     ///
-    /// When this throws the old contents are still there.
+    /// If this function throws, the old contents are still in place.
     ///
     /// - Important: Two writers of one path must exclude each other; see ``FileLock``.
     package static func write(_ bytes: [UInt8], to path: String, mode: UInt32 = 0o600) throws(FileError) {
@@ -22,9 +22,9 @@ package enum DurableFile {
         try self.synchronizeFolder(of: path)
     }
 
-    /// Makes a file that must not exist yet; one that does stays as it is.
+    /// Creates a file that must not exist yet; an existing file is not changed.
     package static func create(_ bytes: [UInt8], at path: String, mode: UInt32 = 0o600) throws(FileError) {
-        // A name of its own: another maker at the same time must not truncate what is about to get the final name.
+        // A unique name: a concurrent call must not truncate a file that is about to get the final name.
         let temporary = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36)).new"
         do throws(FileError) {
             try self.writeNew(bytes, to: temporary, flags: O_CREAT | O_EXCL, mode: mode)
@@ -38,12 +38,12 @@ package enum DurableFile {
         try self.synchronizeFolder(of: path)
     }
 
-    /// Reads a whole file of at most so many bytes.
+    /// Reads a whole file of at most `limit` bytes.
     package static func read(_ path: String, atMost limit: Int) throws(FileError) -> [UInt8] {
         try Descriptor(opening: path, flags: O_RDONLY).read(atMost: limit)
     }
 
-    /// Reads a whole file together with its permission bits, which are those of what was read.
+    /// Reads a whole file and its permission bits, both from one open descriptor.
     package static func readWithMode(
         _ path: String,
         atMost limit: Int
@@ -54,9 +54,9 @@ package enum DurableFile {
         return (try file.read(atMost: limit), status.st_mode & 0o7777)
     }
 
-    /// Adds bytes to the end of a file, or makes it, and returns once they have reached the device.
+    /// Appends bytes to a file, or creates it, and returns when they have reached the device.
     ///
-    /// Not atomic: after a crash a part of them may be there.
+    /// The append is not atomic: after a crash, the file may end with a part of the bytes.
     package static func append(_ bytes: [UInt8], to path: String, mode: UInt32 = 0o600) throws(FileError) {
         let isNew = !self.exists(path)
         let file = try Descriptor(opening: path, flags: O_WRONLY | O_APPEND | O_CREAT, mode: mode)
@@ -65,13 +65,13 @@ package enum DurableFile {
         if isNew { try self.synchronizeFolder(of: path) }
     }
 
-    /// Removes a file for good, also after a crash.
+    /// Removes a file durably, so that it does not reappear after a crash.
     package static func remove(_ path: String) throws(FileError) {
         try SystemCall.retrying(path) { unsafe unlink(path) }
         try self.synchronizeFolder(of: path)
     }
 
-    /// Makes a folder and those above it that are missing; one that exists keeps its mode.
+    /// Creates a folder and its missing parents; an existing folder keeps its mode.
     package static func makeFolder(_ path: String, mode: UInt32 = 0o700) throws(FileError) {
         if self.isFolder(path) { return }
         let parent = self.folder(of: path)
@@ -79,20 +79,20 @@ package enum DurableFile {
         do throws(FileError) {
             try SystemCall.retrying(path) { unsafe mkdir(path, mode) }
         } catch .exists where self.isFolder(path) {
-            return  // Another process made it meanwhile.
+            return  // Another process created it in the meantime.
         }
-        // The umask may have taken bits away that the caller asked for.
+        // The umask may have removed bits of the requested mode.
         try SystemCall.retrying(path) { unsafe chmod(path, mode) }
         try self.synchronizeFolder(of: path)
     }
 
-    /// The names in a folder, sorted; without `.` and `..`.
+    /// The sorted names in a folder, without `.` and `..`.
     package static func names(in path: String) throws(FileError) -> [String] {
         guard let folder = unsafe opendir(path) else { throw SystemCall.error(errno, path) }
         defer { unsafe closedir(folder) }
-        // An entry is as long as its name: a copy of it, with the 256 bytes that the type has for one, would read beyond it.
+        // An entry is only as long as its name; copying the type's full 256-byte name would read beyond the entry.
         guard let place = MemoryLayout<dirent>.offset(of: \.d_name) else {
-            preconditionFailure("a C structure's members have places")
+            preconditionFailure("members of a C structure have an offset")
         }
         var names: [String] = []
         while let entry = unsafe readdir(folder) {
@@ -108,18 +108,18 @@ package enum DurableFile {
         try self.status(of: path).st_mode & 0o7777
     }
 
-    /// Whether anything has this name, through symbolic links.
+    /// Returns true if a file or folder has this name, following symbolic links.
     package static func exists(_ path: String) -> Bool {
         (try? self.status(of: path)) != nil
     }
 
-    /// Whether this is a folder, through symbolic links.
+    /// Returns true if the path is a folder, following symbolic links.
     package static func isFolder(_ path: String) -> Bool {
         guard let status = try? self.status(of: path) else { return false }
         return status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// When a file was last changed, in nanoseconds since 1970: cheap to ask whether it has to be read again.
+    /// The time of a file's last change, in nanoseconds since 1970; a cheap test for changed contents.
     package static func changeTime(of path: String) throws(FileError) -> Int64 {
         let time = try self.status(of: path).st_mtim
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
@@ -132,14 +132,14 @@ package enum DurableFile {
     }
 
     private static func writeNew(_ bytes: [UInt8], to path: String, flags: Int32, mode: UInt32) throws(FileError) {
-        // O_NOFOLLOW: a link that someone put there must not lead the write elsewhere.
+        // O_NOFOLLOW: a symbolic link that an attacker placed here must not redirect the write.
         let file = try Descriptor(opening: path, flags: O_WRONLY | O_NOFOLLOW | flags, mode: mode)
         try SystemCall.retrying(path) { fchmod(file.number, mode) }
         try file.write(bytes)
         try file.synchronize()
     }
 
-    /// Makes a new or removed name in a folder durable (fsync(2): a file's own sync does not).
+    /// Makes the creation or removal of a name in a folder durable; syncing the file itself does not (fsync(2)).
     private static func synchronizeFolder(of path: String) throws(FileError) {
         try Descriptor(opening: self.folder(of: path), flags: O_RDONLY | O_DIRECTORY).synchronize()
     }

@@ -1,18 +1,18 @@
 internal import Glibc
 
-/// Why a file was not read or written.
+/// The reason why a file was not read or written.
 ///
-/// Holds the path and never the contents.
+/// The error contains the path and never the contents.
 package enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Nothing is there: make it, or tell the person which file to name.
+    /// The file or folder does not exist: create it, or ask the user for the right path.
     case notFound(String)
-    /// The permissions forbid it: tell the person.
+    /// The permissions forbid the access: tell the user.
     case notAllowed(String)
-    /// Nothing was changed; the same again once there is room.
+    /// Nothing was changed; retry when the disk has free space.
     case diskFull(String)
-    /// The file is longer than what may be read of it: it is not what it is taken for.
+    /// The file is longer than the limit for its kind, so it is probably the wrong file.
     case tooLarge(String, limit: Int)
-    /// Something is there already and is not replaced.
+    /// The name is in use, and the existing file is not replaced.
     case exists(String)
     /// Any other failure, by its errno.
     case other(String, errno: Int32)

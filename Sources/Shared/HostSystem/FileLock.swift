@@ -1,26 +1,26 @@
 internal import Glibc
 
-/// Why a lock was not taken.
+/// The reason why a lock was not taken.
 package enum LockError: Error, Hashable, Sendable {
-    /// Another process has it; tell the person which. Nil where it has not written its id yet.
+    /// Another process holds the lock; tell the user its id, which is nil if the holder has not written it yet.
     case heldBy(pid: Int32?)
     /// The lock's file cannot be used.
     case file(FileError)
 }
 
-/// One process at a time: an exclusive `flock` on a file, held until the value goes.
+/// A lock between processes: an exclusive `flock` on a file, held for the lifetime of the value.
 ///
-/// The kernel frees it with the process, however that ends, so no lock is ever left behind. A class because it is held
-/// by whatever lives as long as the process; nothing in it changes.
+/// The kernel releases it when the process ends, for any reason, so no stale lock remains. The type is a class
+/// because objects that live as long as the process share it; it has no mutable state.
 package final class FileLock: Sendable {
     private let file: Descriptor
 
-    /// Takes the lock or says at once who has it; never waits.
+    /// Takes the lock, or throws the holder's id without waiting.
     package convenience init(_ path: String) throws(LockError) {
         try self.init(path, LOCK_EX | LOCK_NB)
     }
 
-    /// Takes the lock, and waits for whoever has it: only for steps as short as writing one file.
+    /// Waits for the lock; only for critical sections as short as writing one file.
     package convenience init(waitingFor path: String) throws(LockError) {
         try self.init(path, LOCK_EX)
     }
@@ -46,13 +46,15 @@ package final class FileLock: Sendable {
         }
     }
 
-    /// Freed by name and not only by closing: a child that this process is just starting has the file open until it runs
-    /// its program, and would keep the lock that long.
+    /// Releases the lock explicitly rather than only closing the file.
+    ///
+    /// A child process that is being started has the
+    /// file open until it executes its program, and would hold the lock until then.
     deinit {
         flock(self.file.number, LOCK_UN)
     }
 
-    /// The process that wrote its id into the file last; whether it still runs is not known.
+    /// The process that last wrote its id into the file; it may have ended since.
     package static func holder(_ path: String) -> Int32? {
         guard let bytes = try? DurableFile.read(path, atMost: 32) else { return nil }
         return Int32(String(decoding: bytes.prefix { $0 != 0x0A }, as: UTF8.self))

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// IP addresses as people and headers write them.
+/// IP addresses in their text forms.
 package enum IPAddressText {
     /// The 4 or 16 bytes of an address without a port; nil for anything else.
     ///
-    /// An IPv4 address mapped into IPv6, ::ffff:a.b.c.d (RFC 4291 §2.5.5.2), gives its 4: sockets for both families have
-    /// their IPv4 peers so.
+    /// An IPv4 address mapped into IPv6, ::ffff:a.b.c.d (RFC 4291 §2.5.5.2), gives its 4 bytes: sockets for both
+    /// families report their IPv4 peers in this form.
     package static func bytes(of text: String) -> [UInt8]? {
         if let bytes = Self.bytes(of: text, family: AF_INET, count: 4) { return bytes }
         guard let bytes = Self.bytes(of: text, family: AF_INET6, count: 16) else { return nil }

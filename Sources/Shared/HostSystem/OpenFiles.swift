@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// How many files and sockets this process may have open.
+/// The limit of files and sockets that this process may have open.
 package enum OpenFiles {
-    /// The limit that holds, and the most that this user may raise it to.
+    /// The soft limit in effect and the hard limit, up to which this user may raise it.
     package struct Limit: Hashable, Sendable {
         package var current: Int
         package var highest: Int
     }
 
-    /// As the kernel says it (getrlimit(2)).
+    /// The limit that the kernel reports (getrlimit(2)).
     package static var limit: Limit {
         var limit = rlimit()
         guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
@@ -17,7 +17,7 @@ package enum OpenFiles {
         return Limit(current: Int(clamping: limit.rlim_cur), highest: Int(clamping: limit.rlim_max))
     }
 
-    /// Raises the limit to `count` if it is lower, as far as this user may; returns what holds then.
+    /// Raises the limit to `count` if it is lower, as far as this user may; returns the limit then in effect.
     @discardableResult
     package static func raise(to count: Int) -> Limit {
         let before = self.limit

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Another program in this process's place.
+/// The replacement of this process's program by another one.
 package enum OtherProgram {
-    /// Where a program of this name lies beside the one that runs.
+    /// The path of a program of this name in the folder of the running program.
     package static func path(besideThisOne name: String) throws(FileError) -> String {
         let link = "/proc/self/exe"
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
@@ -12,9 +12,9 @@ package enum OtherProgram {
         return "\(own[..<slash])/\(name)"
     }
 
-    /// Goes on as the program at `path`, with the same process id, environment and standard streams.
+    /// Replaces this program by the one at `path`, with the same process id, environment and standard streams.
     ///
-    /// - Returns: only where the program could not be started, why.
+    /// - Returns: The reason, if the program cannot be started; on success this function does not return.
     package static func become(_ path: String, arguments: [String]) -> FileError {
         var pointers: [UnsafeMutablePointer<CChar>?] = unsafe ([path] + arguments).map { unsafe strdup($0) }
         unsafe pointers.append(nil)

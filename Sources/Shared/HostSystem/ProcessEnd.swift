@@ -1,23 +1,23 @@
 internal import Dispatch
 internal import Glibc
 
-/// The end of this process, and of those that it started.
+/// The end of this process and of its child processes.
 package enum ProcessEnd {
-    /// Ends it here and now: nothing is finished, flushed or waited for.
+    /// Ends this process immediately, without completing, flushing or awaiting anything.
     ///
-    /// What was promised is durable before it is promised, so this loses answers and nothing else.
+    /// Promises are durable before they are made, so this loses answers and nothing else.
     package static func atOnce(status: Int32) -> Never { _exit(status) }
 
-    /// Kills every process of a group; one that has none left is nobody's loss.
+    /// Kills every process of a group; an empty group is not an error.
     package static func ofGroup(_ leader: Int32) {
-        precondition(leader > 1, "0 and 1 mean this process's own group and everybody")
+        precondition(leader > 1, "0 means this process's own group, and −1, the negative of 1, all processes")
         kill(-leader, SIGKILL)
     }
 
-    /// Has this process get SIGTERM once its standard input ends, which it does with whoever holds the other side.
+    /// Arranges a SIGTERM for this process at the end of its standard input, which comes when the writer ends.
     ///
-    /// For a program that starts this one and may be killed itself: nothing else tells this one then. A parent's death signal
-    /// (prctl(2)) would come with the end of the thread that forked.
+    /// It serves a parent that may be killed, since this process would not notice that otherwise. A parent-death
+    /// signal (prctl(2)) would arrive when the forking thread ends, not the parent process.
     package static func followsInput() {
         DispatchQueue(label: "standard input").async {
             var buffer: [UInt8] = Array(repeating: 0, count: 512)

@@ -1,14 +1,13 @@
 internal import Glibc
 
-/// A file whose parts are read and written in place.
+/// A file whose records are read and written in place.
 ///
-/// What was written survives the end of the process, however it ends; only what ``synchronize()`` returned for survives
-/// the machine's. A part that was being written when the machine ended may be torn: who writes such parts marks them so
-/// that it is recognized.
+/// Written bytes survive any end of the process. They survive a power failure only after ``synchronize()`` has
+/// returned. A power failure during a write may tear a record, so the caller must make torn records recognizable.
 package final class RecordFile: Sendable {
     private let file: Descriptor
 
-    /// Opens a file that exists; a symbolic link is not followed.
+    /// Opens an existing file without following a symbolic link.
     package init(opening path: String) throws(FileError) {
         self.file = try Descriptor(opening: path, flags: O_RDWR | O_NOFOLLOW)
     }
@@ -16,29 +15,29 @@ package final class RecordFile: Sendable {
     /// The length in bytes.
     package func length() throws(FileError) -> Int { try self.file.byteCount() }
 
-    /// Makes the file so long, and has the room for it set aside; what is new in it is zero.
+    /// Extends the file to `length` with zeros and reserves the disk space for it.
     ///
-    /// So a full disk is met here and not by a later write.
+    /// A full disk therefore makes this call fail, not a later write.
     package func extend(to length: Int) throws(FileError) {
         while true {
-            // Not errno but the result says what failed (posix_fallocate(3)).
+            // posix_fallocate(3) returns the error number and does not set errno.
             let code = posix_fallocate(self.file.number, 0, off_t(length))
             if code == 0 { return }
             if code != EINTR { throw SystemCall.error(code, self.file.path) }
         }
     }
 
-    /// Reads so many bytes; fewer where the file ends before.
+    /// Reads `count` bytes; fewer if the file ends earlier.
     package func read(_ count: Int, at offset: Int) throws(FileError) -> [UInt8] {
         try self.file.read(count, at: offset)
     }
 
-    /// Writes all of the bytes.
+    /// Writes all bytes.
     package func write(_ bytes: [UInt8], at offset: Int) throws(FileError) {
         try self.file.write(bytes, at: offset)
     }
 
-    /// Returns once everything written is on the device.
+    /// Returns when all written bytes have reached the device.
     package func synchronize() throws(FileError) {
         try SystemCall.retrying(self.file.path) { fdatasync(self.file.number) }
     }

@@ -1,30 +1,30 @@
 internal import Glibc
 
-/// The service manager that started this process, where it wants to hear how the process is (sd_notify(3)).
+/// The service manager that started this process, if it wants notifications of its state (sd_notify(3)).
 ///
-/// A datagram of `NAME=VALUE` lines to the socket that it names in the environment: little enough to need no library of
-/// systemd's.
+/// A notification is a datagram of `NAME=VALUE` lines to the socket named in the environment. This is simple enough
+/// to need no systemd library.
 package struct ServiceManager: Sendable {
-    /// What it can be told.
+    /// A notification to the service manager.
     package enum Message: Hashable, Sendable {
-        /// Everything is read and recovered, and clients can connect; also: what was read again is in use.
+        /// Startup and recovery are complete, and clients can connect; after a reload, the new files are in use.
         case ready
-        /// Files are being read again; ``ready`` follows, whatever came of it.
+        /// The process reloads its files; ``ready`` follows, whether the reload succeeds or fails.
         case reloading
         /// The process is about to end.
         case stopping
-        /// The process works; it is ended and started again where this stays away for ``watchdogInterval``.
+        /// The process works; the manager restarts it if this message is missing for ``watchdogInterval``.
         case alive
-        /// How it is, in a sentence for people.
+        /// The state of the process, as a sentence for operators.
         case status(String)
     }
 
-    /// As in `sun_path`; an abstract name begins with a zero byte (unix(7)).
+    /// The address as in `sun_path`; an abstract name begins with a zero byte (unix(7)).
     private let address: [UInt8]
-    /// Within which time it wants each ``Message/alive``; nil where it wants none.
+    /// The time within which the manager expects each ``Message/alive``; nil if it expects none.
     package let watchdogInterval: Duration?
 
-    /// Reads what a process was started with; nil where nobody wants to hear anything, or over no Unix socket.
+    /// Reads the environment of the process; nil if no manager wants notifications, or not over a Unix socket.
     package init?(environment: [String: String], processID: Int32? = nil) {
         guard let name = environment["NOTIFY_SOCKET"] else { return nil }
         var address = Array(name.utf8)
@@ -40,9 +40,9 @@ package struct ServiceManager: Sendable {
         self.watchdogInterval = isMeant && microseconds > 0 ? .microseconds(microseconds) : nil
     }
 
-    /// Says it, in one datagram; false where the manager could not be reached, which stops nothing here.
+    /// Sends the messages in one datagram; returns false if the manager cannot be reached, which is not an error.
     ///
-    /// Waits, as sd_notify does, while the manager's queue is full: what it does not hear it would act upon.
+    /// Waits, as sd_notify does, while the manager's queue is full: the manager would act on a missing message.
     @discardableResult
     package func tell(_ messages: Message...) -> Bool {
         let text = messages.map(Self.text).joined(separator: "\n")
@@ -59,10 +59,11 @@ package struct ServiceManager: Sendable {
         }
     }
 
-    /// The manager compares it with when it asked for the reload (sd_notify(3), MONOTONIC_USEC).
+    /// The time of the reload, which the manager compares with the time of its request (sd_notify(3),
+    /// MONOTONIC_USEC).
     private static var monotonicMicroseconds: Int64 {
         var time = timespec()
-        precondition(unsafe clock_gettime(CLOCK_MONOTONIC, &time) == 0, "every kernel that this runs on has this clock")
+        precondition(unsafe clock_gettime(CLOCK_MONOTONIC, &time) == 0, "every supported kernel has this clock")
         return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
     }
 }

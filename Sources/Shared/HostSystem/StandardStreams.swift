@@ -1,37 +1,38 @@
 internal import Glibc
 internal import Synchronization
 
-/// The process's output, written at once and in full.
+/// The process's output, written immediately and in full.
 package enum StandardStreams {
-    /// Why output was lost, an error number (errno(3)); 0 while none was.
+    /// The error number that caused a loss of output (errno(3)); 0 if no output was lost.
     private static let loss = Atomic<Int32>(0)
-    /// What the process then ends with.
+    /// The exit status of the process after a loss of output.
     private static let statusOfLoss = Atomic<Int32>(0)
 
-    /// One that nobody reads any more is not an error of ours: false, and the caller may stop talking.
+    /// Writes to standard output; returns false if its reader has gone, which is not a loss of output.
     @discardableResult
     package static func writeOutput(_ text: String) -> Bool { self.write(text, to: STDOUT_FILENO) }
 
-    /// For people and logs, never for what a program reads.
+    /// Writes to standard error: text for users and logs, never for programs.
     @discardableResult
     package static func writeError(_ text: String) -> Bool { self.write(text, to: STDERR_FILENO) }
 
-    /// Keeps a closed pipe from ending the process: writing to one then fails instead (signal(7), SIGPIPE).
+    /// Makes writes to a closed pipe fail instead of ending the process (signal(7), SIGPIPE).
     package static func ignoreBrokenPipes() {
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Makes the streams fit to be used; a program's first act.
+    /// Prepares the standard streams; a program calls this first.
     ///
-    /// - One that was started without gets a descriptor that cannot be used (gnulib, stdopen): the next file to be opened
-    ///   would have its number, and what is meant for people would be written into a store.
-    /// - A pipe that nobody reads does not end the process (``ignoreBrokenPipes()``).
-    /// - Where any of the standard output was lost, to a full disk for example, the process says so and ends with this
-    ///   status, since nobody should take half of it for the whole (gnulib, closeout). That holds for every end by
-    ///   exit(3), whatever its status would have been. A reader that went away wanted no more, which is no loss.
+    /// - A missing stream gets an unusable descriptor (gnulib, stdopen). Otherwise the next opened file would get its
+    ///   number, and messages could be written into a store.
+    /// - A pipe without a reader does not end the process (``ignoreBrokenPipes()``).
+    /// - If standard output was lost, for example to a full disk, the process reports it and ends with this status,
+    ///   so
+    ///   that the user does not take partial output for the whole (gnulib, closeout). This replaces the status of every
+    ///   end by exit(3). A reader that closes the pipe wants no more output, so that is not a loss.
     package static func prepare(statusOfLostOutput status: Int32) {
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) == -1 {
-            // The lowest number that is free, which is this one.
+            // open(2) returns the lowest free number, which is this one.
             _ = unsafe open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
         self.ignoreBrokenPipes()

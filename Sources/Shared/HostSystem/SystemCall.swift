@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// Calls of the operating system, with their interruptions and error numbers handled in one place.
+/// System calls, with interruptions and error numbers handled in one place.
 enum SystemCall {
-    /// The system's words for an error number.
+    /// The system's message for an error number.
     static func text(of code: Int32) -> String {
         guard let text = unsafe strerror(code) else { return "error \(code)" }
         return unsafe String(cString: text)
     }
 
-    /// Runs a call that says −1 for failure, again when a signal interrupted it (signal(7)).
+    /// Runs a call that returns −1 on failure, and repeats it if a signal interrupted it (signal(7)).
     @discardableResult
     static func retrying<Value: FixedWidthInteger>(
         _ path: String,
@@ -22,7 +22,7 @@ enum SystemCall {
         }
     }
 
-    /// The error that a number means for a file.
+    /// The error for an error number and a file.
     static func error(_ code: Int32, _ path: String) -> FileError {
         switch code {
         case ENOENT: .notFound(path)
@@ -39,7 +39,7 @@ struct Descriptor: ~Copyable {
     let number: Int32
     let path: String
 
-    /// Opens a file; never inherited by a program that this one starts.
+    /// Opens a file; child programs do not inherit the descriptor.
     init(opening path: String, flags: Int32, mode: mode_t = 0) throws(FileError) {
         self.path = path
         self.number = try SystemCall.retrying(path) { unsafe open(path, flags | O_CLOEXEC, mode) }
@@ -47,7 +47,7 @@ struct Descriptor: ~Copyable {
 
     deinit { close(self.number) }
 
-    /// Writes all of the bytes at the present position.
+    /// Writes all bytes at the present position.
     borrowing func write(_ bytes: [UInt8]) throws(FileError) {
         var written = 0
         while written < bytes.count {
@@ -60,7 +60,7 @@ struct Descriptor: ~Copyable {
         }
     }
 
-    /// Writes all of the bytes at a place; not for a file that was opened to append to, whose end would be that place.
+    /// Writes all bytes at `offset`; not for a file opened for appending, which ignores the offset.
     borrowing func write(_ bytes: [UInt8], at offset: Int) throws(FileError) {
         var written = 0
         while written < bytes.count {
@@ -73,7 +73,7 @@ struct Descriptor: ~Copyable {
         }
     }
 
-    /// At most so many bytes from a place on; fewer only at the end.
+    /// Reads at most `count` bytes from `offset`; fewer only at the end of the file.
     borrowing func read(_ count: Int, at offset: Int) throws(FileError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         var read = 0
@@ -91,14 +91,14 @@ struct Descriptor: ~Copyable {
         return bytes
     }
 
-    /// How long the file is now.
+    /// The present length of the file.
     borrowing func byteCount() throws(FileError) -> Int {
         var status = stat()
         try SystemCall.retrying(self.path) { unsafe fstat(self.number, &status) }
         return Int(status.st_size)
     }
 
-    /// Reads to the end, at most `limit` bytes.
+    /// Reads to the end of the file, at most `limit` bytes.
     borrowing func read(atMost limit: Int) throws(FileError) -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: min(max(limit, 1), 65_536))
@@ -112,7 +112,7 @@ struct Descriptor: ~Copyable {
         }
     }
 
-    /// Returns once everything written is on the device.
+    /// Returns when all written bytes have reached the device.
     borrowing func synchronize() throws(FileError) {
         try SystemCall.retrying(self.path) { fsync(self.number) }
     }

@@ -1,10 +1,10 @@
 internal import Glibc
 package import Vocabulary
 
-/// The wall clock as it was at the start, and the time that has passed since.
+/// A clock that reads the wall clock once, at the start, and adds the time that has passed since.
 ///
-/// What has passed is CLOCK_BOOTTIME: it runs on while the machine sleeps and nobody sets it, so a running server's
-/// blocks do not end early because someone, or a time server, moved the wall clock.
+/// The elapsed time is CLOCK_BOOTTIME, which continues while the machine sleeps and cannot be set. The blocks of a
+/// running server therefore do not end early if an operator or a time server moves the wall clock.
 package struct SystemClock: WallClock {
     private let start: Timestamp
     private let startOfBoottime: Int64
@@ -21,7 +21,7 @@ package struct SystemClock: WallClock {
 
     private static func milliseconds(_ clock: clockid_t) -> Int64 {
         var time = timespec()
-        precondition(unsafe clock_gettime(clock, &time) == 0, "every kernel that this runs on has this clock")
+        precondition(unsafe clock_gettime(clock, &time) == 0, "every supported kernel has this clock")
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 }

@@ -1,20 +1,21 @@
 package import Evidence
 package import Vocabulary
 
-/// What an Android phone states of itself, and of the app that asks, when its keystore attests a key.
+/// The properties that an Android phone's keystore attests, of the phone and of the app that requests the
+/// attestation.
 ///
 /// A new value is a healthy phone that runs the lab's app.
 package struct AndroidPhone: Hashable, Sendable {
     package var package = LabApp.androidPackage
-    /// The number by which versions of the package are compared.
+    /// The version code, by which versions of the package are compared.
     package var packageVersion: Int64 = 100
-    /// As people know it, "16".
+    /// The marketing version, "16".
     package var osVersion = "16"
     package var brand = "Example"
     package var model = "Example One"
     /// Year and month, as in 202610.
     package var osPatchLevel = 202_610
-    /// Year, month and day, as in 20261005; nil where the phone states none.
+    /// Year, month and day, as in 20261005; nil if the phone states none.
     package var vendorPatchLevel: Int? = 20_261_005
     /// As ``vendorPatchLevel``.
     package var bootPatchLevel: Int? = 20_261_005
@@ -22,7 +23,7 @@ package struct AndroidPhone: Hashable, Sendable {
 
     package init() {}
 
-    /// What the keystore says of a key that it has just made for the app.
+    /// The keystore's description of a key that it has just created for the app.
     package func keyDescription(challenge: SHA256Digest, at time: Timestamp) -> KeyDescription {
         KeyDescription(
             version: 300,
@@ -64,7 +65,7 @@ package struct AndroidPhone: Hashable, Sendable {
         return list
     }
 
-    /// A locked phone with its maker's system.
+    /// A locked phone with its manufacturer's system.
     private static let verifiedStart = RootOfTrust(
         verifiedBootKey: sha256([1]).bytes,
         isDeviceLocked: true,
@@ -72,7 +73,7 @@ package struct AndroidPhone: Hashable, Sendable {
         verifiedBootHash: sha256([2]).bytes
     )
 
-    /// The version as Android writes it: two digits each for minor and sub-minor, 160000 for "16".
+    /// The version as Android encodes it: two digits each for minor and sub-minor, 160000 for "16".
     private var osVersionNumber: Int {
         let parts = self.osVersion.split(separator: ".").map { Int($0) ?? 0 } + [0, 0, 0]
         return parts[0] * 10_000 + parts[1] * 100 + parts[2]

@@ -1,12 +1,12 @@
 package import Evidence
 package import Vocabulary
 
-/// A key of an app on an iPhone, and what App Attest makes with it.
+/// A key of an app on an iPhone, with its App Attest attestation and assertions.
 package struct AppAttestKey: Sendable {
     package let key: SigningKey
-    /// Team and bundle.
+    /// Team and bundle id.
     package let appID: String
-    /// Which of Apple's services attests it.
+    /// The service of Apple's that attests the key.
     package let environment: AppAttestEnvironment
 
     package init(_ key: SigningKey, appID: String, environment: AppAttestEnvironment = .production) {
@@ -18,7 +18,7 @@ package struct AppAttestKey: Sendable {
     /// The key's id, SHA-256 of its public half.
     package var id: SHA256Digest { sha256(self.key.publicKey.bytes) }
 
-    /// What an attestation of this key says; it has not signed yet.
+    /// The authenticator data of an attestation of this key, which has not signed yet.
     package var attestedData: AuthenticatorData {
         AuthenticatorData(
             rpIDHash: sha256(Array(self.appID.utf8)),
@@ -33,9 +33,9 @@ package struct AppAttestKey: Sendable {
         )
     }
 
-    /// The attestation of this key that says `data`.
+    /// The attestation of this key with the authenticator data `data`.
     ///
-    /// - Parameter time: by which the leaf is dated; the lab's own.
+    /// - Parameter time: The lab's time, for the validity of the leaf.
     package func attestation(
         saying data: AuthenticatorData,
         challenge: SHA256Digest,
@@ -53,9 +53,9 @@ package struct AppAttestKey: Sendable {
         return AppAttestObject(certificates: chain, receipt: nil, authenticatorData: encoded)
     }
 
-    /// The assertion that this key makes as its `counter`th.
+    /// The assertion of this key with the given counter.
     ///
-    /// Apple signs the nonce as a message: ECDSA hashes it once more.
+    /// Apple signs the nonce as a message, so ECDSA hashes it again.
     package func assertion(for clientDataHash: SHA256Digest, counter: UInt32) -> AppAttestAssertion {
         let data = AuthenticatorData(
             rpIDHash: sha256(Array(self.appID.utf8)),

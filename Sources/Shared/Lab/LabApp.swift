@@ -10,6 +10,6 @@ package enum LabApp {
     package static let iOSBundle = "org.example.wallet"
     /// The iOS app's id: team and bundle.
     package static let iOSAppID = "\(Self.iOSTeam).\(Self.iOSBundle)"
-    /// The version that a new device runs.
+    /// The version on a new device.
     package static let version = "1.0.0"
 }

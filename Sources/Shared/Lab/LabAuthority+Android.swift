@@ -1,23 +1,23 @@
 package import Evidence
 package import Vocabulary
 
-/// Which chain a simulated Android device's attestation key hangs from.
+/// The chain of a simulated Android device's attestation key.
 package enum AndroidBatch: Hashable, Sendable {
-    /// Put into the device in the factory: root, intermediate, batch key.
+    /// Installed at the factory: root, intermediate, batch key.
     case factory
     /// Fetched from the vendor's servers for a month.
     case remote
-    /// As ``remote``, over an hour before the attestation.
+    /// As ``remote``, but expired an hour before the attestation.
     case expired
-    /// As ``remote``, beginning a day after the attestation.
+    /// As ``remote``, but valid only from a day after the attestation.
     case notYetValid
-    /// As ``factory``, with a serial that the lab's status list revokes.
+    /// As ``factory``, with a serial number that the lab's status list revokes.
     case revoked
-    /// As ``factory``, with a serial that the lab's status list suspends.
+    /// As ``factory``, with a serial number that the lab's status list suspends.
     case suspended
-    /// As ``factory``, under a root that nobody knows.
+    /// As ``factory``, under a root that no server trusts.
     case unknownRoot
-    /// As ``factory``, with this many further authorities in between.
+    /// As ``factory``, with this many more intermediate authorities.
     case long(Int)
 
     static let revokedSerial: [UInt8] = [0x7A, 0xBA, 0xD0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
@@ -25,7 +25,7 @@ package enum AndroidBatch: Hashable, Sendable {
 }
 
 extension LabAuthority {
-    /// The chain that a keystore returns for a key it made: leaf first, root last.
+    /// The chain that a keystore returns for a key it created: leaf first, root last.
     package func androidChain(
         for key: P256PublicKey,
         description: KeyDescription,
@@ -72,7 +72,7 @@ extension LabAuthority {
         }
     }
 
-    /// Root, "Droid CA1", a key for one device: the names by which remote provisioning is told apart.
+    /// Root, "Droid CA1", a key for one device: these names identify remote provisioning.
     private func remoteIssuer(validity: ClosedRange<Timestamp>) -> (LabIssuer, [[UInt8]]) {
         let droid = self.androidRoot.authority(DistinguishedName(commonName: "Droid CA1", organization: "Google LLC"))
         let device = droid.authority(

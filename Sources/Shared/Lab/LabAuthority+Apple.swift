@@ -1,7 +1,7 @@
 internal import Evidence
 package import Vocabulary
 
-/// Which chain a simulated iOS device's attestation hangs from.
+/// The chain of a simulated iOS device's attestation.
 package enum AppAttestIssuer: Hashable, Sendable {
     /// The lab's App Attest authority.
     case standard
@@ -9,9 +9,9 @@ package enum AppAttestIssuer: Hashable, Sendable {
     case expired
     /// The leaf is valid from a day after the attestation.
     case notYetValid
-    /// An authority under a root that nobody knows.
+    /// An authority under a root that no server trusts.
     case unknownRoot
-    /// An authority that is not marked as one.
+    /// An authority that is not marked as a CA.
     case unmarked
 }
 

@@ -3,7 +3,7 @@ internal import Evidence
 extension LabAuthority {
     /// A TLS server's certificate with its key, both PEM; `names` are host names and IP addresses.
     ///
-    /// The chain is the server's certificate alone: its issuer is the root that wallets pin.
+    /// The chain contains only the server's certificate; its issuer is the root that wallets pin.
     package func issueTLSServerCertificate(names: [String]) -> (chainPEM: String, keyPEM: String) {
         let key = SigningKey()
         let addresses = names.compactMap(Self.address)
@@ -21,7 +21,7 @@ extension LabAuthority {
         return (PEM.certificates([self.tlsAuthority.issue(template)]), key.pem)
     }
 
-    /// The authority of TLS servers as PEM, for a wallet's trust.
+    /// The authority of TLS servers as PEM, for wallets to pin.
     package var tlsAuthorityPEM: String { PEM.certificates([self.tlsAuthority.certificate]) }
 
     /// The bytes of an IPv4 or IPv6 address; nil for a host name.

@@ -2,10 +2,11 @@ internal import Evidence
 package import HostSystem
 internal import Vocabulary
 
-/// A lab's test authority: what Google, Apple and a certificate authority are for real phones and servers.
+/// A lab's test authority: it replaces Google, Apple and a certificate authority.
 ///
-/// Its chains have the vendors' formats and other roots, so that a server in a lab runs the very code that it runs in
-/// production. Its private keys lie in files; a server outside a lab refuses its roots (``Certificate/isOfLab``).
+/// Its chains have the vendors' formats and other roots, so that a server in a lab runs the same code as in
+/// production. Its private keys are stored in files; a server outside a lab rejects its roots
+/// (``Certificate/isOfLab``).
 package struct LabAuthority: Sendable {
     let androidRoot: LabIssuer
     let androidIntermediate: LabIssuer
@@ -37,14 +38,14 @@ package struct LabAuthority: Sendable {
         organization: LabIssuer.organization
     )
 
-    /// The root of Android chains, as the server's configuration names it.
+    /// The root of Android chains, for the server's configuration.
     package var androidRootCertificate: [UInt8] { self.androidRoot.certificate }
-    /// The root of App Attest chains, as the server's configuration names it.
+    /// The root of App Attest chains, for the server's configuration.
     package var appleRootCertificate: [UInt8] { self.appleRoot.certificate }
-    /// The authority of the lab's TLS servers, as wallets pin it.
+    /// The authority of the lab's TLS servers, for wallets to pin.
     package var tlsAuthorityCertificate: [UInt8] { self.tlsAuthority.certificate }
 
-    /// A status list in Google's format that holds the serials of the revoked and the suspended batch.
+    /// A status list in Google's format with the serial numbers of the revoked and the suspended batch.
     package static let statusList = """
         {
           "entries": {
@@ -62,10 +63,10 @@ package struct LabAuthority: Sendable {
         """
 }
 
-/// Why a lab's authority was not written or read; tell the person who runs the lab.
+/// The reason why a lab's authority was not written or read; tell the user who runs the lab.
 package enum LabAuthorityError: Error, Hashable, CustomStringConvertible {
     case file(FileError)
-    /// The file is there and is not what it should be: make a new lab.
+    /// The file exists, but its contents are wrong: create a new lab.
     case broken(path: String)
 
     package var description: String {
@@ -93,7 +94,7 @@ extension LabAuthority {
         "android-root", "android-intermediate", "android-batch", "apple-root", "apple-ca", "tls-ca",
     ]
 
-    /// Makes an authority and writes it into a folder that has none yet.
+    /// Creates an authority and writes it into a folder that has none yet.
     package static func create(in folder: String) throws(LabAuthorityError) -> LabAuthority {
         let authority = LabAuthority()
         do throws(FileError) {
@@ -112,7 +113,7 @@ extension LabAuthority {
         return authority
     }
 
-    /// Reads what ``create(in:)`` wrote.
+    /// Reads an authority that ``create(in:)`` wrote.
     package static func load(from folder: String) throws(LabAuthorityError) -> LabAuthority {
         var issuers: [LabIssuer] = []
         for name in Self.names { issuers.append(try LabIssuer(loading: name, from: folder)) }
@@ -126,9 +127,9 @@ extension LabAuthority {
         ]
     }
 
-    /// - Precondition: one for each name, in their order.
+    /// - Precondition: One issuer for each name, in their order.
     private init(issuers: [LabIssuer]) {
-        precondition(issuers.count == Self.names.count, "an authority has all its parts")
+        precondition(issuers.count == Self.names.count, "an authority has one issuer for each name")
         self.androidRoot = issuers[0]
         self.androidIntermediate = issuers[1]
         self.androidBatch = issuers[2]

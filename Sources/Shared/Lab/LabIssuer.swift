@@ -1,13 +1,14 @@
 internal import Evidence
 internal import Vocabulary
 
-/// One certificate of a test authority with the key that belongs to it.
+/// One certificate of a test authority with its key.
 struct LabIssuer: Sendable {
     let certificate: [UInt8]
     let subject: DistinguishedName
     let key: SigningKey
 
-    /// What makes the names of a lab's authorities recognizable: servers outside a lab refuse roots that bear it.
+    /// The organization that marks the names of a lab's authorities; servers outside a lab reject roots that carry
+    /// it.
     static let organization = DistinguishedName.labOrganization
 
     /// A self-signed root.
@@ -31,7 +32,7 @@ struct LabIssuer: Sendable {
         return LabIssuer(certificate: self.issue(template), subject: subject, key: key)
     }
 
-    /// Signs what the template says.
+    /// Signs a certificate with the contents of the template.
     func issue(_ template: CertificateTemplate) -> [UInt8] {
         template.signed(by: self.key, issuer: self.subject)
     }
@@ -54,7 +55,7 @@ struct LabIssuer: Sendable {
 
 /// Serial numbers of a lab's certificates.
 enum LabSerial {
-    /// Sixteen random bytes, of which the first makes the number positive and never zero.
+    /// Sixteen random bytes; the first one is set so that the number is positive and not zero.
     static func random() -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
         return [UInt8.random(in: 0x10...0x7F, using: &generator)]
@@ -62,7 +63,7 @@ enum LabSerial {
     }
 }
 
-/// Periods of a lab's certificates; wide, because its clock can be put forward by years.
+/// Validity periods of a lab's certificates; wide, because the lab's clock can be moved forward by years.
 enum LabDates {
     private static let day: Int64 = 86_400_000
     private static let start2020 = Timestamp(milliseconds: 1_577_836_800_000)
@@ -71,15 +72,15 @@ enum LabDates {
 
     /// 2020 to 2060.
     static let authority = Self.start2020...Self.start2060
-    /// 1970 to 2048, as Android devices date their leaves without a clock.
+    /// 1970 to 2048, as Android devices without a clock date their leaves.
     static let androidLeaf = Timestamp(milliseconds: 0)...Self.start2048
 
-    /// From a day before `time` for so many days.
+    /// A period from a day before `time` for `count` days.
     static func days(_ count: Int64, around time: Timestamp) -> ClosedRange<Timestamp> {
         Self.from(time, dayOffset: -1, days: count)
     }
 
-    /// A period that was over an hour before `time`.
+    /// A period that ended an hour before `time`.
     static func past(before time: Timestamp) -> ClosedRange<Timestamp> {
         let end = time.milliseconds - 3_600_000
         return Timestamp(milliseconds: end - 30 * Self.day)...Timestamp(milliseconds: end)

@@ -1,10 +1,10 @@
 package import Foundation
 internal import Synchronization
 
-/// Reads everything that a program writes, on a thread of its own, and wakes who waits for a word of it.
+/// Reads all output of a program on a separate thread, and resumes the tasks that wait for a text in it.
 package final class ProgramOutput: Sendable {
     private struct State {
-        /// Bytes, since a piece of what arrives may end within a character.
+        /// Bytes rather than a string, since a chunk may end within a character.
         var written = Data()
         var isClosed = false
         var waiters: [Int: Waiter] = [:]
@@ -12,7 +12,7 @@ package final class ProgramOutput: Sendable {
     }
 
     private struct Waiter {
-        /// Nil for who waits for the end.
+        /// Nil if the task waits for the end.
         let word: String?
         let continuation: CheckedContinuation<Bool, Never>
     }
@@ -31,20 +31,20 @@ package final class ProgramOutput: Sendable {
                 if data.isEmpty { break }
                 self.append(data)
             }
-            // Foundation lets go of no process, nor of its pipes: a run that starts a server again and again would run
-            // out of file descriptors.
+            // Foundation never releases a process or its pipes; a run that restarts a server again and again would
+            // use up its file descriptors.
             try? reader.close()
             self.close()
         }
     }
 
-    /// What it wrote until now.
+    /// The output so far.
     package var text: String { String(decoding: self.state.withLock(\.written), as: UTF8.self) }
 
-    /// True once the output holds the word, false where it ended without or the task is cancelled.
+    /// Returns true when the output contains the word, false if it ends without it or the task is cancelled.
     package func waits(for word: String) async -> Bool { await self.wait(for: word) }
 
-    /// Returns when the process has closed its output, which it does by ending, or when the task is cancelled.
+    /// Returns when the process has closed its output, normally by ending, or when the task is cancelled.
     package func isClosed() async { _ = await self.wait(for: nil) }
 
     private func wait(for word: String?) async -> Bool {

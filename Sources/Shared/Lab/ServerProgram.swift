@@ -1,20 +1,22 @@
 package import Foundation
 
-/// A real `remote-pin-server` in a process of its own, for whoever starts, kills and restarts one: scenarios, load runs
-/// and tests.
+/// A real `remote-pin-server` in a separate process, for code that starts, kills and restarts one: scenarios, load
+/// runs and tests.
 package final class ServerProgram: Sendable {
     private let process: Process
-    /// Its standard input's other side: ends with this process, however that ends, so that a server that follows it
-    /// (`--follow-input`) is left behind by nobody.
+    /// The write end of the server's standard input.
+    ///
+    /// It closes when this process ends, for any reason, so a server
+    /// that runs with `--follow-input` never outlives this process.
     private let input: Pipe
     private let log: ProgramOutput
     private let exit: ProcessExit
 
-    /// The server ended before it was ready, could not be started, or was ended because it took too long; what it wrote
-    /// says why.
+    /// The server could not be started, ended before it was ready, or was killed after its timeout; the output
+    /// gives the reason.
     package struct NotReady: Error, CustomStringConvertible {
         package let output: String
-        /// How long it was waited for, where it neither became ready nor ended.
+        /// The timeout, if the server neither became ready nor ended within it.
         package let patience: Duration?
 
         package var description: String {
@@ -28,26 +30,26 @@ package final class ServerProgram: Sendable {
         }
     }
 
-    /// The file's name, by which it is looked for.
+    /// The file name of the program.
     package static let name = "remote-pin-server"
 
-    /// What the server writes once it takes connections.
+    /// The text that the server writes when it accepts connections.
     package static let readyWord = "ready on "
 
-    /// The program beside the one that runs; nil where none is there.
+    /// The program in the folder of the running program; nil if it does not exist.
     package static var besideThisProgram: String? {
         guard let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else { return nil }
         let path = URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent(self.name).path
         return FileManager.default.isExecutableFile(atPath: path) ? path : nil
     }
 
-    /// Starts the program and returns once it says that it is ready; one that is not, when the task is cancelled or its
-    /// time is over, is killed.
+    /// Starts the program and returns when it reports that it is ready; kills it after the timeout or if the task is
+    /// cancelled.
     ///
     /// - Parameters:
-    ///   - word: what another program says when it is as far as its caller wants it.
-    ///   - patience: how long it may take; for ever where it is nil.
-    ///   - environment: added to this process's own.
+    ///   - word: The text that reports readiness; another program than the server has another one.
+    ///   - patience: The timeout; nil waits without limit.
+    ///   - environment: Variables to add to this process's environment.
     package static func start(
         _ binary: String,
         _ arguments: [String],
@@ -60,7 +62,7 @@ package final class ServerProgram: Sendable {
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         let input = Pipe()
-        // Another child that held it would keep the server from seeing its end.
+        // If another child inherited the descriptor, the server would not see the end of this process.
         _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
         process.standardInput = input
         let log = ProgramOutput(of: process)
@@ -83,7 +85,7 @@ package final class ServerProgram: Sendable {
         }
     }
 
-    /// How long the kernel may take to let go of a program that never became ready.
+    /// The time limit for the kernel to end a killed program that never became ready.
     private static let killingTime: Duration = .seconds(5)
 
     private init(process: Process, input: Pipe, log: ProgramOutput, exit: ProcessExit) {
@@ -93,7 +95,7 @@ package final class ServerProgram: Sendable {
         self.exit = exit
     }
 
-    /// Whoever forgets it leaves no process behind.
+    /// Ends the server, so that dropping the value leaves no process behind.
     deinit {
         self.send(SIGKILL)
         self.closeInput()
@@ -101,18 +103,18 @@ package final class ServerProgram: Sendable {
 
     package var processID: Int32 { self.process.processIdentifier }
 
-    /// What it wrote until now.
+    /// The output so far.
     package var output: String { self.log.text }
 
-    /// Sends it a signal, unless it has ended, and does not wait for what follows.
+    /// Sends a signal, unless the server has ended, and does not wait for the effect.
     package func send(_ signal: Int32) {
         if self.process.isRunning { Foundation.kill(self.process.processIdentifier, signal) }
     }
 
-    /// Returns true once it wrote `word`, false when it ended without.
+    /// Returns true when the server has written `word`, false if it ends without it.
     package func writes(_ word: String) async -> Bool { await self.log.waits(for: word) }
 
-    /// Returns its exit status once it has ended, whoever ended it, also in a task that is cancelled; asked once.
+    /// Returns the exit status after the server's end, also in a cancelled task; may be called once.
     @discardableResult
     package func ended() async -> Int32 { await Task { await self.endOrCancellation() }.value }
 
@@ -122,25 +124,25 @@ package final class ServerProgram: Sendable {
         return await self.exit.status()
     }
 
-    /// Foundation would keep it open: see ``ProgramOutput``.
+    /// Closes the pipe, which Foundation would keep open; see ``ProgramOutput``.
     private func closeInput() { try? self.input.fileHandleForWriting.close() }
 
-    /// Ends it at once, wherever it is, and waits until the kernel has let go of it.
+    /// Kills the server and waits until the process has ended.
     package func kill() async {
         self.send(SIGKILL)
         await self.ended()
     }
 
-    /// The same for one that may have started others, which hold its output and live on: they are not waited for.
+    /// Kills a program whose children may hold its output and live on; does not wait for the children.
     ///
-    /// - Returns: Whether all of it has ended in that time.
+    /// - Returns: True if the program and its output ended within the limit.
     @discardableResult
     package func kill(within limit: Duration) async -> Bool {
         self.send(SIGKILL)
         return await self.ended(within: limit)
     }
 
-    /// Asks it to stop, and kills it where it has not after that time.
+    /// Sends SIGTERM, and kills the server if it has not ended within the limit.
     package func terminate(within limit: Duration) async {
         self.send(SIGTERM)
         if await !self.ended(within: limit) { self.send(SIGKILL) }
@@ -150,7 +152,7 @@ package final class ServerProgram: Sendable {
         await finished(within: limit) { await self.endOrCancellation() } != nil
     }
 
-    /// Asks it to stop, and returns its exit status.
+    /// Sends SIGTERM and returns the exit status.
     @discardableResult
     package func terminate() async -> Int32 {
         self.send(SIGTERM)
@@ -158,9 +160,9 @@ package final class ServerProgram: Sendable {
     }
 }
 
-/// How a process ended.
+/// The end of a process and its status.
 ///
-/// `waitUntilExit()` turns the run loop of whichever thread calls it, which a task may not rely on.
+/// `waitUntilExit()` runs the run loop of the calling thread, which a task must not do.
 package final class ProcessExit: Sendable {
     private let (statuses, ended) = AsyncStream.makeStream(of: Int32.self)
 
@@ -172,7 +174,7 @@ package final class ProcessExit: Sendable {
         }
     }
 
-    /// Waits for the end; asked once.
+    /// Waits for the end; may be called once.
     package func status() async -> Int32 {
         for await status in self.statuses { return status }
         return -1

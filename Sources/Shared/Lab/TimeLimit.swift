@@ -1,8 +1,8 @@
-/// Runs a body, and cancels it once so much time has passed; nil where it was cancelled, by the time or with its task.
+/// Runs a body and cancels it after a time limit; returns nil if it was cancelled, by the limit or with its task.
 ///
 /// - Parameters:
-///   - limit: no limit where it is nil.
-///   - body: returns soon once it is cancelled.
+///   - limit: The time limit; nil for none.
+///   - body: The work, which must return soon after its cancellation.
 func finished<Value: Sendable>(
     within limit: Duration?,
     _ body: @escaping @Sendable () async -> Value
@@ -16,7 +16,7 @@ func finished<Value: Sendable>(
     }
 }
 
-/// Returns nil once so much time has passed, or the task is cancelled.
+/// Returns nil after `duration`, or when the task is cancelled.
 private func timePassed<Value>(_ duration: Duration) async -> Value? {
     try? await Task.sleep(for: duration)
     return nil

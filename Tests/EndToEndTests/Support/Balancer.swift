@@ -1,5 +1,5 @@
 import HostSystem
-import Lab
+import LabFiles
 import NIOCore
 import NIOPosix
 

@@ -1,4 +1,5 @@
 import Lab
+import LabFiles
 import HostSystem
 import TestSupport
 import Transport

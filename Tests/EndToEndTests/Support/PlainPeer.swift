@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Glibc
 import HostSystem
-import Lab
+import LabFiles
 
 /// A client that connects, says nothing and keeps what it is sent: `openssl s_client`.
 final class PlainPeer: Sendable {

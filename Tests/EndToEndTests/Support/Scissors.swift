@@ -1,4 +1,4 @@
-import Lab
+import LabFiles
 import NIOCore
 import NIOPosix
 import Synchronization

@@ -1,6 +1,6 @@
 import SimulatedPhone
 import Foundation
-import Lab
+import LabFiles
 import HostSystem
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import FastSigning
 import HostSystem
 import Lab
+import LabFiles
 import LoadFleet
 import Secrets
 import Synchronization

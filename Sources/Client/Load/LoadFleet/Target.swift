@@ -1,5 +1,6 @@
 package import HostSystem
 package import Lab
+package import LabFiles
 internal import Statements
 package import Transport
 package import Vocabulary

@@ -1,6 +1,6 @@
 package import DeviceInterface
 internal import ConfigText
-internal import Lab
+internal import LabFiles
 internal import SimulatedPhone
 package import WalletCore
 

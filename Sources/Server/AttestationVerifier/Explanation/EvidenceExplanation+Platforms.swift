@@ -4,7 +4,7 @@ package import Vocabulary
 extension EvidenceExplanation {
     /// Explains an Android chain, leaf first.
     ///
-    /// - Parameter challenge: Nil takes the evidence's own, so that everything else can be judged.
+    /// - Parameter challenge: If nil, the evidence's own challenge is used, so that all other checks can run.
     package init(android chain: [[UInt8]], challenge: [UInt8]?, at time: Timestamp, by verifier: AndroidVerifier) {
         let leaf = chain.first.flatMap { try? Certificate(decoding: $0) }
         let description = leaf?.values(of: .keyDescription).first.flatMap { try? KeyDescription(decoding: $0) }
@@ -38,7 +38,7 @@ extension EvidenceExplanation {
 
     /// Explains an App Attest attestation object.
     ///
-    /// - Parameter keyID: Nil takes the id of the key in the leaf.
+    /// - Parameter keyID: If nil, the id of the key in the leaf is used.
     package init(
         appleObject encoded: [UInt8],
         keyID: [UInt8]?,
@@ -67,7 +67,7 @@ extension EvidenceExplanation {
             ("OS version", leaf.flatMap { AppleCertificateFacts($0).osVersion }),
         ]
         facts += Self.facts(data, apps: verifier.policy.appIDs)
-        facts.append(("key id given", keyID == nil ? "no: the evidence's own is taken" : "yes"))
+        facts.append(("key id given", keyID == nil ? "no: taken from the evidence" : "yes"))
         self.init(
             kind: "Apple App Attest, attestation",
             certificates: object?.certificates ?? [],
@@ -118,7 +118,7 @@ extension EvidenceExplanation {
         root: TrustAnchor?,
         isChallengeGiven: Bool
     ) -> [(name: String, value: String?)] {
-        guard let description else { return [("key description", "the leaf has none that can be read")] }
+        guard let description else { return [("key description", "missing or malformed in the leaf")] }
         let list = description.hardwareEnforced
         let certificates = chain.compactMap { try? Certificate(decoding: $0) }
         let levels = [description.attestationSecurityLevel.name, description.keyMintSecurityLevel.name]
@@ -128,7 +128,7 @@ extension EvidenceExplanation {
         let packages = description.application?.packages.map { "\($0.name) version \($0.version)" }
         let device = [AuthorizationTag.attestationIDBrand, .attestationIDModel].compactMap { list.text($0) }
         return [
-            ("root", root?.name ?? "none of the trusted ones"),
+            ("root", root?.name ?? "not trusted"),
             ("provisioning", Provisioning(certificates).rawValue),
             ("attestation version", String(description.attestationVersion)),
             ("security level", "attestation \(levels[0]), key \(levels[1])"),
@@ -140,19 +140,19 @@ extension EvidenceExplanation {
             ("device", device.isEmpty ? "not stated" : device.joined(separator: " ")),
             ("application", packages?.joined(separator: ", ") ?? "not stated"),
             ("signed by", description.application?.signatureDigests.map(\.hex).joined(separator: ", ")),
-            ("challenge", description.challenge.hex + (isChallengeGiven ? "" : " (none was given to compare with)")),
+            ("challenge", description.challenge.hex + (isChallengeGiven ? "" : " (not compared: none was given)")),
         ]
     }
 
-    /// The app stands in the evidence as a hash only, so it is named where it is one of `apps`.
+    /// The evidence holds only a hash of the app, so the app is named only if it is one of `apps`.
     private static func facts(_ data: AuthenticatorData?, apps: [String]) -> [(name: String, value: String?)] {
-        guard let data else { return [("authenticator data", "none that can be read")] }
+        guard let data else { return [("authenticator data", "missing or malformed")] }
         let app = apps.first { sha256(Array($0.utf8)) == data.rpIDHash }
         let environment = data.credential.map { credential in
             AppAttestEnvironment(aaguid: credential.aaguid)?.rawValue ?? credential.aaguid.hex
         }
         return [
-            ("application", app ?? "none of the configured ones (hash \(data.rpIDHash))"),
+            ("application", app ?? "not configured (hash \(data.rpIDHash))"),
             ("environment", environment),
             ("counter", String(data.counter)),
             ("key id", data.credential?.id.hex),

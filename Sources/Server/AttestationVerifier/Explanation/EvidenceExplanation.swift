@@ -1,10 +1,10 @@
 internal import Evidence
 package import Vocabulary
 
-/// One piece of evidence told to an operator who asks why a phone was refused.
+/// An explanation of one piece of evidence for an operator who asks why a phone was rejected.
 ///
-/// What the evidence says of itself is shown even where it is not believed, so the checks below it decide, not the
-/// facts above. Every text in it comes from a stranger: whatever could move a terminal's cursor is replaced.
+/// It shows the claims of the evidence even if they are not trusted; the checks below them decide. An attacker can
+/// have written every text, so characters that could move a terminal's cursor are replaced.
 package struct EvidenceExplanation: Sendable {
     /// A certificate of the chain.
     package struct CertificateSummary: Hashable, Sendable {
@@ -17,23 +17,23 @@ package struct EvidenceExplanation: Sendable {
         package let keyHash: SHA256Digest
     }
 
-    /// What came of one check.
+    /// The outcome of one check.
     package enum Outcome: Hashable, Sendable {
         case passed
         case failed(AttestationRefusal)
-        /// An earlier one failed.
+        /// An earlier check failed.
         case notReached
     }
 
-    /// What kind of evidence it is.
+    /// The name of the evidence's format.
     package let kind: String
-    /// Leaf first; without those that cannot be read.
+    /// The readable certificates, leaf first.
     package let certificates: [CertificateSummary]
-    /// What the evidence says of itself.
+    /// The claims of the evidence.
     package let facts: [(name: String, value: String)]
-    /// Every check in its order.
+    /// All checks, in order.
     package let checks: [(name: String, outcome: Outcome)]
-    /// Nil where the evidence is accepted.
+    /// Nil if the evidence is accepted.
     package let refusal: AttestationRefusal?
 
     init(
@@ -58,7 +58,7 @@ package struct EvidenceExplanation: Sendable {
         self.refusal = refusal
     }
 
-    /// The text with everything replaced that is not plainly visible.
+    /// Replaces all characters that are not plainly visible.
     static func printable(_ text: String) -> String {
         String(
             String.UnicodeScalarView(
@@ -86,7 +86,7 @@ extension EvidenceExplanation.CertificateSummary {
 }
 
 extension EvidenceExplanation: CustomStringConvertible {
-    /// Several lines for a person.
+    /// The explanation as several lines of text.
     package var description: String {
         var lines = [self.kind, ""]
         if !self.certificates.isEmpty { lines.append("certificates, leaf first") }
@@ -96,7 +96,7 @@ extension EvidenceExplanation: CustomStringConvertible {
             lines.append("     valid from \(certificate.notBefore.iso8601) to \(certificate.notAfter.iso8601)")
             lines.append("     \(certificate.key), SHA-256 of the key \(certificate.keyHash)")
         }
-        lines += ["", "what it says of itself"]
+        lines += ["", "claims of the evidence"]
         let width = self.facts.map(\.name.count).max() ?? 0
         for fact in self.facts {
             lines.append("  \(fact.name)\(String(repeating: " ", count: width - fact.name.count))  \(fact.value)")

@@ -2,7 +2,7 @@ internal import Evidence
 package import Vocabulary
 
 extension EvidenceVerifier {
-    /// What would be accepted, in sentences for an operator.
+    /// The accepted evidence, described in sentences for an operator.
     package func sentences(at now: Timestamp) -> [String] {
         self.policy.android.sentences(anchors: self.androidAnchors, statusList: self.statusList, at: now)
             + self.policy.apple.sentences(anchors: self.appleAnchors)
@@ -18,7 +18,7 @@ extension AndroidPolicy {
             return "Android devices may register with the app \(app.package)\(version), signed with \(digests)."
         }
         lines.append(self.hardwareSentence)
-        lines.append("The device must be locked, and its system started \(self.bootStateNames).")
+        lines.append("The device must be locked, with the verified boot state \(self.bootStateNames).")
         let levels = [
             Self.level("The system's security patch", self.minimumOSPatchLevel),
             Self.level("the vendor image's", self.minimumVendorPatchLevel),
@@ -28,8 +28,8 @@ extension AndroidPolicy {
         let ways = (self.provisioning ?? Set(Provisioning.allCases)).map(\.rawValue).sorted()
         let attestKeys = self.allowsAttestKeys ? "are accepted" : "are refused"
         lines.append(
-            "Attestation keys may come to the device by these ways: \(ways.joined(separator: ", ")). "
-                + "Keys that an attestation key of the app's own attested \(attestKeys)."
+            "Attestation keys may be provisioned in these ways: \(ways.joined(separator: ", ")). "
+                + "Keys that another key of the app attested (ATTEST_KEY) \(attestKeys)."
         )
         lines.append(TrustAnchor.sentence("Android chains", anchors))
         lines.append(self.statusList.sentence(statusList, at: now))
@@ -38,18 +38,18 @@ extension AndroidPolicy {
 
     private var hardwareSentence: String {
         switch self.minimumKeyMintLevel {
-        case .strongBox: "Their key must live in a security chip of its own (StrongBox)."
-        default: "Their key must live in the trusted environment or in a security chip (StrongBox)."
+        case .strongBox: "The key must be kept in a separate security chip (StrongBox)."
+        default: "The key must be kept in the trusted environment or in a separate security chip (StrongBox)."
         }
     }
 
     private var bootStateNames: String {
-        self.bootStates.isEmpty ? "in any way" : self.bootStates.map(\.name).sorted().joined(separator: " or ")
+        self.bootStates.isEmpty ? "of any kind" : self.bootStates.map(\.name).sorted().joined(separator: " or ")
     }
 
     private static func level(_ name: String, _ minimum: Int?) -> String {
-        guard let minimum else { return "\(name) is not looked at" }
-        return "\(name) must be of \(minimum) or later"
+        guard let minimum else { return "\(name) is not checked" }
+        return "\(name) must be \(minimum) or later"
     }
 }
 
@@ -76,12 +76,12 @@ extension TrustAnchor {
 extension StatusListPolicy {
     fileprivate func sentence(_ list: StatusList?, at now: Timestamp) -> String {
         guard let list else {
-            return "There is no status list (`android.status-list`): revoked devices are not noticed."
+            return "No status list is configured (`android.status-list`): revoked devices are not detected."
         }
         let hours = (now - list.fetched).components.seconds / 3600
         let age = hours < 48 ? "\(hours) h" : "\(hours / 24) days"
         let found = "The status list names \(list.count) certificates and is \(age) old"
-        guard let maximumAge = self.maximumAge else { return found + "; its age does not matter." }
+        guard let maximumAge = self.maximumAge else { return found + "; its age is not limited." }
         let limit = maximumAge.components.seconds / 3600
         let consequence = self.acceptsStale ? "a warning is logged" : "Android registrations are refused"
         let state = self.isStale(list, at: now) ? "it is stale: \(consequence)" : "after \(limit) h \(consequence)"

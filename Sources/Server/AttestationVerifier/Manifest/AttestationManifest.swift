@@ -2,11 +2,11 @@ internal import Evidence
 internal import FoundationEssentials
 internal import Vocabulary
 
-/// A list of evidence with all inputs and what must come of each: the form of the attestation vectors.
+/// A list of evidence with all inputs and the expected outcomes, in the format of the attestation vectors.
 ///
-/// Holds no file access: the caller says how a path of the manifest is read.
+/// The type accesses no files: the caller supplies a function that reads a path of the manifest.
 package struct AttestationManifest: Sendable {
-    /// How a file that the manifest names, relative to it, is read; nil where it cannot be.
+    /// A function that reads a file by its path relative to the manifest; it returns nil if it cannot read the file.
     package typealias Reader = (String) -> [UInt8]?
 
     private let file: ManifestFile
@@ -26,10 +26,10 @@ package struct AttestationManifest: Sendable {
     /// The ids of all cases, in order.
     package var ids: [String] { self.file.cases.map(\.id) }
 
-    /// Whether the case at `index` comes with a status list, which has to be read for it.
+    /// True if the case at `index` includes a status list, which must be read for it.
     package func hasStatusList(_ index: Int) -> Bool { self.file.cases[index].inputs.revocationList != nil }
 
-    /// Judges the case at `index` and compares with what it expects.
+    /// Judges the case at `index` and compares the outcome with the expected one.
     package func judge(_ index: Int, reading read: Reader) -> ManifestVerdict {
         let item = self.file.cases[index]
         let judged: JudgedEvidence

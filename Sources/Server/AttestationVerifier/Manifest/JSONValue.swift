@@ -1,4 +1,4 @@
-/// Any JSON value, for comparing what a manifest states with what the verifier read.
+/// Any JSON value, for comparing the facts in a manifest with those that the verifier read.
 package enum JSONValue: Hashable, Sendable {
     case null
     case boolean(Bool)
@@ -7,7 +7,7 @@ package enum JSONValue: Hashable, Sendable {
     case array([JSONValue])
     case object([String: JSONValue])
 
-    /// Where `expected` states something else than `found`; members that `expected` does not name are not compared.
+    /// The places where `found` differs from `expected`; members that `expected` does not contain are not compared.
     static func differences(expected: JSONValue, found: JSONValue?, path: String = "") -> [String] {
         if case .object(let members) = expected {
             guard case .object(let others) = found else { return ["\(path): expected an object"] }
@@ -55,7 +55,7 @@ extension JSONValue: Decodable {
 }
 
 extension JSONValue {
-    /// A text, or null.
+    /// A string, or null.
     static func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
 
     /// A whole number, or null.

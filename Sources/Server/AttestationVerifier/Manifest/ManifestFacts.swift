@@ -1,7 +1,7 @@
 internal import Evidence
 internal import Vocabulary
 
-/// What evidence says, in the names that manifests use, whether or not it is accepted.
+/// The facts in evidence, under the names that manifests use, for accepted and rejected evidence.
 enum ManifestFacts {
     static func android(_ chain: [[UInt8]], roots: [(name: String, certificate: [UInt8])]) -> JSONValue {
         let certificates = chain.compactMap { try? Certificate(decoding: $0) }
@@ -71,7 +71,7 @@ enum ManifestFacts {
 
     private static func date(_ time: Timestamp) -> String { time.iso8601.dropLast() + "+00:00" }
 
-    /// The anchor that is the last certificate, or the first with its key.
+    /// The anchor whose certificate ends the chain, or the first anchor with the same key.
     private static func rootName(
         _ certificates: [Certificate],
         _ roots: [(name: String, certificate: [UInt8])]

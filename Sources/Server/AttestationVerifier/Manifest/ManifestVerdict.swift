@@ -1,8 +1,8 @@
-/// Why a manifest, or one case of it, cannot be judged; tell the person who made it.
+/// The reason why a manifest, or one case of it, cannot be judged; report it to the author of the manifest.
 package enum ManifestError: Error, Hashable, CustomStringConvertible {
     case notAManifest(String)
     case unknownFormat(String)
-    /// Something that the case needs is not there or cannot be read.
+    /// An input of the case is missing or unreadable.
     case missing(String)
 
     package var description: String {
@@ -14,7 +14,7 @@ package enum ManifestError: Error, Hashable, CustomStringConvertible {
     }
 }
 
-/// What came of one case.
+/// The outcome of one case.
 struct JudgedEvidence {
     var refusal: AttestationRefusal?
     var verification = Verification()
@@ -25,16 +25,16 @@ struct JudgedEvidence {
     }
 }
 
-/// One case's outcome beside what was expected.
+/// The outcome of one case and the expected outcome.
 package struct ManifestVerdict: Hashable, Sendable {
     package let id: String
-    /// `accept` or the reason of the refusal.
+    /// `accept` or the reason of the rejection.
     package let outcome: String
-    /// `accept` or the reason that was expected.
+    /// `accept` or the expected reason.
     package let expected: String
-    /// Where the outcome or a parsed field is not the expected one; empty where all agrees.
+    /// The differences in outcome or parsed fields; empty if everything matches.
     package let differences: [String]
-    /// How many signatures were checked.
+    /// The number of checked signatures.
     package var signatureChecks = 0
 
     package var agrees: Bool { self.differences.isEmpty }

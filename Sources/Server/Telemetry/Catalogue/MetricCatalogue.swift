@@ -1,20 +1,20 @@
 internal import AttestationVerifier
 
-/// Every metric that the server exposes, in the order in which they are told.
+/// Every metric that the server exposes, in the order of the exposition.
 ///
-/// Whoever adds one adds it here, in a list of its part; a test finds names that stand in the sources and not here, and
-/// docs/metrics.md is compared with it.
+/// A test finds metric names that the sources use and this catalogue lacks. Another compares
+/// docs/metrics.md with it.
 package enum MetricCatalogue {
-    /// All of them.
+    /// All metrics.
     package static let all: [MetricDefinition] =
         Self.wallets + Self.connections + Self.store + Self.keys + Self.operators + Self.process + Self.own
 
-    /// What wallets ask and are told.
+    /// Wallets' calls and their results.
     static let wallets = [
         MetricDefinition(
             "remote_pin_calls_total",
             .counter,
-            "Calls of wallets by kind and by what became of them.",
+            "Calls from wallets, by kind and outcome.",
             labels: [
                 MetricDefinition.Label(
                     "call",
@@ -36,7 +36,7 @@ package enum MetricCatalogue {
         MetricDefinition(
             "remote_pin_pin_verdicts_total",
             .counter,
-            "Verdicts on entered PINs; blocked ones were not looked at.",
+            "Verdicts on entered PINs; PINs entered during a block are not checked.",
             labels: [
                 MetricDefinition.Label("verdict", .listed(["valid", "wrong", "blocked", "blocked_permanently"]))
             ]
@@ -44,32 +44,32 @@ package enum MetricCatalogue {
         MetricDefinition(
             "remote_pin_blocks_total",
             .counter,
-            "Wallets that entered a block, by its kind.",
+            "Blocks started, by kind.",
             labels: [MetricDefinition.Label("kind", .listed(["temporary", "permanent"]))]
         ),
         MetricDefinition(
             "remote_pin_attestation_refusals_total",
             .counter,
-            "Registrations refused for their evidence, by the check that failed.",
+            "Registrations rejected because of their evidence, by failed check.",
             labels: [MetricDefinition.Label("reason", .listed(AttestationRefusal.allCases.map(\.rawValue)))]
         ),
         MetricDefinition(
             "remote_pin_revocations_total",
             .counter,
-            "Wallets that were revoked, by whose word; a revocation of the whole solution counts once for all.",
+            "Revoked wallets, by authority; a revocation of the whole solution counts once.",
             labels: [MetricDefinition.Label("kind", .listed(["user", "wallet", "recovery_code", "solution"]))]
         ),
     ]
 
-    /// What lies between the network and the calls.
+    /// Connections, handshakes and limits.
     static let connections = [
-        MetricDefinition("remote_pin_connections", .gauge, "Open connections of wallets whose handshake is done."),
-        MetricDefinition("remote_pin_sessions", .gauge, "Open sessions of wallets."),
-        MetricDefinition("remote_pin_handshakes_total", .counter, "TLS handshakes that were completed."),
+        MetricDefinition("remote_pin_connections", .gauge, "Open wallet connections with a completed handshake."),
+        MetricDefinition("remote_pin_sessions", .gauge, "Open wallet sessions."),
+        MetricDefinition("remote_pin_handshakes_total", .counter, "Completed TLS handshakes."),
         MetricDefinition(
             "remote_pin_handshake_failures_total",
             .counter,
-            "Connections that did not open or that TLS ended later, by reason.",
+            "Connections that failed to open or that TLS ended later, by reason.",
             labels: [
                 MetricDefinition.Label(
                     "reason",
@@ -83,13 +83,12 @@ package enum MetricCatalogue {
         MetricDefinition(
             "remote_pin_handshakes_in_progress",
             .gauge,
-            "Connections that have not finished their handshake."
+            "Connections whose handshake is in progress."
         ),
         MetricDefinition(
             "remote_pin_connections_refused_total",
             .counter,
-            "Connections that were closed for want of room, by the limit that was reached: as soon as they were accepted, or "
-                + "in the middle of a long message.",
+            "Connections closed because of a capacity limit, on accept or within a long message, by limit.",
             labels: [
                 MetricDefinition.Label("limit", .listed(["connections", "connections_per_source", "long_frames"]))
             ]
@@ -97,56 +96,56 @@ package enum MetricCatalogue {
         MetricDefinition(
             "remote_pin_calls_limited_total",
             .counter,
-            "Calls that had to wait because their source asked too much, by the limit that was reached.",
+            "Calls rejected by a rate limit, by limit.",
             labels: [
                 MetricDefinition.Label("limit", .listed(["calls", "session_calls", "enrollments", "codes"]))
             ]
         ),
-        MetricDefinition("remote_pin_sources", .gauge, "Sources of connections that are known."),
+        MetricDefinition("remote_pin_sources", .gauge, "Tracked sources of connections."),
         MetricDefinition(
             "remote_pin_limit",
             .gauge,
-            "What the settings limits.connections and limits.handshakes say.",
+            "Values of the settings limits.connections and limits.handshakes.",
             labels: [MetricDefinition.Label("limit", .listed(["connections", "handshakes"]))]
         ),
     ]
 
-    /// From a tenth of a millisecond, which a sync takes on a good disk, to where callers have gone.
+    /// From 0.1 ms, the time of a sync on a fast disk, to 5 s, when callers have given up.
     private static let seconds = [
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
     ]
 
-    /// The way of a step through the store.
+    /// The store's queue and commits.
     static let store = [
-        MetricDefinition("remote_pin_store_queue_steps", .gauge, "Steps that wait for the store's next commit."),
+        MetricDefinition("remote_pin_store_queue_steps", .gauge, "Steps waiting for the store's next commit."),
         MetricDefinition(
             "remote_pin_store_queue_wait_seconds",
             .histogram(bounds: Self.seconds),
-            "How long the first step of each batch waited for the batch to begin."
+            "Time that the first step of each batch waited for the batch to begin."
         ),
         MetricDefinition(
             "remote_pin_store_commit_seconds",
             .histogram(bounds: Self.seconds),
-            "From the first step of each batch until its commit was synced."
+            "Time from the first step of each batch to its synced commit."
         ),
         MetricDefinition(
             "remote_pin_store_batch_steps",
             .histogram(bounds: [1, 2, 4, 8, 16, 32, 64, 128, 256]),
-            "Steps that shared one commit."
+            "Steps per commit."
         ),
         MetricDefinition(
             "remote_pin_store_failed_batches_total",
             .counter,
-            "Batches of which nothing was written, since the disk was full or the database in use."
+            "Batches not written because the disk was full or the database in use."
         ),
     ]
 
-    /// Keys, certificates, lists and the record.
+    /// Keys, the certificate, the status list and the audit log.
     static let keys = [
         MetricDefinition(
             "remote_pin_vault_operations_total",
             .counter,
-            "What the vault was asked for, and whether it did it.",
+            "Vault operations, by kind and outcome.",
             labels: [
                 MetricDefinition.Label("operation", .listed(["seal", "unseal", "mac", "verify"])),
                 MetricDefinition.Label("outcome", .listed(["done", "not_ours", "unreachable"])),
@@ -155,27 +154,27 @@ package enum MetricCatalogue {
         MetricDefinition(
             "remote_pin_certificate_expiry_timestamp_seconds",
             .gauge,
-            "When the TLS certificate in use ends, as Unix time."
+            "Expiry of the TLS certificate in use, as Unix time."
         ),
         MetricDefinition(
             "remote_pin_status_list_fetched_timestamp_seconds",
             .gauge,
-            "When the Android status list in use was fetched, as Unix time; absent without one."
+            "Fetch time of the Android status list in use, as Unix time; absent without a list."
         ),
         MetricDefinition(
             "remote_pin_status_list_expiry_timestamp_seconds",
             .gauge,
-            "When the Android status list in use becomes stale, as Unix time; absent where its age does not matter."
+            "Time when the Android status list in use becomes stale, as Unix time; absent if its age is not checked."
         ),
-        MetricDefinition("remote_pin_audit_entries_total", .counter, "Entries in the audit log, from its beginning."),
+        MetricDefinition("remote_pin_audit_entries_total", .counter, "Entries in the audit log since its creation."),
     ]
 
-    /// What the server does for its operators.
+    /// Hooks and reloads.
     static let operators = [
         MetricDefinition(
             "remote_pin_hook_events_total",
             .counter,
-            "Events for a hook, by whether it got them.",
+            "Events for hooks, by receiver kind and outcome.",
             labels: [
                 MetricDefinition.Label("hook", .listed(["program", "socket"])),
                 MetricDefinition.Label("outcome", .listed(["delivered", "dropped"])),
@@ -184,54 +183,54 @@ package enum MetricCatalogue {
         MetricDefinition(
             "remote_pin_reloads_total",
             .counter,
-            "Reloads, by whether all was read; refused where an old part stays.",
+            "Reloads, by outcome; refused if a part could not be replaced.",
             labels: [MetricDefinition.Label("outcome", .listed(["done", "refused"]))]
         ),
         MetricDefinition(
             "remote_pin_reload_timestamp_seconds",
             .gauge,
-            "When the last reload of this outcome was, as Unix time; the start counts as done.",
+            "Time of the last reload with this outcome, as Unix time; the start counts as done.",
             labels: [MetricDefinition.Label("outcome", .listed(["done", "refused"]))]
         ),
     ]
 
-    /// The names that every client library of Prometheus uses.
+    /// The standard process metrics of Prometheus client libraries.
     static let process = [
-        MetricDefinition("process_cpu_seconds_total", .counter, "User and system time of the process."),
-        MetricDefinition("process_resident_memory_bytes", .gauge, "Memory of the process in RAM."),
-        MetricDefinition("process_virtual_memory_bytes", .gauge, "Address space of the process."),
+        MetricDefinition("process_cpu_seconds_total", .counter, "User and system CPU time of the process."),
+        MetricDefinition("process_resident_memory_bytes", .gauge, "Resident memory of the process."),
+        MetricDefinition("process_virtual_memory_bytes", .gauge, "Virtual memory of the process."),
         MetricDefinition("process_open_fds", .gauge, "Open file descriptors."),
-        MetricDefinition("process_max_fds", .gauge, "The most file descriptors that may be open."),
+        MetricDefinition("process_max_fds", .gauge, "Limit on open file descriptors."),
         MetricDefinition("process_threads", .gauge, "Threads of the process."),
-        MetricDefinition("process_start_time_seconds", .gauge, "When the process was started, as Unix time."),
+        MetricDefinition("process_start_time_seconds", .gauge, "Start time of the process, as Unix time."),
     ]
 
-    /// The server as a whole, and what is wrong with this output.
+    /// The server as a whole, and faults of this output.
     static let own = [
         MetricDefinition(
             "remote_pin_build_info",
             .gauge,
-            "Always 1; the label says which version runs.",
+            "Always 1; the label holds the running version.",
             labels: [MetricDefinition.Label("version", .constant)]
         ),
-        MetricDefinition("remote_pin_ready", .gauge, "1 while /readyz says that wallets may be sent here, else 0."),
+        MetricDefinition("remote_pin_ready", .gauge, "1 while /readyz reports ready, otherwise 0."),
         MetricDefinition(
             "remote_pin_metrics_refused_total",
             .counter,
-            "Series that were not exposed, since they are not as the catalogue says; a fault of the program.",
+            "Series not exposed because they do not match the catalogue, by fault; a bug in the program.",
             labels: [MetricDefinition.Label("reason", .listed(MetricFault.allCases.map(\.rawValue)))]
         ),
     ]
 
-    /// The catalogue as a page of the manual.
+    /// Returns the catalogue as a documentation page.
     package static func markdown() -> String {
         var lines = [
             "# Metrics of remote-pin-server",
             "",
-            "Made by `remote-pin-server metrics --markdown`; a test compares the two. They are at `/metrics` of the address in",
-            "`observation.listen`. What they are good for, and what each alert means, is in [observation.md](observation.md).",
+            "Generated by `remote-pin-server metrics --markdown`; a test compares the two. The server serves the metrics",
+            "at `/metrics` on the address in `observation.listen`. [observation.md](observation.md) explains the alerts.",
             "",
-            "| metric | kind | labels | what it says |", "| --- | --- | --- | --- |",
+            "| metric | kind | labels | meaning |", "| --- | --- | --- | --- |",
         ]
         for definition in Self.all {
             let labels = definition.labels.map { label in
@@ -249,14 +248,14 @@ package enum MetricCatalogue {
     }
 }
 
-/// Why a series is not exposed.
+/// The reason a series is not exposed, and its remedy.
 package enum MetricFault: String, Hashable, Sendable, CaseIterable {
     /// Add the metric to the catalogue.
     case unknown
-    /// Ask for the kind that the catalogue names.
+    /// Use the instrument kind that the catalogue declares.
     case kind
-    /// Labels or their values are not those of the catalogue.
+    /// Use the labels and values that the catalogue declares.
     case labels
-    /// There are more series than ``MetricRegistry/mostSeries``.
+    /// The process has more series than ``MetricRegistry/mostSeries``.
     case limit
 }

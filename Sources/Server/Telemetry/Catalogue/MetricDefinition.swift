@@ -1,18 +1,18 @@
-/// What a metric is: name, kind, help and labels, as the exposition and docs/metrics.md tell it.
+/// The definition of a metric: name, kind, help and labels, for the exposition and docs/metrics.md.
 ///
-/// Nothing is exposed that has no definition, and no label has a value that its definition does not list. So no code, no
-/// id and no address can come into the output by mistake, and the number of series is known beforehand.
+/// Only defined metrics are exposed, with only the label values that their definitions list. So no
+/// code, id or address can appear in the output by mistake, and the number of series is bounded.
 package struct MetricDefinition: Hashable, Sendable {
-    /// How its values behave.
+    /// The type of a metric.
     package enum Kind: Hashable, Sendable {
-        /// Only grows while the process lives.
+        /// A count that never decreases during a process's life.
         case counter
         case gauge
-        /// Counts of values up to each of these bounds, ascending; one more, without a bound, is added.
+        /// Cumulative counts of values up to each ascending bound; an unbounded bucket is added.
         case histogram(bounds: [Double])
     }
 
-    /// A label and what it may say.
+    /// A label and its allowed values.
     package struct Label: Hashable, Sendable {
         package var name: String
         package var values: Values
@@ -23,18 +23,18 @@ package struct MetricDefinition: Hashable, Sendable {
         }
     }
 
-    /// What a label may say.
+    /// The allowed values of a label.
     package enum Values: Hashable, Sendable {
-        /// One of these.
+        /// Any of these values.
         case listed([String])
-        /// A text that is the program's own, as its version: one value for the whole life of the process.
+        /// A text chosen by the program, such as its version: one value per process.
         case constant
     }
 
-    /// In the base unit that it ends with, by Prometheus' conventions.
+    /// The name, which ends with the base unit as Prometheus' conventions require.
     package var name: String
     package var kind: Kind
-    /// One sentence.
+    /// The help text, one sentence.
     package var help: String
     package var labels: [Label]
 
@@ -45,7 +45,7 @@ package struct MetricDefinition: Hashable, Sendable {
         self.labels = labels
     }
 
-    /// The most series that there can be.
+    /// The maximum number of series.
     package var mostSeries: Int {
         self.labels.reduce(1) { count, label in
             switch label.values {
@@ -57,7 +57,7 @@ package struct MetricDefinition: Hashable, Sendable {
 }
 
 extension MetricDefinition.Kind {
-    /// As the exposition and the page of the manual name it.
+    /// The name used in the exposition and in docs/metrics.md.
     var name: String {
         switch self {
         case .counter: "counter"

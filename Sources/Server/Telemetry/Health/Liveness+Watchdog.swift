@@ -1,14 +1,14 @@
-/// What a watchdog is told; the same judge as for `/livez`.
+/// Watchdog notifications, based on the same checks as `/livez`.
 extension Liveness {
-    /// How often silent parts are looked at within one interval.
+    /// The number of checks per interval while a part does not answer.
     private static let looks = 10
 
-    /// Asks all parts at each interval, and says `alive` each time that all of them answered.
+    /// Checks all parts once per interval, and calls `alive` each time all of them answered.
     ///
-    /// Nothing is called alive before it has answered, nor while any part is silent; once the silent ones answer, at once.
-    /// Returns when cancelled, at the latest after the patience for one look.
+    /// `alive` is never called before the first answers or while a part is silent; it is called promptly
+    /// once the silent parts answer. Returns when cancelled, at the latest after one check's timeout.
     ///
-    /// - Parameter stuck: told once for each silence which parts did not answer.
+    /// - Parameter stuck: receives the silent parts, once per outage.
     package func watch(
         every interval: Duration,
         alive: @Sendable () -> Void,
@@ -16,7 +16,7 @@ extension Liveness {
     ) async {
         var isSilent = false
         while !Task.isCancelled {
-            // From the question on, so that a slow answer does not make the next one later.
+            // Measured from the start of the check, so that a slow answer does not delay the next check.
             let next = ContinuousClock.now + interval
             let failures = await self.failures()
             if failures.isEmpty { alive() } else if !isSilent { stuck(failures) }

@@ -2,13 +2,13 @@ internal import Dispatch
 package import NIOCore
 internal import Synchronization
 
-/// Whether the parts of this process still answer; what `/livez` says, and what feeds a watchdog.
+/// A liveness check of this process's parts, for `/livez` and the watchdog.
 ///
-/// Each part is asked to do something small, and has to have done it in time. A part that has not answered is not asked
-/// again until it has, and whoever asks often gets the last answer: asking costs a dead server nothing more, and a
-/// live one little.
+/// Each part performs a small probe within a time limit. A part with an unanswered probe is not
+/// probed again, and frequent callers share the last result, so checks cost a live server little and
+/// do not pile up on a hung one.
 package final class Liveness: Sendable {
-    /// Something that a live part does at once; false where it says itself that it is dead.
+    /// A quick operation of a live part; returns false if the part knows that it has failed.
     package typealias Probe = @Sendable () async -> Bool
 
     private final class Part: Sendable {
@@ -24,7 +24,7 @@ package final class Liveness: Sendable {
 
     private struct State {
         var parts: [Part] = []
-        /// The last look, and when it was over; nil while it is not.
+        /// The last check and its end time, which is nil while the check runs.
         var look: (task: Task<[String], Never>, end: ContinuousClock.Instant?)?
     }
 
@@ -33,24 +33,24 @@ package final class Liveness: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - patience: how long a part may take.
-    ///   - freshness: how long an answer serves everybody who asks.
+    ///   - patience: the time limit of a probe.
+    ///   - freshness: the time for which a result is shared.
     package init(patience: Duration = .seconds(5), freshness: Duration = .seconds(1)) {
         self.patience = patience
         self.freshness = freshness
     }
 
-    /// Looks after one more part, under a name that an operator knows.
+    /// Adds a part under a name that operators recognize.
     package func watch(_ name: String, _ probe: @escaping Probe) {
         self.state.withLock { $0.parts.append(Part(name, probe)) }
     }
 
-    /// Looks after a part no more, since it is being closed.
+    /// Removes a part before it is closed.
     package func forget(_ name: String) {
         self.state.withLock { state in state.parts.removeAll { $0.name == name } }
     }
 
-    /// Looks after every thread of an event loop group.
+    /// Adds all threads of an event loop group as one part.
     package func watch(_ name: String, _ group: any EventLoopGroup) {
         self.watch(name) {
             await withTaskGroup(of: Void.self) { loops in
@@ -60,7 +60,7 @@ package final class Liveness: Sendable {
         }
     }
 
-    /// The names of the parts that do not answer; none where all is well.
+    /// Returns the names of the parts that do not answer; empty if the process is healthy.
     package func failures() async -> [String] {
         let task = self.state.withLock { state in
             if let look = state.look, look.end.map({ ContinuousClock.now - $0 < self.freshness }) ?? true {
@@ -89,13 +89,13 @@ package final class Liveness: Sendable {
         let isFree = part.isAsked.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing)
         guard isFree.exchanged else { return false }
         let (answers, source) = AsyncStream.makeStream(of: Bool.self)
-        // No child task: what does not answer could not be left behind.
+        // An unstructured task: a child task that never ends could not be abandoned.
         Task {
             let isAlive = await part.probe()
             part.isAsked.store(false, ordering: .releasing)
             source.yield(isAlive)
         }
-        // On a thread of its own queue, so that the time passes also where all tasks' threads are stuck.
+        // The timer uses a Dispatch thread, so that it fires even if all threads of the task pool are stuck.
         let limit = DispatchTimeInterval.nanoseconds(Int(self.patience / .nanoseconds(1)))
         DispatchQueue.global().asyncAfter(deadline: .now() + limit) { source.yield(false) }
         for await isAlive in answers { return isAlive }

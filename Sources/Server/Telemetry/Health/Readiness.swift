@@ -1,18 +1,18 @@
 internal import Synchronization
 
-/// Whether wallets may be sent to this server; what `/readyz` says.
+/// The readiness of this server for wallets, as `/readyz` reports it.
 ///
 ///     starting ──begin──▶ ready ──drop──▶ stopping
 ///         └────────────────drop───────────────▲
 ///
-/// A server that stops never becomes ready again, whatever is said in which order.
+/// A stopping server never becomes ready again, in whatever order the methods are called.
 package final class Readiness: Sendable {
-    /// Where the server is between its start and its end.
+    /// The server's phase.
     package enum State: UInt8, Sendable, CaseIterable {
-        /// Not recovered yet, or not listening.
+        /// The server is recovering its store or does not listen yet.
         case starting
         case ready
-        /// Told to stop: calls are answered, new wallets should go elsewhere.
+        /// The server is shutting down: it answers calls, but new wallets should connect elsewhere.
         case stopping
     }
 
@@ -24,7 +24,7 @@ package final class Readiness: Sendable {
 
     package var isReady: Bool { self.state == .ready }
 
-    /// Recovery is done and wallets can connect.
+    /// Marks the server ready, after recovery and once wallets can connect.
     package func begin() {
         _ = self.value.compareExchange(
             expected: State.starting.rawValue,
@@ -33,6 +33,6 @@ package final class Readiness: Sendable {
         )
     }
 
-    /// The server is about to stop; the first thing that it does.
+    /// Marks the server as stopping, before any other step of the shutdown.
     package func drop() { self.value.store(State.stopping.rawValue, ordering: .releasing) }
 }

@@ -1,20 +1,21 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// One request, one answer, then the connection's end.
+/// Answers one request and closes the connection.
 ///
-/// Nothing is kept alive: what follows a request is never looked at, so nobody holds a connection or has two answers
-/// mixed up. The whole connection has one time limit, which nothing that its peer does moves.
+/// Connections are never kept alive and data after the first request is ignored, so a client can
+/// neither hold a connection nor confuse two responses. A connection has one fixed time limit, which
+/// its peer cannot extend.
 final class ObservationHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
-    private let answers: ObservationAnswers
+    private let answers: ObservationSources
     private let limit: TimeAmount
     private var end: Scheduled<Void>?
     private var hasAnswered = false
 
-    init(_ answers: ObservationAnswers, limit: TimeAmount) {
+    init(_ answers: ObservationSources, limit: TimeAmount) {
         self.answers = answers
         self.limit = limit
     }
@@ -31,7 +32,7 @@ final class ObservationHandler: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .head(let head) = self.unwrapInboundIn(data), !self.hasAnswered else { return }
         self.hasAnswered = true
-        // A body, and whatever else comes, stays in the socket.
+        // A body and any further data stay in the socket's buffer.
         context.channel.setOption(.autoRead, value: false).whenFailure { _ in }
         let isHead = head.method == .HEAD
         let path = head.uri.prefix { $0 != "?" }
@@ -57,7 +58,7 @@ final class ObservationHandler: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard context.channel.isActive else { return context.close(promise: nil) }
-        // The answer is on its way, and ends the connection; what follows a request changes nothing.
+        // The response is being sent and then closes the connection; later input must not interfere.
         guard !self.hasAnswered else { return }
         self.hasAnswered = true
         switch error {
@@ -67,7 +68,7 @@ final class ObservationHandler: ChannelInboundHandler {
         }
     }
 
-    private func send(_ answer: ObservationAnswer, isHead: Bool, context: ChannelHandlerContext) {
+    private func send(_ answer: ObservationResponse, isHead: Bool, context: ChannelHandlerContext) {
         guard context.channel.isActive else { return }
         let body = ByteBuffer(string: answer.text)
         var headers: HTTPHeaders = [
@@ -84,10 +85,10 @@ final class ObservationHandler: ChannelInboundHandler {
     }
 }
 
-/// More bytes came than a request for three short paths has.
+/// A request exceeded its size limit.
 struct RequestTooLong: Error {}
 
-/// Lets so many bytes through and no more, before anything reads or keeps them.
+/// Limits the bytes of a connection's input before any other handler reads or buffers them.
 final class RequestByteLimit: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

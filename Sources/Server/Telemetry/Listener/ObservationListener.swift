@@ -3,25 +3,25 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import Synchronization
 
-/// The HTTP listener for whoever observes the server: `/metrics`, `/livez`, `/readyz`, and nothing else.
+/// The HTTP listener for monitoring systems, which serves only `/metrics`, `/livez` and `/readyz`.
 ///
-/// It has a thread of its own: what happens here takes no event loop from wallets, and the loops can be asked whether
-/// they live. It is meant for a private address; for one that others reach, its limits hold all the same: few connections, of
-/// which the oldest makes room for a new one, so that nobody who is slow keeps a probe out.
+/// It runs on its own thread, so it takes no event loop from wallets and can check the loops'
+/// liveness. It is meant for a private address, but its limits also hold on a public one: at the
+/// connection limit the oldest connection is closed, so slow clients cannot lock out a probe.
 package final class ObservationListener: Sendable {
-    /// What one peer, and all of them, may take.
+    /// Limits per connection and on the number of connections.
     package struct Limits: Hashable, Sendable {
-        /// From a connection's begin to its end, whatever is said on it.
+        /// The lifetime of a connection, regardless of its activity.
         package var connection: Duration = .seconds(10)
-        /// Bytes of a request.
+        /// The maximum size of a request in bytes.
         package var request = 8 * 1024
-        /// Connections at a time.
+        /// The maximum number of open connections.
         package var connections = 32
 
         package init() {}
     }
 
-    /// Where it listens, also where port 0 was asked for.
+    /// The bound port, also if port 0 was requested.
     package let port: Int
 
     private let group: MultiThreadedEventLoopGroup
@@ -33,15 +33,15 @@ package final class ObservationListener: Sendable {
         self.port = port
     }
 
-    /// Listens, and answers until ``close()``.
+    /// Binds the address and serves requests until ``close()``.
     package static func bind(
         host: String,
         port: Int,
         limits: Limits = Limits(),
-        answers: ObservationAnswers
+        answers: ObservationSources
     ) async throws(ObservationListenError) -> ObservationListener {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let visitors = Visitors(most: limits.connections)
+        let visitors = OpenConnections(most: limits.connections)
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 64)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -67,21 +67,21 @@ package final class ObservationListener: Sendable {
         }
     }
 
-    /// Ends all connections and the thread; asked once.
+    /// Closes the listener and all connections, and stops the thread; may be called once.
     package func close() async {
         try? await self.channel.close()
         try? await self.group.shutdownGracefully()
     }
 }
 
-/// Why there is no listener; mend `observation.listen`.
+/// The reason the listener could not bind; correct `observation.listen`.
 package struct ObservationListenError: Error, Hashable, Sendable {
-    /// In the system's words.
+    /// The system's error message.
     package let reason: String
 }
 
 /// The open connections, oldest first.
-private final class Visitors: Sendable {
+private final class OpenConnections: Sendable {
     private let most: Int
     private let channels = Mutex<[any Channel]>([])
 
@@ -89,7 +89,7 @@ private final class Visitors: Sendable {
         self.most = most
     }
 
-    /// Takes one in; where there are too many the oldest goes.
+    /// Adds a connection, and closes the oldest one if the limit is exceeded.
     func enter(_ channel: any Channel) {
         let oldest = self.channels.withLock { channels in
             channels.append(channel)

@@ -1,4 +1,4 @@
-/// The registry as Prometheus reads it: text exposition format 0.0.4.
+/// The registry in Prometheus' text exposition format 0.0.4.
 ///
 ///     # HELP name …
 ///     # TYPE name counter
@@ -7,7 +7,7 @@ package enum Exposition {
     /// The media type of ``text(of:)``.
     package static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// Every series, in the catalogue's order.
+    /// Returns every series, in the catalogue's order.
     package static func text(of registry: MetricRegistry) -> String {
         var text = ""
         for definition in registry.definitions {
@@ -41,7 +41,7 @@ package enum Exposition {
         }
     }
 
-    /// A number as the format writes it; a whole one without a fraction.
+    /// Formats a number, without a fraction if it is whole.
     static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
@@ -49,8 +49,8 @@ package enum Exposition {
         return "\(value)"
     }
 
-    /// A label's value, or a help, so that nothing in it ends it: what could is written as the format demands, and other
-    /// control characters not at all.
+    /// Escapes a label value or help text as the format requires, and replaces other control characters,
+    /// so that the text cannot end its field or line.
     static func escaped(_ text: String, isLabel: Bool) -> String {
         var result = ""
         for scalar in text.unicodeScalars {

@@ -1,13 +1,13 @@
 internal import CoreMetrics
 internal import Synchronization
 
-/// A count that many threads raise: one atomic addition each time.
-final class CountCell: CounterHandler {
+/// A counter that many threads can increment, with one atomic addition each.
+final class CounterCell: CounterHandler {
     private let count = Atomic<Int64>(0)
 
     var value: Double { Double(self.count.load(ordering: .relaxed)) }
 
-    /// Nothing but a greater count: a counter that fell would look like a restart.
+    /// Ignores amounts below 1: a decreasing counter would look like a restart.
     func increment(by amount: Int64) {
         guard amount > 0 else { return }
         self.count.wrappingAdd(amount, ordering: .relaxed)
@@ -16,8 +16,8 @@ final class CountCell: CounterHandler {
     func reset() { self.count.store(0, ordering: .relaxed) }
 }
 
-/// A number that many threads set or change.
-final class LevelCell: RecorderHandler, MeterHandler {
+/// A gauge that many threads can set or change.
+final class GaugeCell: RecorderHandler, MeterHandler {
     private let bits = Atomic<UInt64>(0)
 
     var value: Double { Double(bitPattern: self.bits.load(ordering: .relaxed)) }
@@ -30,17 +30,17 @@ final class LevelCell: RecorderHandler, MeterHandler {
     func decrement(by amount: Double) { self.bits.add(-amount) }
 }
 
-/// Values counted by size: two atomic additions each time.
+/// A histogram that many threads can update, with two atomic additions each.
 ///
-/// The number of all values is the sum of the cells, so that what one scrape tells never contradicts itself; the sum may
-/// be a few values ahead or behind.
+/// The total count is computed from the buckets, so that one scrape is always consistent. The sum may
+/// be ahead or behind by a few values.
 final class HistogramCell: RecorderHandler, TimerHandler {
     private final class Count: Sendable {
         let value = Atomic<UInt64>(0)
     }
 
     let bounds: [Double]
-    /// One for each bound, and one for what is beyond them.
+    /// One count per bound, and one for larger values.
     private let counts: [Count]
     private let total = Atomic<UInt64>(0)
 
@@ -61,7 +61,7 @@ final class HistogramCell: RecorderHandler, TimerHandler {
 
     func recordNanoseconds(_ duration: Int64) { self.record(Double(duration) / 1_000_000_000) }
 
-    /// How many values were at most each bound, then how many there were, and their sum.
+    /// The cumulative count for each bound, the total count, and the sum.
     var state: (upTo: [UInt64], count: UInt64, sum: Double) {
         var (upTo, count): ([UInt64], UInt64) = ([], 0)
         for cell in self.counts {
@@ -73,7 +73,7 @@ final class HistogramCell: RecorderHandler, TimerHandler {
 }
 
 extension Atomic<UInt64> {
-    /// Adds to the floating-point number whose bits these are.
+    /// Adds to the floating-point number stored as a bit pattern.
     fileprivate func add(_ amount: Double) {
         var bits = self.load(ordering: .relaxed)
         while true {

@@ -1,27 +1,27 @@
 package import CoreMetrics
 internal import Synchronization
 
-/// The metrics of one process: what swift-metrics hands values to, and what a scrape reads.
+/// The metrics of one process: the backend of swift-metrics and the source of a scrape.
 ///
-/// A series is made once, under a lock, and then found by whoever kept it: counting takes no lock, no look-up and no
-/// memory. What is not as the ``MetricCatalogue`` says is not exposed; its caller gets a series that goes nowhere, and
-/// ``onFault`` hears of it.
+/// A series is created once, under a lock, and kept by its caller, so counting needs no lock, look-up
+/// or allocation. A series that does not match the ``MetricCatalogue`` is not exposed: its caller gets
+/// a no-op instrument and ``onFault`` is called.
 package final class MetricRegistry: MetricsFactory {
-    /// Series in all; far more than the catalogue allows, so that this holds whatever is added to it.
+    /// The limit on all series, far above the catalogue's total and independent of later additions to it.
     package static let mostSeries = 2_000
-    /// Of a label's value.
+    /// The maximum length of a label value in bytes.
     static let longestValue = 100
 
     enum Instrument: Sendable {
-        case count(CountCell)
-        case level(LevelCell)
+        case count(CounterCell)
+        case level(GaugeCell)
         case histogram(HistogramCell)
-        /// Asked at each scrape; nothing is told where it is nil.
+        /// A value read at each scrape; nil omits the series.
         case probe(@Sendable () -> Double?)
     }
 
     private struct State {
-        /// By metric and labels, the labels as they are written.
+        /// The series by metric name and formatted labels.
         var series: [String: [String: Instrument]] = [:]
         var count = 0
     }
@@ -29,10 +29,10 @@ package final class MetricRegistry: MetricsFactory {
     let definitions: [MetricDefinition]
     private let byName: [String: MetricDefinition]
     private let onFault: @Sendable (String, MetricFault) -> Void
-    private let faults: [MetricFault: CountCell]
+    private let faults: [MetricFault: CounterCell]
     private let state = Mutex(State())
 
-    /// - Parameter onFault: told the metric's name and what is wrong with it, for the log; a fault of the program.
+    /// - Parameter onFault: receives the metric's name and the fault, for the log; a fault is a bug in the program.
     package init(
         _ definitions: [MetricDefinition] = MetricCatalogue.all,
         onFault: @escaping @Sendable (String, MetricFault) -> Void = { _, _ in }
@@ -40,9 +40,9 @@ package final class MetricRegistry: MetricsFactory {
         self.definitions = definitions
         self.byName = Dictionary(definitions.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         self.onFault = onFault
-        var faults: [MetricFault: CountCell] = [:]
+        var faults: [MetricFault: CounterCell] = [:]
         for fault in MetricFault.allCases {
-            let cell = CountCell()
+            let cell = CounterCell()
             faults[fault] = cell
             self.state.withLock { state in
                 state.series["remote_pin_metrics_refused_total", default: [:]]["{reason=\"\(fault.rawValue)\"}"] =
@@ -52,10 +52,10 @@ package final class MetricRegistry: MetricsFactory {
         self.faults = faults
     }
 
-    /// How many series were refused.
+    /// The number of rejected series.
     package var refusedSeries: Int { Int(self.faults.values.reduce(0) { $0 + $1.value }) }
 
-    /// Has a value asked for at each scrape; on the thread that scrapes, which may wait a little and not for long.
+    /// Registers a value that is read at each scrape, on the scraping thread; it may block only briefly.
     package func probe(
         _ name: String,
         _ labels: [(String, String)] = [],
@@ -64,12 +64,14 @@ package final class MetricRegistry: MetricsFactory {
         _ = self.series(name, labels) { _ in .probe(value) }
     }
 
-    /// The series of a metric as they are written, with their labels, sorted.
+    /// Returns the series of a metric with their formatted labels, sorted by label.
     func series(of name: String) -> [(labels: String, instrument: Instrument)] {
         self.state.withLock { $0.series[name] ?? [:] }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// The series of this name and these labels, made where there is none; nil, and a fault told, where there may be none.
+    /// Returns the series with this name and these labels, creating it if needed.
+    ///
+    /// Records a fault and returns nil if the catalogue or the limit forbids the series.
     private func series(
         _ name: String,
         _ labels: [(String, String)],
@@ -80,7 +82,7 @@ package final class MetricRegistry: MetricsFactory {
         guard let fresh = make(definition) else { return self.fault(name, .kind) }
         let instrument: Instrument? = self.state.withLock { state in
             if let known = state.series[name]?[written] {
-                // A probe takes the place of an earlier one; a cell is shared by all who ask for it.
+                // A new probe replaces the earlier one; all callers share one cell.
                 if case .probe = fresh { state.series[name]?[written] = fresh }
                 return known
             }
@@ -98,7 +100,7 @@ package final class MetricRegistry: MetricsFactory {
         return nil
     }
 
-    /// The labels as they stand behind a name; nil where they are not the definition's.
+    /// Formats the labels for exposition, or returns nil if they do not match the definition.
     static func written(_ labels: [(String, String)], as definition: MetricDefinition) -> String? {
         guard labels.count == definition.labels.count else { return nil }
         var parts: [String] = []
@@ -116,7 +118,7 @@ package final class MetricRegistry: MetricsFactory {
 
 extension MetricRegistry {
     package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
-        let made = self.series(label, dimensions) { $0.kind == .counter ? .count(CountCell()) : nil }
+        let made = self.series(label, dimensions) { $0.kind == .counter ? .count(CounterCell()) : nil }
         guard case .count(let cell) = made else { return NOOPMetricsHandler.instance }
         return cell
     }
@@ -129,7 +131,7 @@ extension MetricRegistry {
         let made = self.series(label, dimensions) { definition in
             switch (definition.kind, aggregate) {
             case (.histogram(let bounds), true): .histogram(HistogramCell(bounds: bounds))
-            case (.gauge, false): .level(LevelCell())
+            case (.gauge, false): .level(GaugeCell())
             case (.histogram, false), (.gauge, true), (.counter, _): nil
             }
         }
@@ -141,7 +143,7 @@ extension MetricRegistry {
     }
 
     package func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
-        let made = self.series(label, dimensions) { $0.kind == .gauge ? .level(LevelCell()) : nil }
+        let made = self.series(label, dimensions) { $0.kind == .gauge ? .level(GaugeCell()) : nil }
         guard case .level(let cell) = made else { return NOOPMetricsHandler.instance }
         return cell
     }
@@ -155,7 +157,7 @@ extension MetricRegistry {
         return cell
     }
 
-    // A series stays until the process ends: one that vanished would look to Prometheus like one that never was.
+    // Series live until the process ends: Prometheus could not tell a removed series from one that never existed.
     package func destroyCounter(_ handler: any CounterHandler) {}
     package func destroyMeter(_ handler: any MeterHandler) {}
     package func destroyRecorder(_ handler: any RecorderHandler) {}

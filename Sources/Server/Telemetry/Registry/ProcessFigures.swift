@@ -1,20 +1,20 @@
 internal import HostSystem
 
-/// What Linux says of this process (proc_pid_stat(5)).
+/// Statistics of this process from Linux (proc_pid_stat(5)).
 struct ProcessFigures {
-    /// Seconds.
+    /// CPU time in seconds.
     var cpu: Double
-    /// Bytes.
+    /// Resident memory in bytes.
     var residentMemory: Double
     var virtualMemory: Double
     var threads: Double
-    /// Unix time, seconds.
+    /// The start time in seconds of Unix time.
     var start: Double
 
-    /// Of `sysconf(_SC_CLK_TCK)`; Linux has no other value.
+    /// The value of `sysconf(_SC_CLK_TCK)`, which is constant on Linux.
     private static let ticksPerSecond = 100.0
 
-    /// As the kernel says it now; nil where it does not.
+    /// Reads the current statistics, or returns nil if the kernel does not provide them.
     static func current() -> ProcessFigures? {
         guard let stat = Self.text(of: "/proc/self/stat"), let status = Self.text(of: "/proc/self/status"),
             let boot = Self.bootTime
@@ -22,12 +22,12 @@ struct ProcessFigures {
         return ProcessFigures(stat: stat, status: status, bootTime: boot)
     }
 
-    /// - Parameter bootTime: of the machine, Unix time.
+    /// - Parameter bootTime: the machine's boot time in seconds of Unix time.
     init?(stat: String, status: String, bootTime: Double) {
-        // The name in parentheses may hold anything, parentheses and spaces too: what follows the last one counts.
+        // The parenthesized name may contain parentheses and spaces, so parsing starts after the last parenthesis.
         guard let end = stat.lastIndex(of: ")") else { return nil }
         let fields = stat[stat.index(after: end)...].split(whereSeparator: \.isWhitespace)
-        // Field 3, the state, is the first one here.
+        // The first element here is field 3, the state.
         func field(_ number: Int) -> Double? {
             fields.indices.contains(number - 3) ? Double(fields[number - 3]) : nil
         }
@@ -46,16 +46,16 @@ struct ProcessFigures {
         return line.dropFirst(name.count).split(whereSeparator: \.isWhitespace).first.flatMap { Double($0) }
     }
 
-    /// When the machine was started; the same for the whole life of a process.
+    /// The machine's boot time, read once per process.
     private static let bootTime: Double? = {
         let lines = Self.text(of: "/proc/stat")?.split(separator: "\n") ?? []
         return lines.first { $0.hasPrefix("btime ") }.flatMap { Double($0.dropFirst("btime ".count)) }
     }()
 
-    /// How many files and sockets are open.
+    /// The number of open file descriptors.
     static var openFiles: Double? {
         guard let names = try? DurableFile.names(in: "/proc/self/fd") else { return nil }
-        // The folder itself is open while it is read.
+        // Excludes the descriptor of the directory being read.
         return Double(max(0, names.count - 1))
     }
 
@@ -65,7 +65,7 @@ struct ProcessFigures {
 }
 
 extension MetricRegistry {
-    /// Has the figures of this process told at each scrape.
+    /// Registers the process statistics as probes.
     package func watchProcess() {
         func watch(_ name: String, _ figure: @escaping @Sendable (ProcessFigures) -> Double) {
             self.probe(name) { ProcessFigures.current().map(figure) }

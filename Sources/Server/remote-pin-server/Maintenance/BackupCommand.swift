@@ -7,28 +7,29 @@ internal import Vocabulary
 internal import WalletStore
 internal import Wire
 
-/// Makes a backup of the store.
+/// Creates a backup of the store.
 struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
         abstract: "Copy the store of a server, running or stopped, into one file.",
         discussion: """
-            A running server copies its store itself, some pages at a time, while it goes on serving; the file is then its \
-            user's, in a folder in which it may write. The backup is whole under its name or not there at all, mode 0600, and \
-            nothing is overwritten. It carries the vault's MAC: what was changed in it is not restored.
+            A running server copies its store itself, a few pages at a time, while it serves. The file then belongs to the \
+            server's user, so the folder must be writable for that user. The file appears only when it is complete, has \
+            mode 0600, and never overwrites another. It carries the vault's MAC: an altered backup cannot be restored.
 
-            The vault's key is not in it. Without a copy of the key file a backup is worth nothing, and beside it both are \
-            worth as much as the server: keep them apart. Keep the audit log of later days, too: a restore needs it.
+            The backup does not contain the vault's key. Without a copy of the key file a backup is useless; backup and \
+            key together are as sensitive as the server, so store them separately. Keep the audit log of later days too: \
+            a restore needs it.
 
-            Of a stopped server it also copies a store from before the last restore, which is not served: so what a mistaken \
-            restore replaced is restored in turn, in a new epoch.
+            If the server is stopped, this also copies a store from before the last restore, which is not served. The \
+            store that a mistaken restore replaced can thus be restored, in a new epoch.
 
               remote-pin-server backup /var/backups/remote-pin/2026-11-21.backup --config server.yaml
               remote-pin-server backup before-the-upgrade.backup --lab /tmp/lab
             """
     )
 
-    @Argument(help: ArgumentHelp("The file to make.", valueName: "dest"), completion: .file())
+    @Argument(help: ArgumentHelp("The file to create.", valueName: "dest"), completion: .file())
     var destination: String
 
     @OptionGroup var server: ServerOptions
@@ -72,7 +73,7 @@ struct BackupCommand: AsyncParsableCommand {
                 }
                 switch backup.state {
                 case .done: return backup
-                case .failed: throw StartFailure(.files, backup.problem ?? "no backup was made")
+                case .failed: throw StartFailure(.files, backup.problem ?? "the backup failed")
                 case .running: progress.show("copying", backup.pagesCopied, of: backup.pages)
                 }
                 try await patience.wait()
@@ -85,7 +86,7 @@ struct BackupCommand: AsyncParsableCommand {
         guard let loaded = try self.server.loaded() else {
             throw StartFailure(
                 .unavailable,
-                "no server answers there; name its configuration to copy a stopped one's store"
+                "no server answers there; to copy a stopped server's store, name its configuration"
             )
         }
         let server = try StoppedServer(loaded)
@@ -106,8 +107,8 @@ struct BackupCommand: AsyncParsableCommand {
             await store.close()
             if let earlier {
                 StandardStreams.writeError(
-                    "the store is of epoch \(epoch) and the audit log of epoch \(earlier.latest): a restore of this backup does "
-                        + "all revocations again since the store's epoch began\n"
+                    "the store has epoch \(epoch) and the audit log epoch \(earlier.latest): a restore of this backup repeats "
+                        + "all revocations since the store's epoch began\n"
                 )
             }
             return made
@@ -117,11 +118,12 @@ struct BackupCommand: AsyncParsableCommand {
         }
     }
 
-    /// - Parameter earlier: the store's epoch, where another one followed it. The backup is of the moment when that did, however
-    ///   late it is made: guesses that were made since are not in it.
+    /// - Parameter earlier: The store's epoch if a later epoch followed it. The backup is then dated to the end of
+    ///   that
+    ///   epoch, however late it is made: it lacks the guesses made since.
     ///
-    /// Invariant (G7): what ended while another store was in its place is done again by a restore of the backup. What of the
-    /// store's own epoch a copy of it lacks nobody can tell, so that is done again as well.
+    /// Invariant (G7): a restore of the backup repeats every revocation made while another store was in its place.
+    /// It also repeats those of the store's own epoch, because a copy of the store may lack some of them.
     private static func make(
         _ path: String,
         store: SQLiteWalletStore,

@@ -1,14 +1,16 @@
 internal import HostSystem
 internal import Secrets
 
-/// A phrase that a person types before something that cannot be undone.
+/// Confirmation of an irreversible command by a typed phrase.
 enum Phrase {
-    /// Says what will be, asks for the phrase, and goes on only where it was typed.
+    /// Prints the warning and asks for the phrase.
+    ///
+    /// - Throws: A ``StartFailure`` if another text is typed or standard input is not a terminal.
     static func ask(_ phrase: String, because warning: String) throws {
         guard Terminal.isTerminal(0) else {
-            throw StartFailure(.usage, "\(warning)\nthere is no terminal to ask at; a script says --yes")
+            throw StartFailure(.usage, "\(warning)\nstandard input is not a terminal; in a script, use --yes")
         }
-        StandardStreams.writeError("\(warning)\nTo go on, type: \(phrase)\n> ")
+        StandardStreams.writeError("\(warning)\nTo continue, type: \(phrase)\n> ")
         let typed = try? LineInput.withLine(from: 0, atMost: 256) { line in
             String(decoding: (0..<line.byteCount).map { line.byte(at: $0) }, as: UTF8.self)
         }
@@ -16,20 +18,20 @@ enum Phrase {
     }
 }
 
-/// When to ask again how far something is: each question is an entry of the audit log, so the longer it takes the rarer.
+/// Back-off between questions about progress: each is an entry of the audit log, so a longer operation has fewer.
 struct Patience {
     private static let shortest: Duration = .milliseconds(200)
     private static let longest: Duration = .seconds(15)
     private let start = ContinuousClock.now
 
-    /// Waits for a quarter of the time that it has taken so far.
+    /// Waits for a quarter of the time elapsed so far, within the limits.
     func wait() async throws {
         let passed = ContinuousClock.now - self.start
         try await Task.sleep(for: max(Self.shortest, min(passed / 4, Self.longest)))
     }
 }
 
-/// How far something is, in one line of a terminal that is written over; nothing elsewhere.
+/// Progress in one line of a terminal, overwritten in place; shows nothing if standard error is not a terminal.
 struct ProgressLine {
     private let isShown: Bool
     private var last = ""
@@ -45,7 +47,7 @@ struct ProgressLine {
         self.last = text
     }
 
-    /// So many of a hundred.
+    /// Shows a percentage.
     mutating func show(_ what: String, _ done: Int, of all: Int) {
         self.show("\(what) \(all > 0 ? min(100, done * 100 / all) : 0) %")
     }

@@ -7,29 +7,29 @@ internal import StoreMaintenance
 internal import Vocabulary
 internal import WalletStore
 
-/// Makes a stopped server's store of a backup.
+/// Replaces the missing store of a stopped server by a backup.
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Make the store of a stopped server of a backup, and open a new epoch.",
+        abstract: "Restore a stopped server's store from a backup, and open a new epoch.",
         discussion: """
-            An older state would hand out guesses that were made already and revive what was revoked. So a restore opens an \
-            epoch, in which every wallet pays for what may have been guessed, and does the audit log's revocations again. \
-            The data folder must hold no store: nothing is ever overwritten. The audit log has to be at `audit.file`; damaged \
-            ones that were moved away are read, too, where they stand beside it as `….before-ANYTHING`.
+            An older state would allow guesses again that were already made, and revive revoked wallets. A restore \
+            therefore opens an epoch, which charges every wallet for guesses that may have been made, and repeats the \
+            audit log's revocations. The data folder must not contain a store; nothing is overwritten. The audit log must \
+            be at `audit.file`; damaged logs that were moved away are also read from `….before-ANYTHING` in its folder.
 
-            Run it as the server's user (`sudo -u remote-pin …`), whose files it makes: the owner of the vault's key file. \
-            It refuses to run as another, root included (exit status 77).
+            Run it as the server's user (`sudo -u remote-pin …`), the owner of the vault's key file, because it creates \
+            that user's files. It rejects other users, including root (exit status 77).
 
-            --epoch says what a wallet pays until its next right PIN:
-              strict      it is in its last round: at most one round of guesses is left (the rule of the protocol)
+            --epoch sets the charge until the wallet's next right PIN:
+              strict      the wallet is in its last round: at most one round of guesses is left (the protocol's rule)
               charge-one  one wrong PIN more than in the backup, never the last one: for a backup of minutes ago
-              trust       nothing: only where the backup is the last state there was, as after a move
+              trust       none: only if the backup is the last state of the store, as after a move
 
-            Where something that is sealed for a wallet does not open, though its key is the right one, nothing is restored \
-            and the wallet is named; with --end-damaged it is ended, on record, and the others are restored.
+            If a value sealed for a wallet does not open although its key is right, nothing is restored and the wallet is \
+            named. With --end-damaged that wallet is ended, on record, and the others are restored.
 
-            Without the whole audit log it names what is lost and asks for a phrase; --yes does not ask.
+            Without the complete audit log it lists the losses and asks for a phrase; --yes skips the question.
 
               remote-pin-server restore /var/backups/remote-pin/2026-11-21.backup --config server.yaml
               remote-pin-server restore moved.backup --epoch trust --lab /tmp/lab
@@ -40,20 +40,20 @@ struct RestoreCommand: AsyncParsableCommand {
     var backup: String
 
     @Option(
-        help: ArgumentHelp("What every wallet pays: strict, charge-one or trust.", valueName: "rule"),
+        help: ArgumentHelp("The charge for every wallet: strict, charge-one or trust.", valueName: "rule"),
         completion: .list(EpochRule.allCases.map(\.rawValue))
     )
     var epoch = EpochRule.strict.rawValue
 
     @Option(
-        help: ArgumentHelp("An entry that the audit log must have, as the server's log told it.", valueName: "mark")
+        help: ArgumentHelp("A mark from the server's log that the audit log must contain.", valueName: "mark")
     )
     var last: String?
 
-    @Flag(help: "End the wallets for which something is sealed that does not open, instead of refusing the backup.")
+    @Flag(help: "End the wallets that have a sealed value that does not open, instead of rejecting the backup.")
     var endDamaged = false
 
-    @Flag(help: "Do not ask; for scripts.")
+    @Flag(help: "Skip the question; for scripts.")
     var yes = false
 
     @OptionGroup var server: StoppedServerOptions
@@ -63,10 +63,10 @@ struct RestoreCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard EpochRule(rawValue: self.epoch) != nil else {
-            throw ValidationError("`\(self.epoch)` is no rule; there are: strict, charge-one, trust.")
+            throw ValidationError("`\(self.epoch)` is not a rule; use strict, charge-one or trust.")
         }
         guard self.last.map({ AuditMark($0) != nil }) ?? true else {
-            throw ValidationError("`\(self.last ?? "")` is no mark: NUMBER:MAC, as the server's log has it.")
+            throw ValidationError("`\(self.last ?? "")` is not a mark; copy NUMBER:MAC from the server's log.")
         }
     }
 
@@ -102,13 +102,13 @@ struct RestoreCommand: AsyncParsableCommand {
         return parts
     }
 
-    /// Asks where a promise is lost.
+    /// Asks for confirmation if the restore breaks a promise.
     private func ask(_ plan: Restoration.Plan) throws {
         guard let problem = plan.problem, !self.yes else { return }
         let warning = """
             \(problem)
-            Without the whole log the promise is lost that a revoked wallet gets nothing (G7): what was revoked after \
-            \(plan.takenAt.text), by whomever, works again, and codes that were denied since can be linked again.
+            Without the complete log the promise that a revoked wallet gets nothing (G7) is lost: wallets revoked after \
+            \(plan.takenAt.text) work again, and codes denied since then can be linked again.
             """
         try Phrase.ask(Self.phrase, because: warning)
     }
@@ -134,7 +134,7 @@ struct RestoreCommand: AsyncParsableCommand {
                     + (report.replayed.isSolutionRevoked ? "; the solution is revoked" : "")
             )
             for wallet in report.damaged {
-                page.line(page.bad("ended, since what is sealed for it does not open") + ": wallet \(wallet)")
+                page.line(page.bad("ended, since a value sealed for it does not open") + ": wallet \(wallet)")
             }
             if let problem = report.problem { page.line(page.bad("without the whole audit log") + ": \(problem)") }
         }
@@ -154,14 +154,14 @@ struct RestoreCommand: AsyncParsableCommand {
 }
 
 extension Restoration.Stage {
-    /// What is being done, for whoever waits.
+    /// The stage as shown to the operator.
     fileprivate var spoken: String {
         switch self {
         case .copying: "copying the backup"
         case .checking: "checking it"
         case .openingValues: "opening every sealed value"
         case .openingEpoch: "opening an epoch"
-        case .replaying: "doing revocations again"
+        case .replaying: "repeating revocations"
         case .recording: "writing to the audit log"
         case .placing: "putting the store in its place"
         case .finishing: "done"
@@ -170,7 +170,7 @@ extension Restoration.Stage {
 }
 
 extension StartFailure {
-    /// Why a backup was not restored.
+    /// Converts the reason of a failed restore.
     init(_ failure: RestoreFailure) {
         let kind: Kind =
             switch failure {

@@ -2,12 +2,12 @@ internal import ArgumentParser
 internal import AuditLog
 internal import Foundation
 internal import HostSystem
-internal import Lab
+internal import LabFiles
 internal import ServerSettings
 internal import Vault
 internal import Vocabulary
 
-/// Which server is meant where it does not have to run.
+/// The options that name a server for commands that need it stopped.
 struct StoppedServerOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A lab's folder.", valueName: "dir"), completion: .directory)
     var lab: String?
@@ -27,7 +27,7 @@ struct StoppedServerOptions: ParsableArguments {
     func server() throws -> StoppedServer { try StoppedServer(self.loaded()) }
 }
 
-/// What a command needs of a server that does not run: its settings, its vault and its clock.
+/// The settings, vault and clock of a stopped server.
 struct StoppedServer {
     let settings: ServerSettings
     let vault: KeyFileVault
@@ -42,9 +42,9 @@ struct StoppedServer {
     var dataFolder: String { self.settings[SettingTable.dataFolder] }
     var auditPath: String { self.settings[SettingTable.auditFile] }
 
-    /// Refuses to go on as another user than the server's, who could not use what root's commands make.
+    /// Rejects users other than the server's: the server could not use the files that a command of root creates.
     ///
-    /// The vault's key file has mode 0600, so its owner is the only user as whom a server can run.
+    /// The vault's key file has mode 0600, so only its owner can run the server.
     func requireItsUser(for command: String) throws {
         let file = self.settings[SettingTable.vaultKeyFile]
         let attributes = try explaining(.configuration) { try FileManager.default.attributesOfItem(atPath: file) }
@@ -54,29 +54,30 @@ struct StoppedServer {
         let name = Accounts.userName(of: owner) ?? "#\(owner)"
         throw StartFailure(
             .notAllowed,
-            "the server's files belong to \(name), who could not use what this command makes; run it as that user: "
+            "the server's files belong to \(name), who could not use the files of this command; run it as that user: "
                 + "sudo -u '\(name)' remote-pin-server \(command) …"
         )
     }
 
-    /// Whoever gives the command.
+    /// The user that runs the command.
     var actor: AuditActor {
         AuditActor.user(Accounts.currentUser, name: Accounts.userName(of: Accounts.currentUser))
     }
 
-    /// The store's epoch, where another one followed it.
+    /// The store's epoch, if a later epoch followed it.
     struct EarlierEpoch {
-        /// The latest one that the audit log tells of.
+        /// The latest epoch in the audit log.
         let latest: Int
-        /// The entry behind which the store's own began.
+        /// The entry after which the store's epoch began.
         let beginning: AuditMark
-        /// When the next one began: nobody was served from this store any more.
+        /// The beginning of the next epoch, after which this store served no wallet.
         let end: Timestamp
     }
 
-    /// Where the audit log tells of a later epoch than the store's: what it says of the store's own.
+    /// Reads from the audit log whether a later epoch followed the store's; returns nil if none did.
     ///
-    /// Nil where it does not. A log that does not go back to that entry is refused: what it ended would live again.
+    /// Rejects a log that does not reach back to the beginning of the store's epoch: the revocations that it lacks
+    /// would be undone.
     func earlierEpoch(_ epoch: Int) async throws -> EarlierEpoch? {
         guard AuditLog.exists(at: self.auditPath) else { return nil }
         let found: AuditVerification
@@ -94,13 +95,13 @@ struct StoppedServer {
         return EarlierEpoch(latest: later, beginning: beginning, end: end)
     }
 
-    /// Opens the audit log that goes on in this epoch.
+    /// Opens the audit log to append entries of this epoch.
     func openAudit(epoch: Int) async throws -> AuditLog {
         let parts = AuditLog.Parts(path: self.auditPath, vault: self.vault, clock: self.clock, epoch: epoch) { newest in
             StandardStreams.writeError("audit log newest=\(newest)\n")
         }
         do throws(AuditLogError) {
-            // A server that was never served has none yet.
+            // A server that never ran has no audit log yet.
             if !AuditLog.exists(at: self.auditPath) { try await AuditLog.create(parts) }
             return try await AuditLog.open(parts)
         } catch {
@@ -110,7 +111,7 @@ struct StoppedServer {
 }
 
 extension StartFailure {
-    /// Why an audit log is not gone on with.
+    /// Converts the reason why an audit log cannot be used.
     init(_ error: AuditLogError) {
         let kind: Kind =
             switch error {

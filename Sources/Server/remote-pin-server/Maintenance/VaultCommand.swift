@@ -3,7 +3,7 @@ internal import HostSystem
 internal import Vocabulary
 internal import Wire
 
-/// The vault's keys of a running server.
+/// Commands about the vault keys of a running server.
 struct VaultCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "vault",
@@ -11,14 +11,14 @@ struct VaultCommand: AsyncParsableCommand {
         subcommands: [Status.self, Rotate.self, Retire.self]
     )
 
-    /// What each version seals.
+    /// Shows the key versions.
     struct Status: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "status",
-            abstract: "Show the key versions, what each seals, and how far a rotation is.",
+            abstract: "Show the key versions, the number of values sealed with each, and a rotation's progress.",
             discussion: """
-                Looks at every wallet, some hundreds at a time. A version that sealed something and is not in the key file is \
-                `MISSING`: look for a copy of the file that has it.
+                Reads every wallet, a few hundred at a time. A version that sealed values and is not in the key file is \
+                `MISSING`: find a copy of the file that contains it.
 
                   remote-pin-server vault status --lab /tmp/lab
                 """
@@ -35,7 +35,7 @@ struct VaultCommand: AsyncParsableCommand {
                     else { throw StartFailure.unexpectedAnswer }
                     self.output.print(KeysJSON(versions, status.reseal, inFile: status.keyVersions)) { page in
                         page.draw(versions, inFile: status.keyVersions)
-                        if let reseal = status.reseal { page.line("sealing anew: \(reseal.spoken)") }
+                        if let reseal = status.reseal { page.line("resealing: \(reseal.spoken)") }
                     }
                 }
             }
@@ -46,19 +46,19 @@ struct VaultCommand: AsyncParsableCommand {
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "rotate",
-            abstract: "Add a key version that seals from now on, and seal anew what older ones sealed.",
+            abstract: "Add a key version that seals new values, and reseal the values of older versions.",
             discussion: """
-                Copy the key file before and after: a store is worth nothing without the version that sealed it. Goes on \
-                in the server when this command ends, and after a restart; nobody waits for it. What recovery codes are \
-                looked up by, and what makes the audit log verifiable, is not rotated. Not again before it is finished and \
-                the enrollments of before have expired (exit status 77).
+                Copy the key file before and after: a store is useless without the version that sealed it. The server \
+                continues the rotation after this command ends and after a restart; no client waits for it. The keys for \
+                the lookup of recovery codes and for the audit log are not rotated. A further rotation is rejected until \
+                this one is finished and the enrollments from before it have expired (exit status 77).
 
                   remote-pin-server vault rotate --config server.yaml
                   remote-pin-server vault rotate --yes --lab /tmp/lab
                 """
         )
 
-        @Flag(help: "Do not ask; for scripts.")
+        @Flag(help: "Skip the question; for scripts.")
         var yes = false
 
         @OptionGroup var server: ServerOptions
@@ -69,13 +69,13 @@ struct VaultCommand: AsyncParsableCommand {
                 if !self.yes {
                     try Phrase.ask(
                         "the key file is copied",
-                        because: "First copy the key file (`vault.key-file`) to where its copies are kept."
+                        because: "First copy the key file (`vault.key-file`) to the place of its other copies."
                     )
                 }
                 let reseal = try await self.server.connected { call in try await Self.rotate(call) }
                 self.output.print(ResealJSON(reseal)) { page in
                     page.line("\(page.good("rotated")): version \(reseal.version) seals, \(reseal.spoken)")
-                    page.line("copy the key file again: older copies do not open what is sealed now")
+                    page.line("copy the key file again: older copies do not open values sealed from now on")
                 }
             }
         }
@@ -92,27 +92,27 @@ struct VaultCommand: AsyncParsableCommand {
                     throw StartFailure.unexpectedAnswer
                 }
                 guard reseal.state == .running else { return reseal }
-                progress.show("sealing anew", reseal.walletsDone, of: reseal.wallets)
+                progress.show("resealing", reseal.walletsDone, of: reseal.wallets)
                 try await patience.wait()
                 answer = try await call(.showUpkeep)
             }
         }
     }
 
-    /// Removes versions.
+    /// Removes unused versions.
     struct Retire: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "retire",
-            abstract: "Remove the key versions that seal nothing any more.",
+            abstract: "Remove the key versions that no sealed value needs.",
             discussion: """
-                Older backups open with them alone: keep a copy of the key file for as long as you keep these. Where none \
-                can be removed, it says why and from when on one can; the exit status is 77.
+                Older backups need them: keep a copy of the key file for as long as you keep those backups. If no version \
+                can be removed yet, prints the reason and the earliest time, and ends with status 77.
 
                   remote-pin-server vault retire --config server.yaml
                 """
         )
 
-        @Flag(help: "Do not ask; for scripts.")
+        @Flag(help: "Skip the question; for scripts.")
         var yes = false
 
         @OptionGroup var server: ServerOptions
@@ -123,7 +123,7 @@ struct VaultCommand: AsyncParsableCommand {
                 if !self.yes {
                     try Phrase.ask(
                         "the key file is copied",
-                        because: "Backups of before need the versions that are removed. First copy the key file."
+                        because: "Earlier backups need the versions that are removed. First copy the key file."
                     )
                 }
                 guard case .vaultKeys(let versions) = try await self.server.call(.retireVault) else {
@@ -164,7 +164,7 @@ struct VaultCommand: AsyncParsableCommand {
     }
 }
 
-/// A rotation's progress, for programs.
+/// A rotation's progress as JSON.
 struct ResealJSON: Encodable {
     let version: UInt32
     let state: String
@@ -182,12 +182,12 @@ struct ResealJSON: Encodable {
 }
 
 extension ResealReport {
-    /// In a sentence.
+    /// The progress as a phrase.
     var spoken: String {
         switch self.state {
-        case .done: "all is sealed with it"
+        case .done: "all values are sealed with it"
         case .running: "\(self.walletsDone) of \(self.wallets) wallets done"
-        case .failed: "interrupted, tried again: \(self.problem ?? "")"
+        case .failed: "interrupted and retried: \(self.problem ?? "")"
         }
     }
 }

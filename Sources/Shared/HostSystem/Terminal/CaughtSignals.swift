@@ -1,17 +1,19 @@
 internal import Glibc
 internal import Synchronization
 
-/// Signals turned into bytes of a pipe until the value goes; by default those that end or stop a process.
+/// Signals that arrive as bytes of a pipe during the lifetime of the value; by default those that end or stop a
+/// process.
 ///
-/// A handler may do next to nothing (signal-safety(7)) and runs on any thread, so it only writes the signal's number;
-/// whoever reads the pipe restores the terminal and then raises the signal again. One of these is there at a time.
+/// A signal handler may call very few functions (signal-safety(7)) and runs on any thread, so it only writes the
+/// signal's number. The reader of the pipe restores the terminal and then raises the signal again. Only one value may
+/// exist at a time.
 struct CaughtSignals: ~Copyable {
     let readEnd: Int32
     private let writeEnd: Int32
     private var previous: [(number: Int32, action: sigaction)] = []
 
     static let ending = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP]
-    /// Where the handler writes; −1 while nobody reads.
+    /// The descriptor that the handler writes to; −1 without a reader.
     private static let target = Atomic<Int32>(-1)
 
     init(_ numbers: [Int32] = Self.ending) throws(InputError) {
@@ -41,13 +43,13 @@ struct CaughtSignals: ~Copyable {
         close(self.writeEnd)
     }
 
-    /// The first signal that came and was not asked for yet, or a number that was sent to wake the reader.
+    /// The earliest signal not yet taken, or the number that was sent to wake the reader.
     static func next(from readEnd: Int32) -> Int32? {
         var byte: UInt8 = 0
         return unsafe read(readEnd, &byte, 1) == 1 ? Int32(byte) : nil
     }
 
-    /// Wakes the reader with 0, which is no signal's number.
+    /// Wakes the reader with 0, which is not a signal number.
     borrowing func wakeReader() {
         var byte: UInt8 = 0
         unsafe _ = write(self.writeEnd, &byte, 1)
@@ -55,7 +57,7 @@ struct CaughtSignals: ~Copyable {
 
     consuming func release() {}
 
-    /// Does what the signal would have done had it not been caught; returns where the process lives on.
+    /// Raises the signal with its uncaught effect; returns if the process survives it.
     borrowing func raiseUncaught(_ number: Int32) {
         guard var previous = self.previous.first(where: { $0.number == number })?.action else { return }
         unsafe sigaction(number, &previous, nil)
@@ -64,7 +66,7 @@ struct CaughtSignals: ~Copyable {
         unsafe sigaction(number, &action, nil)
     }
 
-    /// Raises a signal and returns once it was delivered: threads of libdispatch's pool block all of them.
+    /// Raises a signal and returns after its delivery; threads of libdispatch's pool block all signals.
     static func raiseHere(_ number: Int32) {
         var (wanted, previous) = (sigset_t(), sigset_t())
         unsafe sigemptyset(&wanted)

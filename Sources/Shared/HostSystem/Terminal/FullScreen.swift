@@ -1,27 +1,27 @@
 internal import Glibc
 internal import Synchronization
 
-/// What happened at a terminal that a program draws all of.
+/// An event of a full-screen terminal.
 package enum TerminalEvent: Hashable, Sendable {
     case key(Key)
-    /// Draw everything anew: another size, or back from the shell.
+    /// Redraw everything: the size has changed, or the process has continued after a stop.
     case redraw
-    /// Nothing more will come: the input has ended, or a signal came that ends a process and did not.
+    /// The last event: the input has ended, or a terminating signal arrived that did not end the process.
     case ended
 }
 
-/// A terminal that a program draws all of, until it is closed: keys come one by one, nothing that is typed appears.
+/// A terminal that the program draws in full until it closes it: keys arrive one by one and are not echoed.
 ///
-/// The terminal is as it was before on every way out: ``close()``, the end of the value, the signals that end or stop a
-/// process, a crash. Only SIGKILL leaves no time. A process that was stopped and continued takes the screen again.
-/// What is typed is kept in one wiped buffer until ``next()`` takes it: a PIN leaves no other trace here.
+/// The terminal is restored on every exit: ``close()``, the end of the value, the signals that end or stop a process,
+/// a crash. Only SIGKILL prevents that. A process that was stopped and continued takes the screen again. One wiped
+/// buffer holds the typed bytes until ``next()`` takes them, so a PIN leaves no other trace here.
 package final class FullScreen: Sendable {
     private struct State: ~Copyable {
         var saved = termios()
-        /// Whether the terminal is the program's at this moment.
+        /// True while the program owns the terminal.
         var isTaken = false
         var typed = WipedBuffer(capacity: 4096)
-        /// Whether what was typed ends with what was sent at once, so that an escape there is the key.
+        /// True if no byte followed the typed ones at once, so that an escape at the end is the Escape key.
         var isComplete = true
         var needsRedraw = false
         var hasEnded = false
@@ -36,18 +36,19 @@ package final class FullScreen: Sendable {
     private let signalPipe: Int32
     private let reader = Mutex<pthread_t?>(nil)
 
-    /// Says that ``next()`` has something; several things may be one word of it.
+    /// Announces that ``next()`` has an event; one element may announce several events.
     package let wakeups: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
-    /// The screen beside the shell's own, without a cursor; and back (xterm's control sequences).
+    /// The control sequences that enter the alternate screen without a cursor, and leave it (xterm).
     private static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[2J"
     private static let leave = "\u{1B}[0m\u{1B}[?25h\u{1B}[?1049l"
 
     /// Takes the terminal.
     ///
-    /// - Parameter hasOwnScreen: Whether it has a screen beside the shell's and a cursor that can be moved; nothing but
-    ///   text is written to one that has not.
+    /// - Parameter hasOwnScreen: True if the terminal has an alternate screen and a movable cursor; any other
+    ///   terminal
+    ///   receives only text.
     package init(hasOwnScreen: Bool, input: Int32 = 0, output: Int32 = 1) throws(InputError) {
         guard Terminal.isTerminal(input), Terminal.isTerminal(output) else { throw .notATerminal }
         self.input = input
@@ -69,7 +70,7 @@ package final class FullScreen: Sendable {
 
     deinit { self.close() }
 
-    /// Gives the terminal back; nothing happens the second time.
+    /// Restores the terminal; a second call does nothing.
     package func close() {
         let reader = self.reader.withLock { reader in
             defer { reader = nil }
@@ -89,10 +90,10 @@ package final class FullScreen: Sendable {
         self.wake.finish()
     }
 
-    /// How large it is; 80 × 24 where it does not say.
+    /// The size of the terminal; 80 × 24 if the terminal does not report it.
     package var size: TerminalSize { Terminal.size(of: self.output) ?? TerminalSize(columns: 80, rows: 24) }
 
-    /// Takes the first thing that happened and was not taken yet; nil where there is none.
+    /// Takes the earliest event that was not taken yet; nil if none is left.
     package func next() -> TerminalEvent? {
         self.state.withLock { state in
             if state.needsRedraw {
@@ -108,28 +109,28 @@ package final class FullScreen: Sendable {
         }
     }
 
-    /// Forgets what was typed and not taken yet.
+    /// Discards typed bytes that were not taken yet.
     package func dropTyped() {
         self.state.withLock { $0.typed.removeAll() }
     }
 
-    /// Writes to the terminal while it is the program's; what does not go through at once is dropped.
+    /// Writes to the terminal while the program owns it; drops any part that the terminal does not accept at once.
     ///
-    /// A terminal that takes nothing, such as that of a connection that hangs, must not keep a signal from ending us.
+    /// A blocked terminal, such as that of a stalled connection, must not keep a signal from ending the process.
     package func write(_ text: String) {
         self.state.withLock { state in
             if state.isTaken { self.send(text, within: 1000) }
         }
     }
 
-    // MARK: Taking and giving back
+    // MARK: Taking and restoring the terminal
 
     private func take(_ state: inout State) {
-        // Whoever had it meanwhile may have changed it.
+        // The shell may have changed the settings in the meantime.
         if !state.isTaken { unsafe tcgetattr(self.input, &state.saved) }
         var raw = state.saved
         raw.c_iflag &= ~tcflag_t(ICRNL | INLCR | IGNCR | IXON | ISTRIP)
-        // Signals stay: Ctrl-C and Ctrl-Z mean what they always mean.
+        // Signals stay enabled: Ctrl-C and Ctrl-Z keep their usual meaning.
         raw.c_lflag &= ~tcflag_t(ICANON | ECHO | ECHONL | IEXTEN)
         raw.c_lflag |= tcflag_t(ISIG)
         unsafe tcsetattr(self.input, TCSAFLUSH, &raw)
@@ -141,7 +142,7 @@ package final class FullScreen: Sendable {
         guard state.isTaken else { return }
         state.isTaken = false
         unsafe tcsetattr(self.input, TCSANOW, &state.saved)
-        // What was typed for the program is not for the shell: it may be the half of a PIN.
+        // Bytes typed for the program must not reach the shell: they may be a part of a PIN.
         tcflush(self.input, TCIFLUSH)
         if self.hasOwnScreen { self.send(Self.leave, within: 200) }
     }
@@ -165,7 +166,7 @@ package final class FullScreen: Sendable {
     }
 }
 
-// MARK: The thread that reads
+// MARK: The reading thread
 
 extension FullScreen {
     private func startReader() throws(InputError) {
@@ -189,7 +190,7 @@ extension FullScreen {
         self.reader.withLock { $0 = thread }
     }
 
-    /// What the thread holds on to: not the screen itself, which would never end.
+    /// The state that the thread retains; it does not retain the screen, which would then never be released.
     private final class ReaderOf {
         private weak var screen: FullScreen?
         private let input: Int32
@@ -208,7 +209,7 @@ extension FullScreen {
                     pollfd(fd: self.signalPipe, events: Int16(POLLIN), revents: 0),
                     pollfd(fd: self.input, events: Int16(POLLIN), revents: 0),
                 ]
-                // What follows an escape at once is part of the same key; a person is slower than this.
+                // Bytes that follow an escape at once belong to the same key; a user types more slowly.
                 let count = unsafe poll(&ready, 2, waitsForMore ? 50 : -1)
                 let hasFailed = count < 0 && errno != EINTR
                 guard let screen = self.screen else { return }
@@ -228,10 +229,10 @@ extension FullScreen {
         }
     }
 
-    /// False at the end of the input.
+    /// Reads the available bytes; returns false at the end of the input.
     private func readKeys() -> Bool {
         let goesOn = self.state.withLock { state in
-            // Nobody types so much; what does not fit is not for us.
+            // No user types this much, so the bytes that fill the buffer are discarded.
             if state.typed.room == 0 { state.typed.removeAll() }
             let count = state.typed.fill(from: self.input)
             state.isComplete = false

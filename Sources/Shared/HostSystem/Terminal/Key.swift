@@ -1,6 +1,6 @@
-/// Something that was pressed.
+/// A pressed key.
 package enum Key: Hashable, Sendable {
-    /// A printing character of ASCII, by its code.
+    /// A printable ASCII character, by its code.
     case character(UInt8)
     case up
     case down
@@ -10,12 +10,12 @@ package enum Key: Hashable, Sendable {
     case tab
     case escape
     case backspace
-    /// Anything else, which nobody asks for.
+    /// Any other key; no program uses it.
     case other
 
-    /// Reads the first key of what a terminal sent (ECMA-48, as xterm and its kin send it), and how many bytes it took.
+    /// Reads the first key of a terminal's bytes (ECMA-48, as xterm and similar terminals send them), and its length.
     ///
-    /// Nil where more bytes must come first. An escape alone is the key of that name once `isComplete` says that nothing
+    /// Returns nil if more bytes are needed. A single escape is the Escape key if `isComplete` says that no byte
     /// followed at once.
     static func first(in bytes: RawSpan, isComplete: Bool) -> (key: Key, length: Int)? {
         guard bytes.byteCount > 0 else { return nil }
@@ -29,18 +29,18 @@ package enum Key: Hashable, Sendable {
         }
     }
 
-    /// What begins with an escape: `ESC [ … letter`, `ESC O letter`, or the key itself.
+    /// Reads a key that begins with an escape: `ESC [ … letter`, `ESC O letter`, or the Escape key.
     private static func sequence(_ bytes: RawSpan, isComplete: Bool) -> (key: Key, length: Int)? {
         guard bytes.byteCount > 1 else { return isComplete ? (.escape, 1) : nil }
         let introducer = Self.byte(bytes, 1)
         guard introducer == 0x5B || introducer == 0x4F else { return (.escape, 1) }
         for index in 2..<max(bytes.byteCount, 2) {
             let byte = Self.byte(bytes, index)
-            // Parameters and intermediates come before the letter that ends it.
+            // Parameters and intermediate bytes precede the final letter.
             if (0x20...0x3F).contains(byte) { continue }
             return (Self.arrow(byte, isPlain: index == 2), index + 1)
         }
-        // One that is cut off, or far too long to be a key.
+        // The sequence is cut off, or far too long for a key.
         return isComplete || bytes.byteCount > 32 ? (.other, bytes.byteCount) : nil
     }
 

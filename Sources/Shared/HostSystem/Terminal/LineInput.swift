@@ -1,23 +1,24 @@
 internal import Glibc
 
-/// Why no line was read.
+/// The reason why no line was read.
 package enum InputError: Error, Hashable, Sendable {
-    /// The input ended before a line did: treat it as a cancellation.
+    /// The input ended before the line did: treat it as a cancellation.
     case ended
-    /// Longer than allowed; the rest of it stays unread.
+    /// The line is longer than allowed; its rest stays unread.
     case tooLong
-    /// A hidden line was asked of something that is not a terminal: name another way to pass it.
+    /// A hidden line was requested, but the input is not a terminal: tell the user another way to pass the secret.
     case notATerminal
-    /// A signal came that did not end the process: stop asking.
+    /// A signal arrived that did not end the process: stop asking.
     case interrupted(signal: Int32)
-    /// The system refused, by its errno.
+    /// A system call failed, with its errno.
     case failed(errno: Int32)
 }
 
-/// Lines that may be secret: lent to the caller, then wiped.
+/// Input lines that may be secret: lent to the caller, then wiped.
 package enum LineInput {
-    /// Reads one line from a descriptor, byte by byte so that the next line stays there to be read, and lends it to
-    /// `body` without its end.
+    /// Reads one line from a descriptor and lends it to `body` without its end.
+    ///
+    /// It reads byte by byte, so that the next line remains in the descriptor.
     package static func withLine<Result: ~Copyable>(
         from descriptor: Int32,
         atMost limit: Int,
@@ -26,9 +27,9 @@ package enum LineInput {
         try self.withLineBuffer(from: descriptor, atMost: limit) { $0.withBytes(body) }
     }
 
-    /// The same, lent as the buffer it was read into, which can be looked at byte by byte.
+    /// Reads a line as above and lends the buffer, which the caller can inspect byte by byte.
     ///
-    /// A line that is too long is read to its end all the same, so that the next one stays whole.
+    /// A line that is too long is read to its end, so that the next line stays whole.
     package static func withLineBuffer<Result: ~Copyable>(
         from descriptor: Int32,
         atMost limit: Int,
@@ -38,7 +39,7 @@ package enum LineInput {
         var isTooLong = false
         while true {
             guard let byte = try Self.readByte(descriptor) else {
-                // What ends without a line feed counts as a line where there is something in it.
+                // Bytes without a final line feed count as a line.
                 if line.isEmpty { throw .ended }
                 break
             }
@@ -49,7 +50,7 @@ package enum LineInput {
         return body(line)
     }
 
-    /// Nil at the end of the input.
+    /// Reads one byte; nil at the end of the input.
     private static func readByte(_ descriptor: Int32) throws(InputError) -> UInt8? {
         var byte: UInt8 = 0
         while true {

@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// The terminal that a person sits at.
+/// The user's terminal.
 package enum Terminal {
-    /// Whether a descriptor is one.
+    /// Returns true if a descriptor is a terminal.
     package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
-    /// How wide the terminal of the output is; nil where it is none.
+    /// The width of a terminal; nil if the descriptor is not one.
     package static func columns(of descriptor: Int32 = 1) -> Int? { self.size(of: descriptor)?.columns }
 
-    /// How large a terminal is; nil where it does not say.
+    /// The size of a terminal; nil if the terminal does not report it.
     package static func size(of descriptor: Int32) -> TerminalSize? {
         var size = winsize()
         guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
@@ -17,11 +17,10 @@ package enum Terminal {
         return TerminalSize(columns: Int(size.ws_col), rows: Int(size.ws_row))
     }
 
-    /// Asks for a line that does not appear on the screen, and lends it to `body` without its end.
+    /// Asks for a line without echo, and lends it to `body` without its end.
     ///
-    /// The terminal is as it was before on every way out: a line, the end of the input, an error, and the signals that
-    /// end or stop a process. Those do first what they would have done anyway, with the terminal restored. One line is
-    /// asked for at a time.
+    /// The terminal is restored on every exit: a line, the end of the input, an error, and the signals that end or
+    /// stop a process. Those signals then have their usual effect. Only one call may run at a time.
     package static func withHiddenLine<Result: ~Copyable>(
         prompt: String,
         from descriptor: Int32 = 0,
@@ -44,7 +43,7 @@ package enum Terminal {
                 line.removeAll()
                 StandardStreams.writeError("\n")
                 CaughtSignals.raiseHere(number)
-                // Only a process that was stopped and continued, or that has a handler of its own, gets here.
+                // Only a process that was stopped and continued, or that has its own signal handler, gets here.
                 if number != SIGTSTP { throw .interrupted(signal: number) }
             }
         }
@@ -90,7 +89,7 @@ package enum Terminal {
     }
 }
 
-/// Columns and rows of characters.
+/// The size of a terminal in columns and rows of characters.
 package struct TerminalSize: Hashable, Sendable {
     package var columns: Int
     package var rows: Int
@@ -101,7 +100,7 @@ package struct TerminalSize: Hashable, Sendable {
     }
 }
 
-/// A terminal that shows nothing that is typed, until the value goes.
+/// A terminal without echo, for the lifetime of the value.
 private struct EchoOff: ~Copyable {
     private let descriptor: Int32
     private var saved = termios()
@@ -112,7 +111,7 @@ private struct EchoOff: ~Copyable {
         var silent = self.saved
         silent.c_lflag &= ~tcflag_t(ECHO)
         silent.c_lflag |= tcflag_t(ICANON | ISIG | ECHONL)
-        // Flushes: what was typed before the prompt was not meant for it.
+        // Flush the input: bytes typed before the prompt were not an answer to it.
         guard unsafe tcsetattr(descriptor, TCSAFLUSH, &silent) == 0 else { throw .failed(errno: errno) }
     }
 

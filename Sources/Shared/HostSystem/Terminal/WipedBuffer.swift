@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Bytes in one allocation of fixed size, wiped as they leave it and when it goes out of scope.
+/// A buffer of fixed size whose bytes are wiped when they are removed and when it goes out of scope.
 ///
-/// What somebody types is collected here: nothing grows, so no stale copy is left behind.
+/// It collects typed bytes. It never grows, so no stale copy remains in memory.
 @safe package struct WipedBuffer: ~Copyable {
     private let storage: UnsafeMutableRawBufferPointer
     package private(set) var count = 0
@@ -18,23 +18,23 @@ internal import Glibc
 
     package var isEmpty: Bool { self.count == 0 }
 
-    /// How many bytes still fit.
+    /// The number of bytes that still fit.
     package var room: Int { unsafe self.storage.count - self.count }
 
-    /// Forgets everything.
+    /// Removes and wipes all bytes.
     package mutating func removeAll() {
         unsafe Self.wipe(UnsafeMutableRawBufferPointer(rebasing: self.storage[..<self.count]))
         self.count = 0
     }
 
-    /// Forgets the last byte; nothing happens where there is none.
+    /// Removes and wipes the last byte, if any.
     package mutating func removeLast() {
         guard self.count > 0 else { return }
         self.count -= 1
         unsafe self.storage[self.count] = 0
     }
 
-    /// Forgets the first bytes, and moves the others to the front.
+    /// Removes the first `number` bytes and moves the others to the front.
     mutating func removeFirst(_ number: Int) {
         let rest = self.count - number
         for index in 0..<rest { unsafe self.storage[index] = self.storage[index + number] }
@@ -42,7 +42,7 @@ internal import Glibc
         self.count = rest
     }
 
-    /// False when it is full.
+    /// Appends a byte; returns false if the buffer is full.
     package mutating func append(_ byte: UInt8) -> Bool {
         guard unsafe self.count < self.storage.count else { return false }
         unsafe self.storage[self.count] = byte
@@ -50,7 +50,7 @@ internal import Glibc
         return true
     }
 
-    /// Lends what is free to read(2) and notes how much of it was used; returns what the call returned.
+    /// Lends the free part to read(2) and records the number of bytes read; returns the result of the call.
     mutating func fill(from descriptor: Int32) -> Int {
         let free = unsafe UnsafeMutableRawBufferPointer(rebasing: self.storage[self.count...])
         let count = unsafe read(descriptor, free.baseAddress, free.count)
@@ -58,24 +58,24 @@ internal import Glibc
         return count
     }
 
-    /// Lends what is there.
+    /// Lends the bytes to `body`.
     package borrowing func withBytes<Result: ~Copyable>(_ body: (RawSpan) -> Result) -> Result {
         body(unsafe UnsafeRawBufferPointer(rebasing: self.storage[..<self.count]).bytes)
     }
 
-    /// Lends a part of what is there.
+    /// Lends a range of the bytes to `body`.
     package borrowing func withBytes<Result: ~Copyable>(_ range: Range<Int>, _ body: (RawSpan) -> Result) -> Result {
-        precondition(range.lowerBound >= 0 && range.upperBound <= self.count, "only what is there can be lent")
+        precondition(range.lowerBound >= 0 && range.upperBound <= self.count, "the range exceeds the bytes")
         return body(unsafe UnsafeRawBufferPointer(rebasing: self.storage[range]).bytes)
     }
 
-    /// One of the bytes that are there.
+    /// The byte at `index`.
     package subscript(index: Int) -> UInt8 {
-        precondition(index >= 0 && index < self.count, "only what is there can be read")
+        precondition(index >= 0 && index < self.count, "the index exceeds the bytes")
         return unsafe self.storage[index]
     }
 
-    /// The optimizer may not remove this one (explicit_bzero(3)).
+    /// Wipes with explicit_bzero(3), which the optimizer may not remove.
     private static func wipe(_ bytes: UnsafeMutableRawBufferPointer) {
         if let start = bytes.baseAddress { unsafe explicit_bzero(start, bytes.count) }
     }

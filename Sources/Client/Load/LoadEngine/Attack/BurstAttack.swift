@@ -1,4 +1,4 @@
-internal import Lab
+internal import LabFiles
 package import LoadFleet
 internal import LoadPlan
 package import LoadReport

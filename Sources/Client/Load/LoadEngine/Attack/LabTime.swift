@@ -1,4 +1,4 @@
-internal import Lab
+internal import LabFiles
 internal import LoadFleet
 internal import Transport
 internal import Vocabulary

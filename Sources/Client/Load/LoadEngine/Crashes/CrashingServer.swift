@@ -1,5 +1,6 @@
 internal import Glibc
 package import Lab
+package import LabFiles
 package import LoadReport
 internal import Synchronization
 internal import Vocabulary

@@ -1,5 +1,5 @@
 import ArgumentParser
-internal import Lab
+internal import LabFiles
 internal import LoadPlan
 internal import LoadEngine
 

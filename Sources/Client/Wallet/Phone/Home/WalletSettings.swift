@@ -1,5 +1,5 @@
 internal import HostSystem
-internal import Lab
+internal import LabFiles
 internal import Vocabulary
 package import WalletCore
 package import WalletFlows

@@ -15,15 +15,17 @@ final class CrashingDisk: LocalDisk {
     func read(_ file: LocalFile) throws(LocalDiskError) -> [UInt8]? { try self.disk.read(file) }
 
     func write(_ bytes: [UInt8], to file: LocalFile) throws(LocalDiskError) {
-        guard self.process.survivesWrite() else { throw .other(file.rawValue, errno: Self.inputOutputError) }
+        guard self.process.survivesWrite() else { throw Self.dead(file) }
         try self.disk.write(bytes, to: file)
     }
 
     func remove(_ file: LocalFile) throws(LocalDiskError) {
-        guard self.process.survivesWrite() else { throw .other(file.rawValue, errno: Self.inputOutputError) }
+        guard self.process.survivesWrite() else { throw Self.dead(file) }
         try self.disk.remove(file)
     }
 
-    /// EIO; the dead process never reads it.
-    private static let inputOutputError: Int32 = 5
+    /// The dead process never reads it.
+    private static func dead(_ file: LocalFile) -> LocalDiskError {
+        LocalDiskError("\(file.rawValue): the process has ended")
+    }
 }

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import HostSystem
 internal import Lab
+internal import LabFiles
 internal import Synchronization
 internal import Transport
 internal import Vocabulary

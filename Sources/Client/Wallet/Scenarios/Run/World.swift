@@ -1,5 +1,5 @@
 internal import HostSystem
-internal import Lab
+internal import LabFiles
 internal import Phone
 internal import Transport
 internal import Vocabulary

@@ -1,13 +1,13 @@
 package import HostSystem
 
-/// Where everything of a lab lies: a server for tests, its authority, and what wallets need to know of both.
+/// The folder of a lab: a server for tests, its authority, and the data that wallets need about both.
 ///
-///     DIR/lab.yaml     what wallets need: address, name, CA file, authority, clock
-///     DIR/clock        how far the lab's clock is ahead of the system's, in milliseconds
+///     DIR/lab.yaml     data for wallets: address, name, CA file, authority, clock
+///     DIR/clock        offset of the lab's clock from the system's, in milliseconds
 ///     DIR/authority/   the test authority's keys and roots
 ///     DIR/server/      the server's configuration, store, vault key, certificate and log
 package struct LabFolder: Hashable, Sendable {
-    /// The folder's absolute path, without a slash at its end.
+    /// The folder's absolute path, without a trailing slash.
     package let path: String
 
     package init(_ path: String) {
@@ -27,16 +27,16 @@ package struct LabFolder: Hashable, Sendable {
     package var certificateKeyFile: String { "\(self.serverFolder)/tls.key" }
     package var logFile: String { "\(self.serverFolder)/server.log" }
 
-    /// Whether a lab was made here.
+    /// True if the folder contains a lab.
     package var isLab: Bool { DurableFile.exists(self.labFile) }
 
-    /// The longest path that a Unix-domain socket may have here; the kernel's own limit is 107.
+    /// The longest path of a Unix-domain socket in a lab; the kernel's own limit is 107.
     package static let longestSocketPath = 99
 
-    /// A path for the server's socket that is short enough wherever the lab lies.
+    /// A path for the server's socket that is short enough for any location of the lab.
     ///
-    /// In the server's folder where that is possible, otherwise in a folder of its own under `runtimeFolder`, named by
-    /// chance so that two labs never share one. The choice is made once and kept in the configuration.
+    /// It is in the server's folder if possible, otherwise in a new folder under `runtimeFolder` with a random
+    /// name, so that two labs never share one. The choice is made once and stored in the configuration.
     package func socketPath(runtimeFolder: String?) -> String {
         let inside = "\(self.serverFolder)/admin.sock"
         if inside.utf8.count <= Self.longestSocketPath { return inside }
@@ -49,11 +49,11 @@ package struct LabFolder: Hashable, Sendable {
     }
 }
 
-/// Why a lab cannot be used.
+/// The reason why a lab cannot be used.
 package enum LabError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Say so; the folder or file is named.
+    /// A file or folder cannot be used; report the error, which names it.
     case file(FileError)
-    /// The file does not say what it should: name it, with what is missing.
+    /// The file's contents are wrong: name the file and the missing part.
     case notAsWritten(path: String, what: String)
 
     package var description: String {

@@ -2,19 +2,19 @@ internal import Synchronization
 internal import HostSystem
 package import Vocabulary
 
-/// A lab's time: the system's clock and an offset that only grows and outlives the server.
+/// A lab's time: the system's clock plus an offset that only grows and is kept across restarts.
 ///
-/// The server's side of it: the offset is kept here and written to its file before anything sees the new time, so that
-/// no restart ever goes back.
+/// This is the server's side. The server writes the offset to its file before any code sees the new time, so that a
+/// restart never moves the clock back.
 package final class LabClock: WallClock {
     private let file: String
     private let system: any WallClock
     private let offset: Mutex<Int64>
 
-    /// The furthest that a clock may be moved, in all: a hundred years.
+    /// The maximum total offset: a hundred years.
     package static let furthest: Duration = .seconds(100 * 366 * 86_400)
 
-    /// Takes up the offset where it was left; 0 where the file does not exist yet.
+    /// Reads the offset from its file; 0 if the file does not exist yet.
     package init(file: String, system: any WallClock = SystemClock()) throws(LabError) {
         self.file = file
         self.system = system
@@ -25,11 +25,11 @@ package final class LabClock: WallClock {
         self.system.now().adding(milliseconds: self.offset.withLock { $0 })
     }
 
-    /// Moves the clock forward for good and says the new time.
+    /// Moves the clock forward permanently and returns the new time.
     ///
     /// - Precondition: `duration` is positive.
     package func advance(by duration: Duration) throws(LabError) -> Timestamp {
-        precondition(duration > .zero, "a lab's clock only goes forward")
+        precondition(duration > .zero, "a lab's clock only moves forward")
         try self.offset.withLock { offset throws(LabError) in
             let next = min(offset + min(duration, Self.furthest).milliseconds, Self.furthest.milliseconds)
             try LabClockFile.write(next, to: self.file)
@@ -39,7 +39,7 @@ package final class LabClock: WallClock {
     }
 }
 
-/// A wallet's view of its lab's time, which the server moves: the file is read whenever someone asks.
+/// A wallet's view of its lab's time, which the server moves: each call reads the file.
 package final class FollowedLabClock: WallClock {
     private let file: String
     private let system: any WallClock
@@ -51,7 +51,7 @@ package final class FollowedLabClock: WallClock {
         self.latest = Mutex(try LabClockFile.read(file))
     }
 
-    /// The present time; as it was known last where the file cannot be read, and never an earlier one.
+    /// The present time, from the last known offset if the file cannot be read; never earlier than a previous result.
     package func now() -> Timestamp {
         let read = (try? LabClockFile.read(self.file)) ?? 0
         let offset = self.latest.withLock { latest in
@@ -62,7 +62,7 @@ package final class FollowedLabClock: WallClock {
     }
 }
 
-/// The form of the clock's file: a number of milliseconds in digits, and a line's end.
+/// The format of the clock's file: a number of milliseconds in decimal digits, and a line feed.
 enum LabClockFile {
     static func read(_ path: String) throws(LabError) -> Int64 {
         let bytes: [UInt8]

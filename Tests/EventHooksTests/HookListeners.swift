@@ -7,19 +7,19 @@ import NIOPosix
 import Synchronization
 import TestSupport
 
-/// A named pipe that programs write lines to.
-final class PipeEar: Sendable {
+/// A reader of a named pipe to which programs write lines.
+final class PipeListener: Sendable {
     let path: String
     private let lines: AsyncStream<String>
     private let descriptor: Int32
 
     init(in folder: TemporaryFolder) throws {
-        self.path = folder.file("ear")
+        self.path = folder.file("pipe")
         guard unsafe mkfifo(self.path, 0o600) == 0 else { throw CocoaError(.fileWriteUnknown) }
-        // For reading and writing, so that it neither waits for a writer nor ends with one.
+        // Open for reading and writing, so that it neither blocks without a writer nor ends when a writer closes.
         let descriptor = unsafe open(self.path, O_RDWR | O_CLOEXEC)
         self.descriptor = descriptor
-        let (lines, heard) = AsyncStream<String>.makeStream()
+        let (lines, continuation) = AsyncStream<String>.makeStream()
         self.lines = lines
         let thread = Thread {
             var rest: [UInt8] = []
@@ -31,27 +31,27 @@ final class PipeEar: Sendable {
                 while let end = rest.firstIndex(of: 0x0A) {
                     let line = String(decoding: rest[..<end], as: UTF8.self)
                     rest.removeSubrange(...end)
-                    if line == "over" { heard.finish() } else { heard.yield(line) }
+                    if line == "over" { continuation.finish() } else { continuation.yield(line) }
                 }
             }
         }
         thread.start()
     }
 
-    /// The next lines, waiting for them.
+    /// Waits for the next lines.
     func next(_ count: Int) async -> [String] { await first(count, of: self.lines) }
 
     deinit { unsafe write(self.descriptor, "over\n", 5) }
 }
 
-/// A program's end of a Unix socket.
-final class SocketEar: Sendable {
-    /// How it behaves.
-    enum Manner: Sendable {
+/// A program that listens on a Unix socket.
+final class SocketListener: Sendable {
+    /// The behavior of the listener.
+    enum Behavior: Sendable {
         case listens
         /// Reads one line of each connection and closes it.
         case leaves
-        /// Writes a megabyte of no meaning to whoever connects.
+        /// Writes a meaningless megabyte to each client.
         case talks
         /// Never reads.
         case ignores
@@ -61,17 +61,17 @@ final class SocketEar: Sendable {
     private let channel: any Channel
     private let connections: Connections
 
-    init(at path: String, _ manner: Manner) async throws {
-        let (lines, heard) = AsyncStream<String>.makeStream()
+    init(at path: String, _ behavior: Behavior) async throws {
+        let (lines, continuation) = AsyncStream<String>.makeStream()
         self.lines = lines
         let connections = Connections()
         self.connections = connections
         self.channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-            .childChannelOption(.autoRead, value: manner != .ignores)
+            .childChannelOption(.autoRead, value: behavior != .ignores)
             .childChannelInitializer { channel in
                 connections.all.withLock { $0.append(channel) }
                 return channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Handler(manner, heard))
+                    try channel.pipeline.syncOperations.addHandler(Handler(behavior, continuation))
                 }
             }
             .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
@@ -79,7 +79,7 @@ final class SocketEar: Sendable {
 
     func next(_ count: Int) async -> [String] { await first(count, of: self.lines) }
 
-    /// What nobody closes lives until the process ends; a connection that never reads does not see its peer's end.
+    // Closed explicitly: a connection that never reads does not notice that its peer closed.
     deinit {
         self.channel.close(promise: nil)
         for connection in self.connections.all.withLock({ $0 }) { connection.close(promise: nil) }
@@ -92,17 +92,17 @@ final class SocketEar: Sendable {
     private final class Handler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
-        private let manner: Manner
-        private let heard: AsyncStream<String>.Continuation
+        private let behavior: Behavior
+        private let continuation: AsyncStream<String>.Continuation
         private var text = ""
 
-        init(_ manner: Manner, _ heard: AsyncStream<String>.Continuation) {
-            self.manner = manner
-            self.heard = heard
+        init(_ behavior: Behavior, _ continuation: AsyncStream<String>.Continuation) {
+            self.behavior = behavior
+            self.continuation = continuation
         }
 
         func channelActive(context: ChannelHandlerContext) {
-            guard self.manner == .talks else { return }
+            guard self.behavior == .talks else { return }
             let noise = ByteBuffer(repeating: 0x7B, count: 1 << 20)
             context.writeAndFlush(self.wrapOutboundOut(noise), promise: nil)
         }
@@ -110,9 +110,9 @@ final class SocketEar: Sendable {
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             self.text += String(buffer: self.unwrapInboundIn(data))
             while let end = self.text.firstIndex(of: "\n") {
-                self.heard.yield(String(self.text[..<end]))
+                self.continuation.yield(String(self.text[..<end]))
                 self.text.removeSubrange(...end)
-                if self.manner == .leaves { return context.close(promise: nil) }
+                if self.behavior == .leaves { return context.close(promise: nil) }
             }
         }
     }
@@ -127,14 +127,14 @@ private func first(_ count: Int, of lines: AsyncStream<String>) async -> [String
     return found
 }
 
-/// What is logged, to be waited for.
-struct LogEar: LogHandler {
+/// A log handler that a test can wait on.
+struct LogCapture: LogHandler {
     let lines: AsyncStream<String>
-    private let heard: AsyncStream<String>.Continuation
+    private let continuation: AsyncStream<String>.Continuation
     var logLevel = Logger.Level.debug
     var metadata: Logger.Metadata = [:]
 
-    init() { (self.lines, self.heard) = AsyncStream.makeStream() }
+    init() { (self.lines, self.continuation) = AsyncStream.makeStream() }
 
     var logger: Logger { Logger(label: "test") { _ in self } }
 
@@ -145,49 +145,49 @@ struct LogEar: LogHandler {
 
     func log(event: LogEvent) {
         let values = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
-        self.heard.yield("\(event.level) \(event.message)\(values)")
+        self.continuation.yield("\(event.level) \(event.message)\(values)")
     }
 
-    /// Returns once a line has all of these parts.
-    func hears(_ parts: String...) async -> Bool {
+    /// Waits for a line that contains all of these parts.
+    func receives(_ parts: String...) async -> Bool {
         await happens {
             for await line in self.lines where parts.allSatisfy(line.contains) { return }
         }
     }
 }
 
-/// A receiver in this process that does not take the first so many lines, and all that come after them.
-final class FickleReceiver: EventReceiver {
+/// An in-process receiver that rejects a given number of lines and takes all later ones.
+final class FlakyReceiver: EventReceiver {
     private struct State {
-        var refusals: Int
+        var rejections: Int
         var lines: [String] = []
     }
 
     private let state: Mutex<State>
 
-    init(refusing refusals: Int) { self.state = Mutex(State(refusals: refusals)) }
+    init(rejecting rejections: Int) { self.state = Mutex(State(rejections: rejections)) }
 
-    let name = "fickle"
+    let name = "flaky"
     var kind: EventReceiverKind { .program }
 
-    /// What it has taken.
+    /// The accepted lines.
     var lines: [String] { self.state.withLock { $0.lines } }
 
     func open(_ feed: @escaping @Sendable (LineWriter) async throws -> Void) async throws(ReceiverFailure) {
         do {
             try await feed { line in
-                let isTaken = self.state.withLock { state in
-                    guard state.refusals == 0 else {
-                        state.refusals -= 1
+                let isAccepted = self.state.withLock { state in
+                    guard state.rejections == 0 else {
+                        state.rejections -= 1
                         return false
                     }
                     state.lines.append(String(decoding: line, as: UTF8.self))
                     return true
                 }
-                guard isTaken else { throw ReceiverFailure.ended("refused") }
+                guard isAccepted else { throw ReceiverFailure.ended("rejected") }
             }
         } catch {
-            throw .ended("refused")
+            throw .ended("rejected")
         }
     }
 }

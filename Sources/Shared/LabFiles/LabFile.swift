@@ -1,23 +1,23 @@
 internal import HostSystem
 internal import Yams
 
-/// What `lab.yaml` says: all that a wallet needs to use a lab.
+/// The contents of `lab.yaml`: all data that a wallet needs to use a lab.
 ///
-/// Paths are absolute once read.
+/// Paths are absolute after reading.
 package struct LabFile: Hashable, Sendable {
-    /// The address to connect to, a number.
+    /// The numeric address to connect to.
     package var host: String
-    /// 0 until the lab was served for the first time; the same from then on.
+    /// The port: 0 until the lab's server has first started, then always the same.
     package var port: Int
-    /// The name that the server's certificate is for.
+    /// The name in the server's certificate.
     package var serverName: String
-    /// The authority that wallets pin, PEM.
+    /// The authority that wallets pin, as a PEM file.
     package var caFile: String
-    /// The test authority, with which simulated devices attest their keys.
+    /// The folder of the test authority, with which simulated devices attest their keys.
     package var authority: String
-    /// The offset of the lab's clock.
+    /// The file with the offset of the lab's clock.
     package var clockFile: String
-    /// The server's folder, for who starts and stops it.
+    /// The server's folder, for programs that start and stop the server.
     package var server: String
 
     package init(
@@ -87,7 +87,7 @@ package struct LabFile: Hashable, Sendable {
             ("authority", relative(self.authority)), ("clock_file", relative(self.clockFile)),
             ("server", relative(self.server)),
         ]
-        var text = "# A lab for tests, made by `remote-pin-server init --lab`; wallets take it with `--lab`.\n"
+        var text = "# A lab for tests, created by `remote-pin-server init --lab`; wallets use it with `--lab`.\n"
         for (key, value) in lines { text += "\(key): \(Self.quoted(value))\n" }
         do throws(FileError) {
             try DurableFile.write(Array(text.utf8), to: lab.labFile, mode: 0o644)
@@ -102,7 +102,7 @@ package struct LabFile: Hashable, Sendable {
 }
 
 extension LabFolder {
-    /// Where the lab's server takes its operator's commands, as its configuration says.
+    /// The socket on which the lab's server accepts operators' commands, from the server's configuration.
     package func adminSocket() throws(LabError) -> String {
         let text: String
         do throws(FileError) {

@@ -1,0 +1,43 @@
+internal import HostSystem
+internal import Vault
+internal import WalletStore
+
+/// The state that a new server starts with: a vault key and an empty store.
+package enum NewServerState {
+    /// Creates the key file and a store without wallets.
+    ///
+    /// - Throws: the error of the file or the store; a file that exists is never overwritten.
+    package static func create(vaultKey: String, data: String) async throws {
+        try KeyFileVault.create(at: vaultKey)
+        try DurableFile.makeFolder(data)
+        let store: SQLiteWalletStore
+        do {
+            store = try SQLiteWalletStore.open(folder: data, creating: true)
+        } catch {
+            throw StoreNotCreated(reason: "\(error)")
+        }
+        await store.close()
+    }
+
+    /// Requires that a folder is missing or empty.
+    package static func requireUnused(_ folder: String) throws(FolderInUse) {
+        guard DurableFile.exists(folder) else { return }
+        let names = DurableFile.isFolder(folder) ? try? DurableFile.names(in: folder) : nil
+        guard names == [] else { throw FolderInUse(path: folder) }
+    }
+
+    /// A folder that is not empty, or a file in its place; choose another.
+    package struct FolderInUse: Error, CustomStringConvertible {
+        let path: String
+
+        package var description: String {
+            "\(self.path) exists and is not an empty folder; nothing was changed; name another folder"
+        }
+    }
+
+    private struct StoreNotCreated: Error, CustomStringConvertible {
+        let reason: String
+
+        var description: String { "cannot create the store: \(self.reason)" }
+    }
+}

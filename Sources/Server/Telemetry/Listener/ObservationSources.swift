@@ -1,0 +1,68 @@
+internal import NIOHTTP1
+
+/// The sources of the observation listener's responses.
+package struct ObservationSources: Sendable {
+    /// Returns the metrics in exposition format; called on the listener's thread.
+    package var metrics: @Sendable () -> String
+    /// Returns the names of the parts that do not answer.
+    package var failures: @Sendable () async -> [String]
+    package var readiness: @Sendable () -> Readiness.State
+
+    package init(
+        metrics: @escaping @Sendable () -> String,
+        failures: @escaping @Sendable () async -> [String],
+        readiness: @escaping @Sendable () -> Readiness.State
+    ) {
+        self.metrics = metrics
+        self.failures = failures
+        self.readiness = readiness
+    }
+
+    /// Creates the sources of a running server.
+    package init(registry: MetricRegistry, liveness: Liveness, readiness: Readiness) {
+        self.init(
+            metrics: { Exposition.text(of: registry) },
+            failures: { await liveness.failures() },
+            readiness: { readiness.state }
+        )
+    }
+}
+
+/// A complete HTTP response.
+struct ObservationResponse: Sendable {
+    var status: HTTPResponseStatus
+    var mediaType = "text/plain; charset=utf-8"
+    var text: String
+    /// The methods of the resource, sent if the request used another one.
+    var allowed: String?
+
+    static let notFound = ObservationResponse(status: .notFound, text: "Not found. Paths: /metrics, /livez, /readyz.\n")
+    static let notAllowed = ObservationResponse(
+        status: .methodNotAllowed,
+        text: "Only GET and HEAD are allowed.\n",
+        allowed: "GET, HEAD"
+    )
+    static let malformed = ObservationResponse(status: .badRequest, text: "Malformed HTTP request.\n")
+    static let tooLong = ObservationResponse(status: .requestHeaderFieldsTooLarge, text: "The request is too long.\n")
+
+    static func alive(except failures: [String]) -> ObservationResponse {
+        failures.isEmpty
+            ? ObservationResponse(status: .ok, text: "ok\n")
+            : ObservationResponse(
+                status: .serviceUnavailable,
+                text: "no answer: \(failures.joined(separator: ", "))\n"
+            )
+    }
+
+    static func readiness(_ state: Readiness.State) -> ObservationResponse {
+        switch state {
+        case .starting: ObservationResponse(status: .serviceUnavailable, text: "starting\n")
+        case .ready: ObservationResponse(status: .ok, text: "ok\n")
+        case .stopping: ObservationResponse(status: .serviceUnavailable, text: "stopping\n")
+        }
+    }
+
+    static func metrics(_ text: String) -> ObservationResponse {
+        ObservationResponse(status: .ok, mediaType: Exposition.mediaType, text: text)
+    }
+}
