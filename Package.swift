@@ -132,6 +132,14 @@ let shared: [Target] = [
         path: "Sources/Shared/Transport"
     ),
     .target(
+        name: "AdminProtocol",
+        dependencies: [
+            "Transport",
+            "Vocabulary",
+        ],
+        path: "Sources/Shared/AdminProtocol"
+    ),
+    .target(
         name: "Evidence",
         dependencies: [
             "Vocabulary",
@@ -278,10 +286,8 @@ let server: [Target] = [
             "Evidence",
             "HostSystem",
             "LogLines",
-            "PINPolicy",
             "Secrets",
             "Statements",
-            "StoreMaintenance",
             "Transport",
             "Vault",
             "Vocabulary",
@@ -294,12 +300,51 @@ let server: [Target] = [
         ],
         path: "Sources/Server/RemotePINServer"
     ),
+    .target(
+        name: "ServerCommandLine",
+        dependencies: [
+            "AdminProtocol",
+            "ConfigText",
+            "HostSystem",
+            "LabFiles",
+            "Secrets",
+            "ServerSettings",
+            "Vocabulary",
+            argumentParser,
+        ],
+        path: "Sources/Server/ServerCommandLine"
+    ),
+    .target(
+        name: "Administration",
+        dependencies: [
+            "AdminProtocol",
+            "AuditLog",
+            "ConfigText",
+            "HostSystem",
+            "PINPolicy",
+            "RemotePINServer",
+            "Secrets",
+            "ServerCommandLine",
+            "ServerSettings",
+            "StoreMaintenance",
+            "Transport",
+            "Vault",
+            "Vocabulary",
+            "WalletStore",
+            "Wire",
+            argumentParser,
+            lifecycle,
+            logging,
+        ],
+        path: "Sources/Server/Administration"
+    ),
     .executableTarget(
         name: "remote-pin-server",
         dependencies: [
+            "Administration",
+            "AdminProtocol",
             "AttestationVerifier",
             "AuditLog",
-            "ConfigText",
             "EventHooks",
             "Evidence",
             "HostSystem",
@@ -307,7 +352,6 @@ let server: [Target] = [
             "LogLines",
             "PINPolicy",
             "RemotePINServer",
-            "Secrets",
             "ServerSettings",
             "StoreMaintenance",
             "Telemetry",
@@ -315,7 +359,6 @@ let server: [Target] = [
             "Vault",
             "Vocabulary",
             "WalletStore",
-            "Wire",
             argumentParser,
             lifecycle,
             logging,
@@ -476,6 +519,7 @@ let client: [Target] = [
     .target(
         name: "Scenarios",
         dependencies: [
+            "AdminProtocol",
             "ConfigText",
             "DeviceInterface",
             "HostSystem",
@@ -521,7 +565,7 @@ let client: [Target] = [
     .target(
         name: "LoadPlan",
         dependencies: [
-            "ConfigText",
+            "ConfigText"
         ],
         path: "Sources/Client/Load/LoadPlan"
     ),
@@ -565,6 +609,7 @@ let client: [Target] = [
     .target(
         name: "LoadEngine",
         dependencies: [
+            "AdminProtocol",
             "ConfigText",
             "HistoryChecker",
             "HostSystem",
@@ -822,6 +867,8 @@ let tests: [Target] = [
     .target(
         name: "ServerTestSupport",
         dependencies: [
+            "Administration",
+            "AdminProtocol",
             "AttestationVerifier",
             "AuditLog",
             "SimulatedPhone",
@@ -836,14 +883,30 @@ let tests: [Target] = [
             "Vault",
             "Vocabulary",
             "WalletStore",
-            "Wire",
             logging,
         ],
         path: "Tests/ServerTestSupport"
     ),
     .testTarget(
+        name: "AdministrationTests",
+        dependencies: [
+            "Administration",
+            "AdminProtocol",
+            "AuditLog",
+            "HostSystem",
+            "RemotePINServer",
+            "ServerTestSupport",
+            "TestSupport",
+            "Transport",
+            "Vocabulary",
+            "WalletStore",
+        ]
+    ),
+    .testTarget(
         name: "StoreMaintenanceTests",
         dependencies: [
+            "Administration",
+            "AdminProtocol",
             "AuditLog",
             "SimulatedPhone",
             "HostSystem",
@@ -863,6 +926,8 @@ let tests: [Target] = [
     .testTarget(
         name: "RemotePINServerTests",
         dependencies: [
+            "Administration",
+            "AdminProtocol",
             "AttestationVerifier",
             "AuditLog",
             "BatchVerification",

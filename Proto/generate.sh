@@ -5,7 +5,7 @@ cd "$(dirname "$0")"
 
 compile() {
     mkdir -p "$1"
-    protoc-c --c_out="$1" remotepin/v1/wallet.proto remotepin/v1/admin.proto remotepin/v1/portal.proto
+    protoc-c --c_out="$1" remotepin/v1/wallet.proto remotepin/v1/portal.proto
 
     # Lets Swift name the structs, their fields and the functions without `unsafe`. Following a pointer in a
     # struct still needs it; only MessageReader and MessageWriter in Sources/Shared/Wire do so.

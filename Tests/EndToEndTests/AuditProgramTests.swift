@@ -62,7 +62,7 @@ struct AuditProgramTests {
         try DurableFile.write(Array(content.replacing("revoke wallet", with: "status       ").utf8), to: self.file)
         for command in ["verify", "show"] {
             let changed = try await self.admin("audit", command)
-            #expect(changed.exitCode == 65 && changed.output.contains("not as it was written"), "\(changed.output)")
+            #expect(changed.exitCode == 65 && changed.output.contains("altered"), "\(changed.output)")
         }
         let refused = await #expect(throws: ServerProcess.NotReady.self) { try await self.lab.start() }
         #expect(refused?.output.contains("audit.file") == true)

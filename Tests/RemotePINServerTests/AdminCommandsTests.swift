@@ -1,3 +1,5 @@
+import Administration
+import AdminProtocol
 import RemotePINServer
 import Secrets
 import ServerTestSupport
@@ -7,22 +9,6 @@ import Transport
 import Vocabulary
 import WalletStore
 import Wire
-
-/// What a command gave; its failure as an error.
-extension AdminCommands {
-    func done(_ command: AdminCommand) async throws -> AdminResult {
-        let result = await self.carryOut(command, by: InProcessServer.peer)
-        if case .failed(let failure) = result { throw failure }
-        return result
-    }
-
-    fileprivate func report(_ wallet: TestWallet) async throws -> WalletReport {
-        guard case .wallet(let report) = try await self.done(.showWallet(wallet.walletID)) else {
-            throw UnexpectedAnswer()
-        }
-        return report
-    }
-}
 
 @Suite("Admin commands")
 struct AdminCommandsTests {
@@ -35,26 +21,19 @@ struct AdminCommandsTests {
         try await InProcessServer.run { server in
             let session = try await server.wallet().openSession()
             let expected = server.clock.now() + .seconds(900)
-            #expect(
-                await server.commands.carryOut(.advanceClock(by: .seconds(900)), by: InProcessServer.peer)
-                    == .clockAdvanced(now: expected)
-            )
+            #expect(try await server.give(AdvanceClock(by: .seconds(900))).now == expected)
             #expect(await happens { await session.connection.closed() })
         }
     }
 
-    @Test("outside a lab no command moves time, and an unknown one says so")
+    @Test("outside a lab no command moves time")
     func production() async throws {
         try await InProcessServer.run { server in
-            let commands = AdminCommands(of: server.server, advance: nil, operations: server.operations)
-            for (command, kind) in [
-                (AdminCommand.advanceClock(by: .seconds(1)), AdminFailure.Kind.notAllowed), (.unknown, .unsupported),
-            ] {
-                guard case .failed(let failure) = await commands.carryOut(command, by: InProcessServer.peer) else {
-                    Issue.record("\(command) was done")
-                    continue
-                }
-                #expect(failure.kind == kind)
+            let commands = AdminService(of: server.server, advance: nil, operations: server.commands.operations)
+            await #expect {
+                try await commands.carryOut(AdvanceClock(by: .seconds(1)), by: InProcessServer.peer)
+            } throws: {
+                ($0 as? AdminFailure)?.kind == .notAllowed
             }
         }
     }
@@ -65,8 +44,8 @@ struct AdminCommandsTests {
             let (wallet, other) = (try await server.wallet(), try await server.wallet(.iOS))
             let (session, unconcerned) = (try await wallet.openSession(), try await other.openSession())
             #expect(try await session.check("135790") == wallet.unlockShare.asValid)
-            let result = try await server.commands.done(.revokeWallets([wallet.walletID]))
-            #expect(result == .walletsRevoked(now: 1, before: 0))
+            let reply = try await server.give(RevokeWallets([wallet.walletID]))
+            #expect(reply == RevokeWallets.Reply(revoked: 1, alreadyRevoked: 0))
             #expect(try await session.check("135790") == .refused(.revoked(Self.byOperator)))
             #expect(try await session.check("000000") == .refused(.revoked(Self.byOperator)))
             guard case .revoked(Self.byOperator) = try await wallet.openSession().opening else {
@@ -74,8 +53,8 @@ struct AdminCommandsTests {
                 return
             }
             #expect(try await unconcerned.check("135790") == other.unlockShare.asValid)
-            let again = try await server.commands.done(.revokeWallets([wallet.walletID, other.walletID]))
-            #expect(again == .walletsRevoked(now: 1, before: 1))
+            let again = try await server.give(RevokeWallets([wallet.walletID, other.walletID]))
+            #expect(again == RevokeWallets.Reply(revoked: 1, alreadyRevoked: 1))
             #expect(try await unconcerned.check("135790") == .refused(.revoked(Self.byOperator)))
         }
     }
@@ -86,25 +65,12 @@ struct AdminCommandsTests {
             let wallet = try await server.wallet()
             let session = try await wallet.openSession()
             let unknown = WalletID.random()
-            guard
-                case .failed(let failure) = await server.commands.carryOut(
-                    .revokeWallets([wallet.walletID, unknown]),
-                    by: InProcessServer.peer
-                )
-            else {
-                Issue.record("it was done")
-                return
-            }
-            #expect(failure.kind == .unknownWallet)
-            #expect(failure.sentence.contains("\(unknown)") && !failure.sentence.contains("\(wallet.walletID)"))
+            let failure = await server.refusal(of: RevokeWallets([wallet.walletID, unknown]))
+            #expect(failure?.kind == .unknownWallet)
+            #expect(failure?.message.contains("\(unknown)") == true)
+            #expect(failure?.message.contains("\(wallet.walletID)") == false)
             #expect(try await session.check("135790") == wallet.unlockShare.asValid)
-            guard
-                case .failed(let shown) = await server.commands.carryOut(.showWallet(unknown), by: InProcessServer.peer)
-            else {
-                Issue.record("it was shown")
-                return
-            }
-            #expect(shown.kind == .unknownWallet)
+            #expect(await server.refusal(of: ShowWallet(unknown))?.kind == .unknownWallet)
         }
     }
 
@@ -124,10 +90,10 @@ struct AdminCommandsTests {
             // The PIN is judged right, the share read, and the answer is held back just before it leaves.
             async let answer = session.check("135790")
             await gate.isReached()
-            let commands: [AdminCommand] = [
-                .revokeWallets([wallet.walletID]), .revokeRecoveryCode(code), .revokeSolution,
+            let calls: [any AdminCall] = [
+                RevokeWallets([wallet.walletID]), RevokeRecoveryCode(code), RevokeSolution(),
             ]
-            _ = try await server.commands.done(commands[kind])
+            #expect(await server.refusal(of: calls[kind]) == nil)
             gate.open()
             #expect(try await answer == .closed)
         }
@@ -143,26 +109,28 @@ struct AdminCommandsTests {
             )
             let session = try await linked.openSession()
             #expect(try await session.answer(.linkRecoveryCode(bytes), pin: "135790") == .recoveryCodeLinked)
-            #expect(try await server.commands.report(linked).isLinkedToRecoveryCode)
+            #expect(try await server.record(of: linked).linkedToRecoveryCode)
 
-            let done = try await server.commands.done(.revokeRecoveryCode(code))
-            guard case .recoveryCodeRevoked(let revocation) = done else { throw UnexpectedAnswer() }
-            #expect(revocation.revoked == 1 && !revocation.wasDenied)
-            #expect(revocation.entry.mac.bytes != bytes && revocation.entry.deniedAt == server.clock.now())
+            let done = try await server.give(RevokeRecoveryCode(code))
+            #expect(done.revoked == 1 && !done.alreadyDenied)
+            #expect(done.mac.bytes != bytes && done.deniedAt == server.clock.now())
             #expect(try await session.check("135790") == .refused(.revoked(Self.byCode)))
             let late = try await later.openSession()
             #expect(
                 try await late.answer(.linkRecoveryCode(bytes), pin: "135790") == .refused(.revoked(Self.byCode))
             )
 
-            let listed = try await server.commands.done(.listDenied(after: nil, limit: 10))
-            #expect(listed == .deniedPage(DeniedPage(entries: [revocation.entry], hasMore: false)))
-            let report = DeniedReport(mac: revocation.entry.mac, deniedAt: revocation.entry.deniedAt)
-            #expect(try await server.commands.done(.showDenied(.code(code))) == .denied(report))
-            #expect(try await server.commands.done(.removeDenied(.mac(report.mac))) == .denied(report))
-            let gone = DeniedReport(mac: report.mac, deniedAt: nil)
-            #expect(try await server.commands.done(.showDenied(.mac(report.mac))) == .denied(gone))
-            #expect(try await server.commands.done(.removeDenied(.code(code))) == .denied(gone))
+            let listed = try await server.give(ListDenied(limit: 10))
+            let entry = ListDenied.Entry(mac: done.mac, deniedAt: done.deniedAt)
+            #expect(listed == ListDenied.Reply(entries: [entry], hasMore: false))
+            let denied = ShowDenied.Reply(mac: done.mac, deniedAt: done.deniedAt)
+            #expect(try await server.give(ShowDenied(.code(code))) == denied)
+            let removed = RemoveDenied.Reply(mac: done.mac, deniedAt: done.deniedAt)
+            #expect(try await server.give(RemoveDenied(.mac(done.mac))) == removed)
+            let free = ShowDenied.Reply(mac: done.mac, deniedAt: nil)
+            #expect(try await server.give(ShowDenied(.mac(done.mac))) == free)
+            let gone = RemoveDenied.Reply(mac: done.mac, deniedAt: nil)
+            #expect(try await server.give(RemoveDenied(.code(code))) == gone)
 
             let fresh = try await other.openSession()
             #expect(try await fresh.answer(.linkRecoveryCode(bytes), pin: "135790") == .recoveryCodeLinked)
@@ -179,16 +147,16 @@ struct AdminCommandsTests {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
             let session = try await wallet.openSession()
-            #expect(try await server.commands.done(.revokeSolution) == .solution(isRevoked: true, changed: true))
-            #expect(try await server.commands.done(.revokeSolution) == .solution(isRevoked: true, changed: false))
+            #expect(try await server.give(RevokeSolution()) == SolutionReply(revoked: true, changed: true))
+            #expect(try await server.give(RevokeSolution()) == SolutionReply(revoked: true, changed: false))
             #expect(try await session.check("135790") == .refused(.revoked(Self.ofSolution)))
             #expect(try await server.terms().solutionRevoked)
             let connection = try await server.endpoint.greet()
             #expect(await connection.answer(.beginEnrollment) == .refused(.revoked(Self.ofSolution)))
-            #expect(try await server.commands.report(wallet).solutionRevoked)
-            #expect(try await server.commands.report(wallet).revoked == nil)
+            #expect(try await server.record(of: wallet).solutionRevoked)
+            #expect(try await server.record(of: wallet).revocation == nil)
 
-            #expect(try await server.commands.done(.restoreSolution) == .solution(isRevoked: false, changed: true))
+            #expect(try await server.give(RestoreSolution()) == SolutionReply(revoked: false, changed: true))
             #expect(try await !server.terms().solutionRevoked)
             #expect(try await session.check("135790") == wallet.unlockShare.asValid)
         }
@@ -198,35 +166,34 @@ struct AdminCommandsTests {
     func report() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet(.iOS)
-            var report = try await server.commands.report(wallet)
-            #expect(!report.sessionOpened && report.lastSession == nil && report.openConnections <= 1)
+            var record = try await server.record(of: wallet)
+            #expect(!record.sessionOpened && record.lastSession == nil && record.openConnections <= 1)
             let session = try await wallet.openSession()
             let opened = server.clock.now()
             for _ in 0..<3 { #expect(try await session.check("000000").isWrong) }
-            report = try await server.commands.report(wallet)
-            #expect(report.pin == .init(state: .open(attemptsLeft: 1, finalRound: false), round: 1, failures: 3))
-            #expect(report.sessionOpened && report.lastSession == opened && report.openConnections >= 1)
-            #expect(report.app.platform == .iOS && report.app.environment == "production")
-            #expect(report.assertionCounter != nil && report.attested.contains("SecureEnclave"))
-            #expect(report.hasDeletionCode && !report.isLinkedToRecoveryCode && report.revoked == nil)
+            record = try await server.record(of: wallet)
+            let open = PINState.open(attemptsLeft: 1, finalRound: false)
+            #expect(record.pin == ShowWallet.PIN(open, round: 1, failures: 3, now: opened))
+            #expect(record.pin.attemptsLeft == 1 && record.pin.finalRound == false)
+            #expect(record.sessionOpened && record.lastSession == opened && record.openConnections >= 1)
+            #expect(record.platform == .iOS && record.environment == "production")
+            #expect(record.assertionCounter != nil)
+            #expect(record.attested.facts.values.contains(.text("SecureEnclave")), "\(record.attested)")
+            #expect(record.hasDeletionCode && !record.linkedToRecoveryCode && record.revocation == nil)
             #expect(try await session.check("000000").isWrong)
             server.clock.advance(by: .seconds(10))
-            report = try await server.commands.report(wallet)
-            let blocked = WalletReport.PIN(
-                state: .blocked(remaining: .seconds(50)),
-                round: 2,
-                failures: 4,
-                blockedUntil: opened + .seconds(60)
-            )
-            #expect(report.pin == blocked)
+            record = try await server.record(of: wallet)
+            let blocked = PINState.blocked(remaining: .seconds(50))
+            #expect(record.pin == ShowWallet.PIN(blocked, round: 2, failures: 4, now: server.clock.now()))
+            #expect(record.pin.blockedUntil == opened + .seconds(60))
             let share = wallet.unlockShare.exposedBytes()
             let code = try wallet.deletionCode.orThrow().characters
-            let bytes = AdminResponse(id: 1, result: .wallet(report)).encoded()
-            #expect(!bytes.hex.contains(share.hex) && !bytes.hex.contains(Array(code.utf8).hex))
+            let text = String(decoding: AdminCoding.encode(record), as: UTF8.self)
+            #expect(!text.contains(share.hex) && !text.contains(code) && !text.contains(Array(code.utf8).hex))
 
-            _ = try await server.commands.done(.revokeWallets([wallet.walletID]))
-            report = try await server.commands.report(wallet)
-            #expect(report.revoked == .init(Self.byOperator, at: server.clock.now()))
+            try await server.give(RevokeWallets([wallet.walletID]))
+            let ended = ShowWallet.Ended(Self.byOperator, at: server.clock.now())
+            #expect(try await server.record(of: wallet).revocation == ended)
         }
     }
 
@@ -239,12 +206,13 @@ struct AdminCommandsTests {
             let session = try await wallet.openSession()
             #expect(try await session.check("000000").isWrong)
             #expect(
-                try await server.commands.report(wallet).pin
-                    == .init(state: .open(attemptsLeft: 1, finalRound: true), round: 2, failures: 1)
+                try await server.record(of: wallet).pin
+                    == .init(.open(attemptsLeft: 1, finalRound: true), round: 2, failures: 1, now: server.clock.now())
             )
             #expect(try await session.check("000000").isWrong)
             #expect(
-                try await server.commands.report(wallet).pin == .init(state: .blockedPermanently, round: 2, failures: 2)
+                try await server.record(of: wallet).pin
+                    == .init(.blockedPermanently, round: 2, failures: 2, now: server.clock.now())
             )
         }
     }
@@ -256,9 +224,9 @@ struct AdminCommandsTests {
             _ = try await wallet.openSession()
             let opened = server.clock.now()
             #expect(try await server.store.report(of: wallet.walletID)?.lastSession == nil)
-            _ = try await server.commands.done(.advanceClock(by: .seconds(60)))
+            try await server.give(AdvanceClock(by: .seconds(60)))
             #expect(try await server.store.report(of: wallet.walletID)?.lastSession == opened)
-            #expect(try await server.commands.report(wallet).lastSession == opened)
+            #expect(try await server.record(of: wallet).lastSession == opened)
         }
     }
 
@@ -270,16 +238,16 @@ struct AdminCommandsTests {
                 guard case .active(let active) = try await wallet.openSession().opening else {
                     throw UnexpectedAnswer()
                 }
-                #expect(try await server.commands.report(wallet).features == active.features)
+                #expect(try await server.record(of: wallet).features == .init(active.features))
                 return active.features.safeBiometricUnlock
             }
             func set(_ rollout: Rollout) async throws {
-                let report = FlagReport(.safeBiometricUnlock, rollout, changedAt: server.clock.now())
-                #expect(try await server.commands.done(.setFlag(.safeBiometricUnlock, rollout)) == .flags([report]))
-                #expect(try await server.commands.done(.listFlags) == .flags([report]))
+                let reply = FlagsReply([.init(.safeBiometricUnlock, rollout, changedAt: server.clock.now())])
+                #expect(try await server.give(SetFlag(.safeBiometricUnlock, to: rollout)) == reply)
+                #expect(try await server.give(ListFlags()) == reply)
             }
-            let unset = FlagReport(.safeBiometricUnlock, .off, changedAt: nil)
-            #expect(try await server.commands.done(.listFlags) == .flags([unset]))
+            let unset = FlagsReply([.init(.safeBiometricUnlock, .off, changedAt: nil)])
+            #expect(try await server.give(ListFlags()) == unset)
             #expect(try await !isOn(wallet))
             try await set(.wallets([wallet.walletID]))
             #expect(try await isOn(wallet))
@@ -302,10 +270,10 @@ struct AdminCommandsTests {
             let warning = try UpdateRule(below: AppVersion("2"), .warn(until: until)).orThrow()
             let blocking = try UpdateRule(.block(updateAvailable: false)).orThrow()
             #expect(try await server.terms().update == .notify)
-            let set = try await server.commands.done(.setUpdatePolicy([.android], [warning, blocking]))
-            guard case .updatePolicy(let report) = set else { throw UnexpectedAnswer() }
-            #expect(report.android == .init([warning, blocking], setAt: server.clock.now()))
-            #expect(report.iOS == .init([], setAt: nil))
+            let reply = try await server.give(SetUpdatePolicy([.android], to: [warning, blocking]))
+            let now = server.clock.now()
+            #expect(reply.android == .init([warning, blocking], setAt: now, now: now))
+            #expect(reply.ios == .init([], setAt: nil, now: now))
 
             #expect(try await server.terms().update == .warn(blockedIn: .seconds(100)))
             #expect(try await server.terms("2.0").update == .block(updateAvailable: false))
@@ -316,9 +284,8 @@ struct AdminCommandsTests {
             #expect(try await session.check("135790") == .refused(.notAllowed), "a blocked version is served nothing")
             #expect(await session.connection.answer(.reportWipe) == .other("reportWipe"))
 
-            let cleared = try await server.commands.done(.clearUpdatePolicy([.android, .iOS]))
-            guard case .updatePolicy(let back) = cleared else { throw UnexpectedAnswer() }
-            #expect(back.android.setAt == nil && back.android.rules.count == 1)
+            let cleared = try await server.give(ClearUpdatePolicy([.android, .iOS]))
+            #expect(cleared.android.changedAt == nil && cleared.android.rules.count == 1)
             #expect(try await server.terms().update == .notify)
         }
     }
@@ -327,21 +294,14 @@ struct AdminCommandsTests {
     func storeGone() async throws {
         try await InProcessServer.run { server in
             await server.store.close()
-            let commands: [AdminCommand] = [
-                .setFlag(.safeBiometricUnlock, .on), .setUpdatePolicy([.android], []), .revokeSolution,
-                .revokeWallets([.random()]), .listDenied(after: nil, limit: 1),
+            let calls: [any AdminCall] = [
+                SetFlag(.safeBiometricUnlock, to: .on), SetUpdatePolicy([.android], to: []), RevokeSolution(),
+                RevokeWallets([.random()]), ListDenied(limit: 1),
             ]
-            for command in commands {
-                guard case .failed(let failure) = await server.commands.carryOut(command, by: InProcessServer.peer)
-                else {
-                    Issue.record("\(command) was done")
-                    continue
-                }
-                #expect(failure.kind == .unavailable)
-            }
-            let unset = FlagReport(.safeBiometricUnlock, .off, changedAt: nil)
-            let flags = try await server.commands.done(.listFlags)
-            #expect(flags == .flags([unset]))
+            for call in calls { #expect(await server.refusal(of: call)?.kind == .unavailable, "\(call)") }
+            let unset = FlagsReply([.init(.safeBiometricUnlock, .off, changedAt: nil)])
+            let flags = try await server.give(ListFlags())
+            #expect(flags == unset)
         }
     }
 }

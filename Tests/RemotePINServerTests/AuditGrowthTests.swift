@@ -1,9 +1,10 @@
+import Administration
 import AuditLog
 import RemotePINServer
-import Synchronization
 import ServerTestSupport
-import TestSupport
+import Synchronization
 import Testing
+import TestSupport
 import Transport
 import Vault
 import Vocabulary
@@ -15,13 +16,8 @@ struct AuditGrowthTests {
     private static let code = Array("NL-999-SECRET".utf8)
     private static let right = "135790"
 
-    private static func give(_ command: AdminCommand, to server: InProcessServer) async throws {
-        let result = await server.commands.carryOut(command, by: InProcessServer.peer)
-        if case .failed(let failure) = result { throw failure }
-    }
-
     private static func deny(_ server: InProcessServer) async throws {
-        try await self.give(.revokeRecoveryCode(try RecoveryCode(self.code).orThrow()), to: server)
+        try await server.give(RevokeRecoveryCode(try RecoveryCode(self.code).orThrow()))
     }
 
     /// Links the denied code with this PIN.
@@ -92,7 +88,7 @@ struct AuditGrowthTests {
             let before = try await server.record().count
             for _ in 0..<5 { #expect(try await Self.link(session, pin: Self.right) == .refused(.notAllowed)) }
             #expect(try await server.record().count == before)
-            try await Self.give(.revokeSolution, to: server)
+            try await server.give(RevokeSolution())
             let revocation = Revocation(reason: .solution, mayRegisterAnew: false)
             for _ in 0..<5 { #expect(try await Self.link(session, pin: Self.right) == .refused(.revoked(revocation))) }
             #expect(try await server.record().count == before + 2)
@@ -114,7 +110,7 @@ struct AuditGrowthTests {
                 }
                 // Recorded as begun and delayed before its commit while the other requests arrive.
                 await gate.isReached()
-                for _ in 0..<50 { try await Self.give(.showStatus, to: server) }
+                for _ in 0..<50 { try await server.give(ShowStatus()) }
                 gate.open()
                 try await group.waitForAll()
             }
@@ -161,8 +157,8 @@ struct AuditGrowthTests {
             // Recorded as begun and delayed before its commit while the other command arrives.
             async let denial: Void = Self.deny(server)
             await gate.isReached()
-            async let allowed: Void = Self.give(.removeDenied(.code(code)), to: server)
-            for _ in 0..<50 { try await Self.give(.showStatus, to: server) }
+            async let allowed = server.give(RemoveDenied(.code(code)))
+            for _ in 0..<50 { try await server.give(ShowStatus()) }
             gate.open()
             _ = try await (denial, allowed)
             let isDenied = try await server.store.denied(mac) != nil

@@ -1,7 +1,8 @@
-import Synchronization
+import Administration
 import ServerTestSupport
-import TestSupport
+import Synchronization
 import Testing
+import TestSupport
 import Vocabulary
 import WalletStore
 import Wire
@@ -64,7 +65,7 @@ struct LastSessionsTests {
             let first = server.clock.now()
             await server.server.runDueTimers()
             #expect(try await kept() == nil)
-            #expect(try await server.commands.report(of: wallet.walletID).lastSession == first)
+            #expect(try await server.record(of: wallet).lastSession == first)
             server.clock.advance(by: .seconds(60))
             await server.server.runDueTimers()
             #expect(try await kept() == first)

@@ -1,11 +1,12 @@
+import Administration
 import AttestationVerifier
 import AuditLog
 import DeviceInterface
 import Lab
-import Telemetry
 import ServerTestSupport
-import TestSupport
+import Telemetry
 import Testing
+import TestSupport
 import Transport
 import Vocabulary
 import WalletStore
@@ -94,15 +95,15 @@ struct MeterTests {
             // At the second time the wallet has already ended.
             for _ in 0..<2 { _ = await connection.answer(.revokeWithCode(code)) }
             #expect(counts() == [1, 0, 0, 0])
-            for _ in 0..<2 { _ = try await server.commands.done(.revokeWallets([told.walletID])) }
+            for _ in 0..<2 { try await server.give(RevokeWallets([told.walletID])) }
             #expect(counts() == [1, 1, 0, 0])
             let recovery = try RecoveryCode([UInt8]("NL-999-1234".utf8)).orThrow()
             _ = try await linked.openSession().answer(.linkRecoveryCode(recovery.bytes), pin: "135790")
-            for _ in 0..<2 { _ = try await server.commands.done(.revokeRecoveryCode(recovery)) }
+            for _ in 0..<2 { try await server.give(RevokeRecoveryCode(recovery)) }
             #expect(counts() == [1, 1, 1, 0])
-            for _ in 0..<2 { _ = try await server.commands.done(.revokeSolution) }
+            for _ in 0..<2 { try await server.give(RevokeSolution()) }
             _ = try await last.openSession()
-            _ = try await server.commands.done(.restoreSolution)
+            try await server.give(RestoreSolution())
             #expect(counts() == [1, 1, 1, 1])
             #expect(server.metrics.refusedSeries == 0)
         }

@@ -1,3 +1,4 @@
+import Administration
 import AuditLog
 import RemotePINServer
 import Synchronization

@@ -1,7 +1,8 @@
+import Administration
 import RemotePINServer
 import ServerTestSupport
-import TestSupport
 import Testing
+import TestSupport
 import Transport
 import Vocabulary
 import WalletStore
@@ -98,15 +99,7 @@ struct RevocationTests {
             let wallet = try await server.wallet()
             let (first, second) = (try await wallet.openSession(), try await wallet.openSession())
             let code = try RecoveryCode([1, 2, 3]).orThrow()
-            guard
-                case .recoveryCodeRevoked(let done) = await server.commands.carryOut(
-                    .revokeRecoveryCode(code),
-                    by: InProcessServer.peer
-                )
-            else {
-                throw UnexpectedAnswer()
-            }
-            #expect(done.revoked == 0)
+            #expect(try await server.give(RevokeRecoveryCode(code)).revoked == 0)
             let denied = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
             #expect(try await first.answer(.linkRecoveryCode([1, 2, 3]), pin: "135790") == .refused(.revoked(denied)))
             #expect(await happens { await second.connection.closed() })

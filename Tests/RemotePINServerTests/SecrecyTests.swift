@@ -1,13 +1,14 @@
+import Administration
 import DeviceInterface
-import SimulatedPhone
 import HostSystem
 import Lab
 import Secrets
-import Telemetry
-import Statements
 import ServerTestSupport
-import TestSupport
+import SimulatedPhone
+import Statements
+import Telemetry
 import Testing
+import TestSupport
 import Transport
 import Vocabulary
 import Wire
@@ -114,11 +115,10 @@ struct SecrecyTests {
             try Self.addVault(of: server, to: &scanner)
             for share in try await Self.use(wallet, of: server) { scanner.add("presence share", share) }
             let code = try wallet.deletionCode.orThrow()
-            for command in [
-                AdminCommand.showWallet(wallet.walletID),
-                .revokeRecoveryCode(try RecoveryCode(Self.recoveryCode).orThrow()),
-                .showStatus, .revokeWallets([wallet.walletID]),
-            ] { _ = await server.commands.carryOut(command, by: InProcessServer.peer) }
+            try await server.give(ShowWallet(wallet.walletID))
+            try await server.give(RevokeRecoveryCode(try RecoveryCode(Self.recoveryCode).orThrow()))
+            try await server.give(ShowStatus())
+            try await server.give(RevokeWallets([wallet.walletID]))
             _ = try await connection.call(.revokeWithCode(code.grouped), timeout: TestWallet.patience)
 
             let lines = server.log.lines

@@ -1,3 +1,4 @@
+internal import Administration
 package import AuditLog
 internal import HostSystem
 internal import Logging
@@ -8,7 +9,6 @@ package import TestSupport
 package import Vault
 internal import Vocabulary
 package import WalletStore
-internal import Wire
 
 /// Backups and restores of a server in this process.
 extension InProcessServer {
@@ -18,9 +18,7 @@ extension InProcessServer {
     package func backup(_ name: String) async throws -> String {
         let path = "\(self.folder.path)/\(name).backup"
         let before = try await self.record().count
-        guard case .upkeep = await self.commands.carryOut(.startBackup(path: path), by: Self.peer) else {
-            throw UnexpectedAnswer()
-        }
+        try await self.give(StartBackup(path: path))
         // Without asking the server, because each request is on record.
         for _ in 0..<1_000_000 {
             for entry in try await self.record().dropFirst(before)

@@ -1,3 +1,4 @@
+package import Administration
 package import AttestationVerifier
 package import AuditLog
 package import SimulatedPhone
@@ -13,7 +14,6 @@ package import Transport
 package import Vault
 package import Vocabulary
 package import WalletStore
-internal import Wire
 
 /// A real server in this process: a listener on loopback, SQLite in a temporary folder, a key-file
 /// vault and a lab authority, with a manual clock.
@@ -31,6 +31,8 @@ package final class InProcessServer: Sendable {
     package let audit: AuditLog
     package let vault: KeyFileVault
     package let maintenance: Maintenance
+    /// Carries out the commands of operators; their clock is the test's.
+    package let commands: AdminService
     /// The address and trust for clients.
     package let endpoint: TestServer
 
@@ -88,6 +90,22 @@ package final class InProcessServer: Sendable {
                 metrics: self.metrics
             )
         )
+        let (server, clock, vault) = (self.server, self.clock, self.vault)
+        self.commands = AdminService(
+            of: server,
+            advance: { duration in
+                clock.advance(by: duration)
+                return clock.now()
+            },
+            operations: ServerOperations(
+                version: "test",
+                reload: { await server.reload() },
+                logLevel: { SetLogLevel.Reply(level: $0 ?? .info, changed: $0 != nil) },
+                certificateExpiry: { Timestamp(milliseconds: 9_000_000_000_000) },
+                keyVersions: { (vault.versions, vault.activeVersion) },
+                maintenance: self.maintenance
+            )
+        )
         let tls = try TLSServerContext(certificateFile: "\(path)/tls.pem", keyFile: "\(path)/tls.key")
         self.listener = try await RPCListener.bind(host: "127.0.0.1", port: 0, tls: tls)
         self.impatient = try await RPCListener.bind(host: "127.0.0.1", port: 0, tls: tls, limits: options.limits)
@@ -141,33 +159,6 @@ package final class InProcessServer: Sendable {
             try await group.waitForAll()
         }
         await server.store.close()
-    }
-
-    /// The operator's commands; they advance the test's clock.
-    package var commands: AdminCommands {
-        AdminCommands(
-            of: self.server,
-            advance: { duration in
-                self.clock.advance(by: duration)
-                return self.clock.now()
-            },
-            operations: self.operations
-        )
-    }
-
-    /// The operator that gives commands.
-    package static let peer = AdminPeer(userID: 4711, processID: 1)
-
-    /// The operations that the program provides.
-    package var operations: ServerOperations {
-        ServerOperations(
-            version: "test",
-            reload: { await self.server.reload() },
-            logLevel: { .logLevel($0 ?? .info, changed: $0 != nil) },
-            certificateExpiry: { Timestamp(milliseconds: 9_000_000_000_000) },
-            keyVersions: { (self.vault.versions, self.vault.activeVersion) },
-            maintenance: self.maintenance
-        )
     }
 
     /// The audit records so far.

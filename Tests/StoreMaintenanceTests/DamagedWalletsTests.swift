@@ -1,30 +1,18 @@
+import Administration
+import AdminProtocol
 import AuditLog
 import HostSystem
 import RemotePINServer
 import ServerTestSupport
 import StoreMaintenance
-import TestSupport
 import Testing
+import TestSupport
 import Vault
 import Vocabulary
 import WalletStore
-import Wire
 
 @Suite("Wallets with a sealed value that does not open")
 struct DamagedWalletsTests {
-    private static func give(_ command: AdminCommand, to server: InProcessServer) async throws -> AdminResult {
-        let result = await server.commands.carryOut(command, by: InProcessServer.peer)
-        if case .failed(let failure) = result { throw failure }
-        return result
-    }
-
-    private static func refusal(of command: AdminCommand, by server: InProcessServer) async -> AdminFailure? {
-        guard case .failed(let failure) = await server.commands.carryOut(command, by: InProcessServer.peer) else {
-            return nil
-        }
-        return failure
-    }
-
     @Test(
         "a restore names them, ends them on request and on record, and restores all others",
         arguments: [40, 3]
@@ -65,7 +53,7 @@ struct DamagedWalletsTests {
             let wallet = try await server.wallet()
             _ = try await server.wallet()
             try await server.damage(wallet)
-            _ = try await Self.give(.revokeWallets([wallet.walletID]), to: server)
+            try await server.give(RevokeWallets([wallet.walletID]))
             let backup = try await server.backup("one")
             await server.stop()
             #expect(try await server.restore(backup, into: "one").damaged.isEmpty)
@@ -80,20 +68,20 @@ struct DamagedWalletsTests {
             let (wallet, other) = (try await server.wallet(), try await server.wallet())
             try await server.damage(wallet)
             server.clock.advance(by: .seconds(3600))
-            _ = try await Self.give(.rotateVault, to: server)
+            try await server.give(RotateVault())
             server.clock.advance(by: .seconds(3600))
             var refused: AdminFailure?
             for _ in 0..<10_000 {
-                refused = await Self.refusal(of: .rotateVault, by: server)
-                if refused?.sentence.contains("\(wallet.walletID)") == true { break }
+                refused = await server.refusal(of: RotateVault())
+                if refused?.message.contains("\(wallet.walletID)") == true { break }
                 await Task.yield()
             }
-            #expect(refused?.sentence.contains("revoke wallet") == true, "\(refused?.sentence ?? "")")
-            let kept = await Self.refusal(of: .retireVault, by: server)
-            #expect(kept?.sentence.contains("\(wallet.walletID)") == true, "\(kept?.sentence ?? "")")
-            #expect(kept?.sentence.contains("seals 4 values") == true && server.vault.versions == [1, 2])
+            #expect(refused?.message.contains("revoke wallet") == true, "\(refused?.message ?? "")")
+            let kept = await server.refusal(of: RetireVault())
+            #expect(kept?.message.contains("\(wallet.walletID)") == true, "\(kept?.message ?? "")")
+            #expect(kept?.message.contains("seals 4 values") == true && server.vault.versions == [1, 2])
 
-            _ = try await Self.give(.revokeWallets([wallet.walletID]), to: server)
+            try await server.give(RevokeWallets([wallet.walletID]))
             let next = server.makeMaintenance()
             async let _: Void = next.run()
             var isFinished = false
@@ -102,15 +90,11 @@ struct DamagedWalletsTests {
                 await Task.yield()
             }
             #expect(isFinished)
-            guard case .vaultKeys(let left) = try await Self.give(.retireVault, to: server) else {
-                throw UnexpectedAnswer()
-            }
+            let left = try await server.give(RetireVault()).versions
             #expect(left.map(\.version) == [2] && server.vault.versions == [2])
             #expect(try await other.openSession().check("135790") == other.unlockShare.asValid)
             // The old key is not needed, not even for a restore with the remaining key.
-            guard case .vaultKeys(let shown) = try await Self.give(.showVaultKeys, to: server) else {
-                throw UnexpectedAnswer()
-            }
+            let shown = try await server.give(ShowVaultKeys()).versions
             #expect(shown.map(\.version) == [2])
             let backup = try await server.backup("one")
             await server.stop()

@@ -1,9 +1,10 @@
+import Administration
 import AuditLog
 import RemotePINServer
 import ServerTestSupport
 import StoreMaintenance
-import TestSupport
 import Testing
+import TestSupport
 import Transport
 import Vault
 import Vocabulary
@@ -21,7 +22,7 @@ struct PurgeTests {
             let code = try coded.deletionCode.orThrow().characters
             let portal = try await server.endpoint.connect()
             let done = try await portal.call(.revokeWithCode(code), timeout: TestWallet.patience)
-            _ = await server.commands.carryOut(.revokeWallets([named.walletID]), by: InProcessServer.peer)
+            try await server.give(RevokeWallets([named.walletID]))
             server.clock.advance(by: Self.year)
             await server.maintenance.runDuePurge()
             #expect(try await server.store.report(of: coded.walletID) != nil)
@@ -52,7 +53,7 @@ struct PurgeTests {
             let wallet = try await server.wallet()
             let code = try RecoveryCode(Array("NL-1".utf8)).orThrow()
             _ = try await wallet.openSession().answer(.linkRecoveryCode(code.bytes), pin: "135790")
-            _ = await server.commands.carryOut(.revokeRecoveryCode(code), by: InProcessServer.peer)
+            try await server.give(RevokeRecoveryCode(code))
             server.clock.advance(by: Self.year + .seconds(1))
             await server.maintenance.runDuePurge()
             #expect(try await server.store.listing(after: nil, limit: 5).isEmpty)
@@ -67,7 +68,7 @@ struct PurgeTests {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
             let backup = try await server.backup("one")
-            _ = await server.commands.carryOut(.revokeWallets([wallet.walletID]), by: InProcessServer.peer)
+            try await server.give(RevokeWallets([wallet.walletID]))
             server.clock.advance(by: Self.year + .seconds(1))
             await server.maintenance.runDuePurge()
             await server.stop()

@@ -1,20 +1,19 @@
+import Administration
 import AuditLog
 import Foundation
 import HostSystem
 import RemotePINServer
 import ServerTestSupport
 import StoreMaintenance
-import TestSupport
 import Testing
+import TestSupport
 import Vocabulary
 import WalletStore
-import Wire
 
 @Suite("Repeated restores")
 struct RepeatedRestoreTests {
     private static func revoke(_ wallet: TestWallet, on server: InProcessServer) async throws {
-        let result = await server.commands.carryOut(.revokeWallets([wallet.walletID]), by: InProcessServer.peer)
-        if case .failed(let failure) = result { throw failure }
+        try await server.give(RevokeWallets([wallet.walletID]))
     }
 
     @Test(
@@ -27,7 +26,7 @@ struct RepeatedRestoreTests {
             let backup = try await server.backup("one")
             try await Self.revoke(wallet, on: server)
             let last = server.audit.newest
-            for _ in 0..<2 { _ = await server.commands.carryOut(.listFlags, by: InProcessServer.peer) }
+            for _ in 0..<2 { try await server.give(ListFlags()) }
             await server.stop()
             var bytes = try DurableFile.read(server.auditPath, atMost: 1 << 20)
             bytes[bytes.count - 120] ^= 1
@@ -55,7 +54,7 @@ struct RepeatedRestoreTests {
             let wallet = try await server.wallet()
             let backup = try await server.backup("one")
             try await Self.revoke(wallet, on: server)
-            for _ in 0..<2 { _ = await server.commands.carryOut(.listFlags, by: InProcessServer.peer) }
+            for _ in 0..<2 { try await server.give(ListFlags()) }
             await server.stop()
             var bytes = try DurableFile.read(server.auditPath, atMost: 1 << 20)
             bytes[bytes.count - 120] ^= 1

@@ -1,3 +1,4 @@
+import Administration
 import AuditLog
 import Foundation
 import HostSystem
@@ -6,8 +7,8 @@ import RemotePINServer
 import ServerTestSupport
 import StoreMaintenance
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 import Vault
 import Vocabulary
 import WalletStore
@@ -15,11 +16,6 @@ import Wire
 
 @Suite("Restoring a backup")
 struct RestoreTests {
-    private static func give(_ command: AdminCommand, to server: InProcessServer) async throws {
-        let result = await server.commands.carryOut(command, by: InProcessServer.peer)
-        if case .failed(let failure) = result { throw failure }
-    }
-
     private static func code(_ text: String) throws -> RecoveryCode { try RecoveryCode(Array(text.utf8)).orThrow() }
 
     private static func link(_ wallet: TestWallet, _ code: RecoveryCode) async throws {
@@ -36,24 +32,24 @@ struct RestoreTests {
             )
             try await Self.link(wallets[3], codes[0])
             // Reversed before the backup: replaying the older entry must not repeat the denial.
-            try await Self.give(.revokeRecoveryCode(codes[4]), to: server)
-            try await Self.give(.removeDenied(.code(codes[4])), to: server)
+            try await server.give(RevokeRecoveryCode(codes[4]))
+            try await server.give(RemoveDenied(.code(codes[4])))
             try await Self.link(wallets[7], codes[4])
             let backup = try await server.backup("one")
 
-            try await Self.give(.revokeWallets([wallets[0].walletID]), to: server)
+            try await server.give(RevokeWallets([wallets[0].walletID]))
             let portal = try await server.endpoint.connect()
             _ = await portal.answer(.revokeWithCode(try wallets[1].deletionCode.orThrow().characters))
             _ = await (try wallets[2].openSession()).connection.answer(.reportWipe)
-            try await Self.give(.revokeRecoveryCode(codes[0]), to: server)
+            try await server.give(RevokeRecoveryCode(codes[0]))
             // Linked after the backup, so that the backup lacks the link.
             try await Self.link(wallets[4], codes[1])
-            try await Self.give(.revokeRecoveryCode(codes[1]), to: server)
-            try await Self.give(.revokeRecoveryCode(codes[2]), to: server)
+            try await server.give(RevokeRecoveryCode(codes[1]))
+            try await server.give(RevokeRecoveryCode(codes[2]))
             try await Self.link(wallets[5], codes[2])
-            try await Self.give(.revokeRecoveryCode(codes[3]), to: server)
-            try await Self.give(.removeDenied(.code(codes[3])), to: server)
-            try await Self.give(.revokeSolution, to: server)
+            try await server.give(RevokeRecoveryCode(codes[3]))
+            try await server.give(RemoveDenied(.code(codes[3])))
+            try await server.give(RevokeSolution())
             await server.stop()
 
             let report = try await server.restore(backup, into: "restored")
@@ -145,7 +141,7 @@ struct RestoreTests {
         try await InProcessServer.run { server in
             let (wallet, revoked) = (try await server.wallet(), try await server.wallet())
             let backup = try await server.backup("one")
-            try await Self.give(.revokeWallets([revoked.walletID]), to: server)
+            try await server.give(RevokeWallets([revoked.walletID]))
             await server.stop()
             let dying = server.restoration(backup, into: "data2") {
                 (reached: Restoration.Stage) throws(RestoreFailure) in
@@ -211,7 +207,7 @@ struct RestoreTests {
     func newLog(before: Int) async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
-            for _ in 0..<4 { try await Self.give(.showStatus, to: server) }
+            for _ in 0..<4 { try await server.give(ShowStatus()) }
             let backup = try await server.backup("one")
             await server.stop()
             let path = "\(server.folder.path)/new.log"
@@ -234,9 +230,9 @@ struct RestoreTests {
     func otherLogs() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
-            try await Self.give(.showStatus, to: server)
+            try await server.give(ShowStatus())
             let backup = try await server.backup("one")
-            try await Self.give(.revokeWallets([wallet.walletID]), to: server)
+            try await server.give(RevokeWallets([wallet.walletID]))
             let newest = server.audit.newest
             await server.stop()
             let bytes = try DurableFile.read(server.auditPath, atMost: 1 << 20)

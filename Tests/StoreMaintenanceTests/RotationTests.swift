@@ -1,3 +1,5 @@
+import Administration
+import AdminProtocol
 import AuditLog
 import SimulatedPhone
 import HostSystem
@@ -5,8 +7,8 @@ import RemotePINServer
 import Secrets
 import ServerTestSupport
 import StoreMaintenance
-import TestSupport
 import Testing
+import TestSupport
 import Transport
 import Vault
 import Vocabulary
@@ -25,17 +27,8 @@ struct RotationTests {
         return false
     }
 
-    private static func give(_ command: AdminCommand, to server: InProcessServer) async throws -> AdminResult {
-        let result = await server.commands.carryOut(command, by: InProcessServer.peer)
-        if case .failed(let failure) = result { throw failure }
-        return result
-    }
-
-    private static func versions(_ server: InProcessServer) async throws -> [VaultKeyVersion] {
-        guard case .vaultKeys(let versions) = try await self.give(.showVaultKeys, to: server) else {
-            throw UnexpectedAnswer()
-        }
-        return versions
+    private static func versions(_ server: InProcessServer) async throws -> [VaultKeysReply.Version] {
+        try await server.give(ShowVaultKeys()).versions
     }
 
     @Test("after two rotations under open sessions every PIN, code and token works, and the old keys can be retired")
@@ -45,21 +38,22 @@ struct RotationTests {
             for _ in 0..<40 { wallets.append(try await server.wallet()) }
             let code = try RecoveryCode(Array("NL-1".utf8)).orThrow()
             _ = try await wallets[5].openSession().answer(.linkRecoveryCode(code.bytes), pin: "135790")
-            _ = try await Self.give(.revokeWallets([wallets[39].walletID]), to: server)
-            for version in [UInt32(2), 3] {
+            try await server.give(RevokeWallets([wallets[39].walletID]))
+            for version: UInt32 in [2, 3] {
                 server.clock.advance(by: .seconds(3600))
                 let session = try await wallets[0].openSession()
                 let token = try await Self.token(server)
-                _ = try await Self.give(.rotateVault, to: server)
+                try await server.give(RotateVault())
                 #expect(try await session.check("135790") == wallets[0].unlockShare.asValid)
                 #expect(await Self.isSealed(server, with: version))
                 #expect(try await session.check("135790") == wallets[0].unlockShare.asValid)
                 #expect(try await Self.registers(token, server))
                 let keys = try await Self.versions(server)
-                #expect(keys.filter { !$0.isActive }.allSatisfy { $0.values == 0 && !$0.isRetirable })
+                for key in keys where !key.active { #expect(key.values == 0 && !key.retirable) }
                 // 39 wallets with four values each, the identity of the ended one, and the new
                 // registrations.
-                #expect(keys.last?.values == 39 * 4 + 1 + 4 * Int(version - 1))
+                let sealed = 39 * 4 + 1 + 4 * Int(version - 1)
+                #expect(keys.last?.values == sealed)
             }
             for wallet in wallets.dropLast() {
                 let session = try await wallet.openSession()
@@ -67,16 +61,14 @@ struct RotationTests {
                 #expect(try await session.check("135790") == wallet.unlockShare.asValid)
                 session.connection.close()
             }
-            _ = try await Self.give(.revokeRecoveryCode(code), to: server)
+            try await server.give(RevokeRecoveryCode(code))
             #expect(try await server.store.report(of: wallets[5].walletID)?.revocation?.reason == .recoveryCode)
             let portal = try await server.endpoint.connect()
             let text = try wallets[6].deletionCode.orThrow().characters
             #expect(await portal.answer(.revokeWithCode(text)) == .other("revoked"))
-            await #expect(throws: AdminFailure.self) { try await Self.give(.retireVault, to: server) }
+            #expect(await server.refusal(of: RetireVault()) != nil)
             server.clock.advance(by: .seconds(3600))
-            guard case .vaultKeys(let left) = try await Self.give(.retireVault, to: server) else {
-                throw UnexpectedAnswer()
-            }
+            let left = try await server.give(RetireVault()).versions
             #expect(left.map(\.version) == [3] && server.vault.versions == [3])
             #expect(try DurableFile.mode(of: "\(server.folder.path)/vault.key") == 0o600)
             for wallet in [wallets[0], wallets[20]] {
@@ -92,18 +84,18 @@ struct RotationTests {
         try await InProcessServer.run { server in
             _ = try await server.wallet()
             server.clock.advance(by: .seconds(3600))
-            _ = try await Self.give(.rotateVault, to: server)
+            try await server.give(RotateVault())
             #expect(await Self.isSealed(server, with: 2))
             let token = try await Self.token(server)
-            let refused = await #expect(throws: AdminFailure.self) { try await Self.give(.rotateVault, to: server) }
-            #expect(refused?.kind == .notAllowed && refused?.sentence.contains("2026-") == true)
+            let refused = await server.refusal(of: RotateVault())
+            #expect(refused?.kind == .notAllowed && refused?.message.contains("2026-") == true)
             // The rotation was not done, and the record does not call it unclear.
             guard case .failed(of: _?, _) = try await server.record().last?.phase else {
                 Issue.record("a rejection is on record as unclear")
                 return
             }
-            let early = await #expect(throws: AdminFailure.self) { try await Self.give(.retireVault, to: server) }
-            #expect(early?.sentence.contains("until 2026-") == true, "\(early?.sentence ?? "")")
+            let early = await server.refusal(of: RetireVault())
+            #expect(early?.message.contains("until 2026-") == true, "\(early?.message ?? "")")
             #expect(try await Self.registers(token, server))
             #expect(server.vault.versions == [1, 2])
         }
@@ -117,7 +109,7 @@ struct RotationTests {
             let now = server.clock.now()
             let copy = try DurableFile.read(path, atMost: 1 << 16)
             try await VaultHistory.check(server.vault, of: server.store, at: now)
-            _ = try await Self.give(.rotateVault, to: server)
+            try await server.give(RotateVault())
             #expect(await Self.isSealed(server, with: 2))
             let newest = try DurableFile.read(path, atMost: 1 << 16)
             try await VaultHistory.check(KeyFileVault(path), of: server.store, at: now)
@@ -158,7 +150,7 @@ struct RotationTests {
             try await server.store.replace([replacement])
             let keys = try await Self.versions(server)
             #expect(keys.map(\.version) == [1, 5] && keys[1].values == 1)
-            #expect(!keys[1].isRetirable && !keys[1].isActive)
+            #expect(!keys[1].retirable && !keys[1].active)
         }
     }
 

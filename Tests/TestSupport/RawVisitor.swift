@@ -18,6 +18,18 @@ package final class RawVisitor: Sendable {
             }
     }
 
+    /// Connects to a Unix socket.
+    package init(unixSocket path: String) async throws {
+        let source = self.source
+        self.channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .connect(unixDomainSocketPath: path) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Collector(source))
+                    return channel
+                }
+            }
+    }
+
     /// Sends text; a failure to deliver it is ignored.
     package func send(_ text: String) async {
         try? await self.channel.writeAndFlush(ByteBuffer(string: text)).get()

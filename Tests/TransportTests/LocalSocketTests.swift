@@ -13,41 +13,42 @@ struct LocalSocketTests {
 
     @Test("connections beyond the limit are closed and reported; one that ends allows another")
     func room() async throws {
-        var limits = AdminListener.limits
-        #expect(limits.connections == 64 && PortalListener.limits.connections == 600)
+        var limits = TransportLimits.admin
+        #expect(limits.connections == 64 && TransportLimits.portal.connections == 600)
         limits.connections = 2
         let (refusals, source) = AsyncStream<RefusedConnections>.makeStream()
         var observer = ListenerObserver()
         observer.refusal = { source.yield($0) }
-        let listener = try await AdminListener.bind(path: self.path, limits: limits, observer: observer)
+        let listener = try await LocalListener.bind(path: self.path, limits: limits, observer: observer)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { await listener.serve { _, _ in .failed(AdminFailure(.unsupported, "")) } }
+            group.addTask { await listener.serveEchoes() }
             defer { listener.stop() }
-            let first = try await self.operatorsOwn()
-            let second = try await self.operatorsOwn()
-            await #expect(throws: (any Error).self) { try await self.operatorsOwn() }
+            let first = try await self.opened()
+            let second = try await self.opened()
+            await #expect(throws: (any Error).self) { try await self.opened() }
             #expect(await refusals.first { _ in true }?.reason == .connections)
             first.close()
             #expect(await happens { await first.closed() })
             // The server's end may close a moment later.
-            #expect(await eventually { (try? await self.operatorsOwn()) != nil })
+            #expect(await eventually { (try? await self.opened()) != nil })
             second.close()
         }
     }
 
-    private func operatorsOwn() async throws -> AdminConnection {
-        let connection = try await AdminConnection.connect(path: self.path, timeout: .seconds(20))
-        _ = try await connection.call(.unknown, timeout: .seconds(20))
+    /// A connection that the listener has accepted.
+    private func opened() async throws -> LocalConnection {
+        let connection = try await LocalConnection.connect(path: self.path)
+        _ = try await connection.call(1)
         return connection
     }
 
     @Test("after an answer without a lookup, the server stops reading from the portal for a while")
     func rest() async throws {
-        var limits = PortalListener.limits
+        var limits = TransportLimits.portal
         limits.rest = .seconds(600)
-        let listener = try await PortalListener.bind(path: self.path, limits: limits)
+        let listener = try await LocalListener.bind(path: self.path, limits: limits)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { await listener.serve { $0.source == "::" ? .malformed : .notRecognised } }
+            group.addTask { await listener.servePortal { $0.source == "::" ? .malformed : .notRecognised } }
             defer { group.cancelAll() }
             let connection = try await PortalConnection.connect(path: self.path, timeout: .seconds(20))
             for _ in 0..<3 {
@@ -65,12 +66,12 @@ struct LocalSocketTests {
 
     @Test("useless requests do not keep a connection open")
     func useless() async throws {
-        var limits = PortalListener.limits
+        var limits = TransportLimits.portal
         limits.rest = .zero
         limits.idleWithoutSession = .milliseconds(300)
-        let listener = try await PortalListener.bind(path: self.path, limits: limits)
+        let listener = try await LocalListener.bind(path: self.path, limits: limits)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { await listener.serve { _ in .malformed } }
+            group.addTask { await listener.servePortal { _ in .malformed } }
             defer { listener.stop() }
             let connection = try await PortalConnection.connect(path: self.path, timeout: .seconds(20))
             let ends = await happens {
@@ -88,10 +89,10 @@ struct LocalSocketTests {
             let (failures, source) = AsyncStream<String>.makeStream()
             var observer = ListenerObserver()
             observer.acceptFailure = { source.yield($0) }
-            let listener = try await AdminListener.bind(path: path, observer: observer)
-            let serving = Task { await listener.serve { _, _ in .failed(AdminFailure(.unsupported, "")) } }
-            let first = try await AdminConnection.connect(path: path, timeout: .seconds(20))
-            _ = try await first.call(.unknown, timeout: .seconds(20))
+            let listener = try await LocalListener.bind(path: path, limits: .admin, observer: observer)
+            let serving = Task { await listener.serveEchoes() }
+            let first = try await LocalConnection.connect(path: path)
+            _ = try await first.call(1)
 
             var limit = rlimit()
             unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -101,16 +102,16 @@ struct LocalSocketTests {
             while let file = FileHandle(forReadingAtPath: "/dev/null") { files.append(file) }
             // The client's socket takes the last descriptor.
             try files.removeLast().close()
-            let second = try await AdminConnection.connect(path: path, timeout: .seconds(20))
-            let isReported = await happens {
+            let second = try await LocalConnection.connect(path: path)
+            let isTold = await happens {
                 let reason = await failures.first { _ in true }
                 #expect(reason?.contains("Too many open files") == true, "\(reason ?? "")")
             }
-            #expect(isReported)
+            #expect(isTold)
             // Long enough for a listener without a back-off to fail hundreds of times.
-            for _ in 0..<100 { _ = try await first.call(.unknown, timeout: .seconds(20)) }
+            for _ in 0..<100 { _ = try await first.call(1) }
             for file in files { try file.close() }
-            _ = try await second.call(.unknown, timeout: .seconds(20))
+            _ = try await second.call(1)
             source.finish()
             let more = await failures.reduce(into: 0) { count, _ in count += 1 }
             #expect(more <= 20, "at most once a second: \(more)")

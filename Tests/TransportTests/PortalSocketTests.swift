@@ -12,12 +12,12 @@ struct PortalSocketTests {
 
     @Test("the socket is private to its owner, answers codes and rejects an operator's command")
     func answers() async throws {
-        let listener = try await PortalListener.bind(path: self.path)
+        let listener = try await LocalListener.bind(path: self.path, limits: .portal)
         let mode = try FileManager.default.attributesOfItem(atPath: self.path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                await listener.serve { request in
+                await listener.servePortal { request in
                     request.source == "192.0.2.1" ? .revoked(at: Timestamp(milliseconds: 61)) : .notRecognised
                 }
             }
@@ -29,9 +29,11 @@ struct PortalSocketTests {
             #expect(try await connection.revoke(code: "A", source: "192.0.2.2", timeout: patience) == .notRecognised)
             #expect(try await connection.revoke(code: "", source: "192.0.2.2", timeout: patience) == .malformed)
             connection.close()
-            let operatorsOwn = try await AdminConnection.connect(path: self.path, timeout: patience)
-            await #expect(throws: CallError.self) { try await operatorsOwn.call(.revokeSolution, timeout: patience) }
-            operatorsOwn.close()
+            let command = Array(#"{"arguments":{},"command":"revoke solution","id":1,"version":1}"#.utf8)
+            let other = try await LocalConnection.connect(path: self.path, timeout: patience) { _ in 1 }
+            let answer = try await other.call(timeout: patience) { _ in command }
+            #expect(try PortalResponse(decoding: answer).result == .malformed)
+            other.close()
         }
         #expect(!FileManager.default.fileExists(atPath: self.path))
         await #expect(throws: ConnectError.refused) {

@@ -153,10 +153,4 @@ struct MalformedMessageTests {
         }
         #expect(throws: WireError.invalid(.reason, id: 7)) { try Response(decoding: explained) }
     }
-
-    @Test("an operator can advance the clock by one millisecond to ten years", arguments: [0, UInt64.max])
-    func clock(by milliseconds: UInt64) {
-        let frame = request(2) { $0.number(1, milliseconds) }
-        #expect(throws: WireError.invalid(.byMilliseconds, id: 7)) { try AdminRequest(decoding: frame) }
-    }
 }

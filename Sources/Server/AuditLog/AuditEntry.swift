@@ -69,7 +69,10 @@ package struct AuditActor: RawRepresentable, Hashable, Sendable {
     package static let server = AuditActor(rawValue: "server")
 }
 
-/// What was done: a command as operators write it, or an event.
+/// The name of a command, as operators type it, or of another event.
+///
+/// Commands that a restore replays or that a stopped server carries out as well have constants here; the others are
+/// named in Administration.
 package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     package let rawValue: String
 
@@ -104,33 +107,12 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     package static let resealed = AuditEvent(rawValue: "vault sealed anew")
     /// Key versions that seal nothing any more were removed.
     package static let retireVault = AuditEvent(rawValue: "vault retire")
-    package static let advanceClock = AuditEvent(rawValue: "clock advance")
-    package static let showWallet = AuditEvent(rawValue: "wallet show")
-    package static let listWallets = AuditEvent(rawValue: "wallet list")
-    package static let listSessions = AuditEvent(rawValue: "sessions")
-    package static let listDenied = AuditEvent(rawValue: "deny-list list")
-    package static let showDenied = AuditEvent(rawValue: "deny-list show")
-    package static let listFlags = AuditEvent(rawValue: "flags list")
-    package static let setFlag = AuditEvent(rawValue: "flags set")
-    package static let showUpdatePolicy = AuditEvent(rawValue: "update-policy show")
-    package static let setUpdatePolicy = AuditEvent(rawValue: "update-policy set")
-    package static let clearUpdatePolicy = AuditEvent(rawValue: "update-policy clear")
-    package static let showStatus = AuditEvent(rawValue: "status")
-    package static let reload = AuditEvent(rawValue: "reload")
-    package static let setLogLevel = AuditEvent(rawValue: "log-level")
-    /// How far a backup or a rotation is.
-    package static let showUpkeep = AuditEvent(rawValue: "upkeep show")
-    package static let showVaultKeys = AuditEvent(rawValue: "vault status")
-    /// A command that only a newer server knows.
+    /// A command that this version does not know.
     package static let unknown = AuditEvent(rawValue: "unknown")
 
-    /// Everything that this version enters, commands first.
-    package static let all: [AuditEvent] = [
-        .showStatus, .listSessions, .showWallet, .listWallets, .revokeWallets, .revokeRecoveryCode, .revokeSolution,
-        .restoreSolution, .listDenied, .showDenied, .removeDenied, .listFlags, .setFlag, .showUpdatePolicy,
-        .setUpdatePolicy, .clearUpdatePolicy, .reload, .setLogLevel, .advanceClock, .backup, .restore, .rotateVault,
-        .retireVault, .showVaultKeys, .showUpkeep, .deletionCode, .wipe, .deniedLink, .purge, .resealed, .logBegun,
-        .tornTail, .unknown,
+    /// The events that are not commands to a running server.
+    package static let others: [AuditEvent] = [
+        .restore, .deletionCode, .wipe, .deniedLink, .purge, .resealed, .logBegun, .tornTail, .unknown,
     ]
 }
 

@@ -2,7 +2,6 @@ internal import Logging
 internal import ServiceLifecycle
 internal import Vocabulary
 internal import WalletStore
-package import Wire
 
 extension RemotePINServer {
     /// The interval between checks of the timers, in real time; no right of a wallet depends on it.

@@ -61,8 +61,6 @@ package final class RemotePINServer: Sendable {
     package let state: ServerState
     package let log: Logger
     private let signatures = SignatureBatchers()
-    /// Serializes operators' commands whose order on record must be that of their commits.
-    let commandLocks = KeyedAsyncLock<AdminCommand.Lane>()
     private let connections = Atomic<UInt64>(0)
 
     /// Joins the parts, tries the vault once, so that a broken one is found before the first

@@ -10,7 +10,7 @@ package struct MaintenanceReport: Hashable, Sendable {
 }
 
 /// The state of a background task.
-package enum MaintenanceState: Hashable, Sendable {
+package enum MaintenanceState: String, Codable, Hashable, Sendable {
     case running
     case done
     case failed
@@ -32,7 +32,7 @@ package struct BackupProgress: Hashable, Sendable {
 }
 
 /// The progress of sealing again what older key versions sealed.
-package struct ResealProgress: Hashable, Sendable {
+package struct ResealProgress: Codable, Hashable, Sendable {
     /// The key version that seals now.
     package var version: UInt32
     /// A failed pass is retried.

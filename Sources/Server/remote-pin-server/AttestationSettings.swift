@@ -1,6 +1,7 @@
 internal import AttestationVerifier
 internal import Evidence
 internal import RemotePINServer
+internal import ServerCommandLine
 internal import ServerSettings
 internal import HostSystem
 

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import AttestationVerifier
 internal import HostSystem
+internal import ServerCommandLine
 
 /// Verifies evidence in files, as registration does.
 struct CheckAttestationCommand: AsyncParsableCommand {

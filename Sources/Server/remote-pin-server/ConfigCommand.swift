@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import ConfigText
 internal import HostSystem
+internal import ServerCommandLine
 internal import ServerSettings
 
 /// Commands about a configuration.

@@ -1,5 +1,6 @@
 internal import Evidence
 internal import HostSystem
+internal import ServerCommandLine
 
 /// One piece of evidence from files; its kind is derived from the contents.
 enum EvidenceFiles {

@@ -3,6 +3,7 @@ internal import Foundation
 internal import HostSystem
 internal import Logging
 internal import Metrics
+internal import ServerCommandLine
 internal import ServerSettings
 internal import Vocabulary
 

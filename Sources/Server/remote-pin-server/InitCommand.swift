@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import ConfigText
 internal import Foundation
+internal import ServerCommandLine
 internal import ServerSettings
 internal import HostSystem
 internal import StoreMaintenance

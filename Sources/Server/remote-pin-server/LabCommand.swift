@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import ServerCommandLine
 
 /// Runs the lab program, which is separate so that this one contains no test authority.
 struct LabCommand: AsyncParsableCommand {

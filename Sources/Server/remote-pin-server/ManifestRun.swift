@@ -1,5 +1,6 @@
 internal import AttestationVerifier
 internal import HostSystem
+internal import ServerCommandLine
 
 /// Verifies every case of a manifest and reports the results.
 struct ManifestRun {

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import ServerCommandLine
 
 /// Runs the deletion portal's program, which is separate so that this one links no web server.
 struct PortalCommand: AsyncParsableCommand {

@@ -1,4 +1,6 @@
+internal import Administration
 internal import ArgumentParser
+internal import ServerCommandLine
 internal import ServerSettings
 internal import HostSystem
 
@@ -35,7 +37,7 @@ struct ServerCommand: AsyncParsableCommand {
         subcommands: [
             InitCommand.self, ServeCommand.self, LabCommand.self, ConfigCommand.self, CheckConfigCommand.self,
             SettingsCommand.self, CheckAttestationCommand.self, MetricsCommand.self, AdminCommand.self,
-            PortalCommand.self, BackupCommand.self, RestoreCommand.self, VaultCommand.self,
+            PortalCommand.self, BackupCommand.self, RestoreCommand.self, AdminCalls.vault,
         ]
     )
 }

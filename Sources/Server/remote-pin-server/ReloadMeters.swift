@@ -1,8 +1,8 @@
 internal import Metrics
+internal import RemotePINServer
 internal import Telemetry
 internal import Synchronization
 internal import Vocabulary
-internal import Wire
 
 /// Counters of reloads by outcome, with the time of the last of each, so that a stale part is noticed.
 final class ReloadMeters: Sendable {
@@ -30,7 +30,7 @@ final class ReloadMeters: Sendable {
     /// Records the outcome of a reload.
     func note(_ parts: [ReloadedPart]) {
         let now = self.clock.now().milliseconds
-        if parts.allSatisfy({ $0.problem == nil }) {
+        if parts.allSatisfy(\.reloaded) {
             self.done.increment()
             self.lastDone.store(now, ordering: .relaxed)
         } else {

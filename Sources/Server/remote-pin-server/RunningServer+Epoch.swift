@@ -1,3 +1,4 @@
+internal import ServerCommandLine
 internal import StoreMaintenance
 internal import Vault
 internal import Vocabulary

@@ -4,6 +4,7 @@ internal import LabFiles
 internal import LogLines
 internal import Logging
 internal import RemotePINServer
+internal import ServerCommandLine
 internal import ServerSettings
 internal import HostSystem
 internal import Transport
@@ -91,26 +92,26 @@ extension RunningServer {
     }
 
     /// Listens for operators' commands.
-    static func listenForAdmin(_ settings: ServerSettings, log: Logger) async throws -> AdminListener {
+    static func listenForAdmin(_ settings: ServerSettings, log: Logger) async throws -> LocalListener {
         let path = settings[SettingTable.adminSocket]
         let group = try Self.group(settings[SettingTable.adminGroup], setting: "admin.group")
         try Self.makeFolder(of: path, for: group, setting: "admin.socket")
         do throws(ListenError) {
             let observer = Self.localObserver("admin.socket", log: log)
-            return try await AdminListener.bind(path: path, group: group, observer: observer)
+            return try await LocalListener.bind(path: path, group: group, limits: .admin, observer: observer)
         } catch {
             throw StartFailure(.unavailable, "`admin.socket`: " + Self.text(of: error))
         }
     }
 
     /// Listens for the deletion portal; returns nil if no socket is configured.
-    static func listenForPortal(_ settings: ServerSettings, log: Logger) async throws -> PortalListener? {
+    static func listenForPortal(_ settings: ServerSettings, log: Logger) async throws -> LocalListener? {
         guard let path = settings[SettingTable.portalSocket] else { return nil }
         let group = try Self.group(settings[SettingTable.portalGroup], setting: "portal.group")
         try Self.makeFolder(of: path, for: group, setting: "portal.socket")
         do throws(ListenError) {
             let observer = Self.localObserver("portal.socket", log: log)
-            return try await PortalListener.bind(path: path, group: group, observer: observer)
+            return try await LocalListener.bind(path: path, group: group, limits: .portal, observer: observer)
         } catch {
             throw StartFailure(.unavailable, "`portal.socket`: " + Self.text(of: error))
         }

@@ -1,16 +1,17 @@
+internal import Administration
 internal import AuditLog
 internal import Foundation
 internal import HostSystem
 internal import LogLines
 internal import Logging
 internal import RemotePINServer
+internal import ServerCommandLine
 internal import Telemetry
 internal import ServerSettings
 internal import StoreMaintenance
 internal import Transport
 internal import Vault
 internal import Vocabulary
-internal import Wire
 
 extension RunningServer {
     /// Opens the audit log, creating it if it is missing; the mark of each newest entry goes to the server's log.
@@ -77,7 +78,10 @@ extension RunningServer {
                     log.notice("log level set", metadata: ["level": "\(wanted.rawValue)"])
                     output.level = Logger.Level(wanted)
                 }
-                return .logLevel(wanted ?? before, changed: wanted.map { $0 != before } ?? false)
+                return SetLogLevel.Reply(
+                    level: wanted ?? before,
+                    changed: wanted.map { $0 != before } ?? false
+                )
             },
             certificateExpiry: { files.tls.certificateExpiry },
             keyVersions: { (files.vault.versions, files.vault.activeVersion) },

@@ -1,3 +1,5 @@
+internal import Administration
+internal import AdminProtocol
 internal import AuditLog
 internal import EventHooks
 internal import Foundation
@@ -6,6 +8,7 @@ internal import LogLines
 internal import Logging
 internal import Metrics
 internal import RemotePINServer
+internal import ServerCommandLine
 internal import Telemetry
 internal import ServerSettings
 internal import ServiceLifecycle
@@ -16,7 +19,6 @@ internal import UnixSignals
 internal import Vault
 internal import Vocabulary
 internal import WalletStore
-internal import Wire
 
 /// The program's composition root: opens what the configuration names, cheapest failure first, and serves until a
 /// signal stops it.
@@ -52,7 +54,7 @@ enum RunningServer {
     /// Raises the limit of open files: each connection uses a descriptor, and at the limit the server accepts no
     /// client.
     private static func raiseOpenFiles(for connections: Int, log: Logger) {
-        let ofThisMachine = AdminListener.limits.connections + PortalListener.limits.connections
+        let ofThisMachine = TransportLimits.admin.connections + TransportLimits.portal.connections
         let needed = connections + ofThisMachine + Self.otherFiles
         let limit = OpenFiles.raise(to: needed)
         guard limit.current < needed else { return }
@@ -147,7 +149,7 @@ enum RunningServer {
                 log: log
             )
         )
-        let commands = AdminCommands(
+        let commands = AdminService(
             of: server,
             advance: (clock as? LabClock).map(Self.advance),
             operations: Self.operations(files, maintenance, output: output, log: log, reload: reload)
@@ -242,7 +244,7 @@ enum RunningServer {
         return try explaining(.files, "the lab's clock cannot be used") { try LabClock(file: lab.clockFile) }
     }
 
-    private static func advance(_ clock: LabClock) -> AdminCommands.Advance {
+    private static func advance(_ clock: LabClock) -> AdminService.Advance {
         { duration throws(AdminFailure) in
             do throws(LabError) {
                 return try clock.advance(by: duration)

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import HostSystem
+internal import ServerCommandLine
 internal import ServerSettings
 
 /// Serves wallets until a signal stops it.

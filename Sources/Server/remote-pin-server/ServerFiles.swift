@@ -2,6 +2,7 @@ internal import AttestationVerifier
 internal import Evidence
 internal import LabFiles
 internal import RemotePINServer
+internal import ServerCommandLine
 internal import ServerSettings
 internal import HostSystem
 internal import Transport

@@ -3,6 +3,7 @@ internal import Logging
 internal import Metrics
 internal import NIOPosix
 internal import RemotePINServer
+internal import ServerCommandLine
 internal import Telemetry
 internal import ServerSettings
 internal import Transport

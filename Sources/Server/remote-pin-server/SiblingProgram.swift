@@ -1,4 +1,5 @@
 internal import HostSystem
+internal import ServerCommandLine
 
 /// A program in the same folder that can replace this one in its process.
 enum SiblingProgram: String {

@@ -7,7 +7,6 @@ internal import ServerSettings
 internal import ServiceLifecycle
 internal import UnixSignals
 internal import Vocabulary
-internal import Wire
 
 /// The connection to the process manager: its signals, and status messages to it (systemd, or another manager that
 /// speaks its notification protocol).
@@ -74,7 +73,7 @@ struct Supervision: Sendable {
     func reloading(_ reload: () async -> [ReloadedPart]) async -> [ReloadedPart] {
         self.manager?.tell(.reloading)
         let parts = await reload()
-        let kept = parts.filter { $0.problem != nil }.map { "the old \($0.name) stays" }
+        let kept = parts.filter { !$0.reloaded }.map { "the old \($0.name) stays" }
         let status = kept.isEmpty ? "serving wallets" : "serving wallets; \(kept.joined(separator: ", ")), see the log"
         self.manager?.tell(.ready, .status(status))
         return parts

@@ -33,18 +33,14 @@ package enum WireError: Error, Hashable, Sendable {
 
 /// The name of a message field, for errors and logs.
 package enum WireField: String, Hashable, Sendable {
-    case after, appID, appVersion, attemptID, attemptsLeft, attestation, attestationObject
-    case attested, backup, block, byMilliseconds, call, candidatePublicKey, certificates
-    case changedAt, command, commits, condition, correlationID, counter, deletionCode, deniedAt
-    case deniedEntry, deviceFacts, deviceProof, environment, epoch, error, expiresAt, failures
-    case features, fetchedAt, flag, instruction, keyID, keyVersions, limit, limits, logLevel, mac
-    case maxInFlight, message, model, newPINKeyID, newPINSignature, newPublicKey, now, osVersion
-    case path, pinCounts, pinKeyID, pinLength, pinNonceY, pinPublicKey, pinSignature, pinState
-    case platform, platforms, policy, presenceShare, problem, reason, recoveryCode, registeredAt
-    case remaining, result, retryAfter, revocation, revokedAt, rollout, round, rules, serverTime
-    case session, sessionLifetime, solution, source, startedAt, status, takenAt, token
-    case tokenLifetime, unlockShare, update, upkeepState, version, versionRange, walletCounts
-    case walletID, walletIDs, warnUntil
+    case appVersion, attemptID, attemptsLeft, attestation, attestationObject, block, call
+    case candidatePublicKey, certificates, correlationID, counter, deletionCode, deviceFacts
+    case deviceProof, error, expiresAt, features, instruction, keyID, limits, maxInFlight
+    case message, model, newPINKeyID, newPINSignature, newPublicKey, osVersion, pinKeyID
+    case pinLength, pinNonceY, pinPublicKey, pinSignature, pinState, platform, policy
+    case presenceShare, reason, recoveryCode, remaining, result, retryAfter, revocation
+    case revokedAt, serverTime, sessionLifetime, solution, source, status, token, tokenLifetime
+    case unlockShare, update, walletID
 }
 
 /// A ``WireError`` without the id of the call.

@@ -1,13 +1,13 @@
 internal import Synchronization
-internal import Vocabulary
-internal import WalletStore
+package import Vocabulary
+package import WalletStore
 
 /// The flags and update policies that operators set while the server runs, in memory for every
 /// call.
 ///
 /// The store holds them durably; this copy is replaced as soon as a change is committed. The
 /// settings apply if operators have set nothing.
-final class OperatorControls: Sendable {
+package final class OperatorControls: Sendable {
     /// The decoded values.
     private struct Controls {
         var revision: Int64
@@ -49,6 +49,19 @@ final class OperatorControls: Sendable {
         try self.replace(try await self.store.operatorValues())
     }
 
+    /// Sets for which wallets a feature is on, durably; it applies from the return on.
+    package func set(_ flag: FeatureFlag, to rollout: Rollout, at now: Timestamp) async throws(StoreError) {
+        try await self.set([flag.valueName: rollout.text], at: now)
+    }
+
+    /// Sets the rules of platforms, durably; they apply from the return on.
+    ///
+    /// Nil restores those of the settings.
+    package func set(_ rules: [UpdateRule]?, for platforms: Set<Platform>, at now: Timestamp) async throws(StoreError) {
+        let text = rules.map(UpdateRule.text(of:))
+        try await self.set(Dictionary(uniqueKeysWithValues: platforms.map { ($0.policyName, text) }), at: now)
+    }
+
     /// Sets and removes values durably; they apply when this method returns.
     func set(_ values: [String: String?], at now: Timestamp) async throws(StoreError) {
         try self.replace(try await self.store.setOperatorValues(values, at: now))
@@ -70,7 +83,7 @@ final class OperatorControls: Sendable {
 
     /// The wallets for which a feature is on, and the time of that setting; nil if no operator set
     /// it.
-    func rollout(of flag: FeatureFlag) -> (rollout: Rollout, setAt: Timestamp?) {
+    package func rollout(of flag: FeatureFlag) -> (rollout: Rollout, setAt: Timestamp?) {
         self.controls.withLock { controls in
             controls.rollouts[flag].map { ($0.rollout, $0.setAt) } ?? (.off, nil)
         }
@@ -78,7 +91,7 @@ final class OperatorControls: Sendable {
 
     /// The rules for a platform and the time at which an operator set them; nil if they come from
     /// the settings.
-    func updateRules(for platform: Platform) -> (rules: [UpdateRule], setAt: Timestamp?) {
+    package func updateRules(for platform: Platform) -> (rules: [UpdateRule], setAt: Timestamp?) {
         self.controls.withLock { controls in
             controls.rules[platform].map { ($0.rules, $0.setAt) } ?? (self.settings[platform], nil)
         }

@@ -1,4 +1,4 @@
-internal import Vocabulary
+package import Vocabulary
 internal import WalletStore
 
 // The text form of flags and update policies in the store, readable by operators.
@@ -15,7 +15,7 @@ extension Platform {
 
 /// `off`, `on`, `percentage 20`, or `wallets` and ids in hexadecimal.
 extension Rollout {
-    var text: String {
+    package var text: String {
         switch self {
         case .off: "off"
         case .on: "on"
@@ -79,7 +79,7 @@ extension UpdateRule {
     }
 
     /// One line for each rule.
-    static func text(of rules: [UpdateRule]) -> String { rules.map(\.text).joined(separator: "\n") }
+    package static func text(of rules: [UpdateRule]) -> String { rules.map(\.text).joined(separator: "\n") }
 
     /// Decodes the output of ``text(of:)`` and nothing else.
     static func rules(text: String) -> [UpdateRule]? {

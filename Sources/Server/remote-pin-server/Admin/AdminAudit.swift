@@ -1,56 +1,53 @@
 internal import ArgumentParser
 internal import AuditLog
-internal import HostSystem
+internal import ServerCommandLine
 internal import ServerSettings
 internal import Vault
 internal import Vocabulary
 
-/// What is on record.
+/// `admin audit`: reads the audit log.
 struct AdminAudit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
-        abstract: "Verify and show the audit log: who did what, and which wallets were revoked.",
+        abstract: "Verify and show the audit log: the operators' commands and the revoked wallets.",
         discussion: """
-            These two read the file and the vault's key themselves, so they also work while the server is stopped, and only \
-            for who may read both.
+            These two commands read the file and the vault's key themselves. They work while the server is stopped, too, and \
+            only for a user who may read both files.
             """,
         subcommands: [Verify.self, Show.self]
     )
 
-    /// Looks for changes, removals and cuts.
+    /// Looks for changed, removed and cut off entries.
     struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "verify",
-            abstract: "Say whether the audit log is as it was written; exit status 65 where it is not.",
+            abstract: "Verify that the audit log was not altered; exit status 65 if it was.",
             discussion: """
-                Finds any change and any removal in the file. A cut at its end is found with what the server's log said \
-                last (`audit log newest=NUMBER:MAC`), which is best kept on another machine.
+                Finds any change and any removal in the file. To find entries that were cut off its end, pass the last mark \
+                of the server's log (`audit log newest=NUMBER:MAC`), which is best kept on another machine.
 
                   remote-pin-server admin audit verify --lab /tmp/lab
                   remote-pin-server admin audit verify --last 81:0-5be0… --config server.yaml
                 """
         )
 
-        @Option(help: ArgumentHelp("An entry that the log must have, as the server's log told it.", valueName: "mark"))
-        var last: String?
+        @Option(
+            help: ArgumentHelp("An entry that the log must contain, from the server's log.", valueName: "mark"),
+            transform: { text in
+                guard let mark = AuditMark(text) else {
+                    throw ValidationError("`\(text)` is not a mark: NUMBER:MAC, as in the server's log.")
+                }
+                return mark
+            }
+        )
+        var last: AuditMark?
 
         @OptionGroup var file: AuditFileOptions
         @OptionGroup var output: OutputOptions
 
-        func validate() throws { _ = try self.mark() }
-
-        private func mark() throws -> AuditMark? {
-            guard let last else { return nil }
-            guard let mark = AuditMark(last) else {
-                throw ValidationError("`\(last)` is no mark: NUMBER:MAC, as the server's log has it.")
-            }
-            return mark
-        }
-
         func run() async throws {
-            let mark = try self.mark()
             try await ending {
-                let found = try await self.file.verified(last: mark)
+                let found = try await self.file.verified(last: self.last)
                 let json = VerificationJSON(
                     intact: found.problem == nil,
                     entries: found.newest?.number ?? 0,
@@ -60,12 +57,14 @@ struct AdminAudit: AsyncParsableCommand {
                 )
                 self.output.print(json) { page in
                     if let problem = found.problem {
-                        page.line(page.bad("not as it was written") + ": \(problem)")
+                        page.line(page.bad("altered") + ": \(problem)")
                     } else {
                         page.line(page.good("intact") + ", \(found.newest?.number ?? 0) entries")
                     }
                     if let newest = found.newest { page.line("newest \(newest)") }
-                    for number in found.tornBefore { page.line("entry \(number) tells of the remains of a crash") }
+                    for number in found.tornBefore {
+                        page.line("entry \(number) reports an entry that a crash cut off")
+                    }
                 }
                 if found.problem != nil { throw ExitCode(StartFailure.Kind.data.rawValue) }
             }
@@ -73,7 +72,7 @@ struct AdminAudit: AsyncParsableCommand {
 
         private struct VerificationJSON: Encodable {
             let intact: Bool
-            /// Those that are as they were written.
+            /// The number of entries before the first problem.
             let entries: UInt64
             let newest: String?
             let tornBefore: [UInt64]
@@ -82,7 +81,7 @@ struct AdminAudit: AsyncParsableCommand {
     }
 }
 
-/// Which audit log is meant.
+/// The options that select an audit log.
 struct AuditFileOptions: ParsableArguments {
     @OptionGroup var server: StoppedServerOptions
 
@@ -92,16 +91,16 @@ struct AuditFileOptions: ParsableArguments {
     )
     var file: String?
 
-    /// Looks again so often while a server may just be writing the last line.
-    private static let looks = 5
+    /// The number of attempts if the last line is incomplete: a server may be writing it.
+    private static let attempts = 5
 
-    /// Verifies the log; entries go to `read` where it is given.
+    /// Verifies the log, and passes its entries to `read` if that is given.
     func verified(last: AuditMark? = nil, read: (([AuditEntry]) -> Void)? = nil) async throws -> AuditVerification {
         let settings = try self.server.loaded().settings
         let path = self.file.map(ConfigurationOptions.absolute) ?? settings[SettingTable.auditFile]
         let vault = try explaining(.configuration) { try KeyFileVault(settings[SettingTable.vaultKeyFile]) }
         var found = AuditVerification()
-        for _ in 0..<Self.looks {
+        for _ in 0..<Self.attempts {
             var entries: [AuditEntry] = []
             do {
                 let reader = try AuditReader(path, vault: vault)

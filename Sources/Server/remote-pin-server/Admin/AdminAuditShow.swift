@@ -1,6 +1,8 @@
+internal import Administration
+internal import AdminProtocol
 internal import ArgumentParser
 internal import AuditLog
-internal import HostSystem
+internal import ServerCommandLine
 internal import Vocabulary
 
 extension AdminAudit {
@@ -8,10 +10,10 @@ extension AdminAudit {
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "show",
-            abstract: "Show the newest entries, all or those that fit; verifies them on the way.",
+            abstract: "Show the newest entries, all or those that match, and verify them.",
             discussion: """
-                A `begun` is on record before the change is committed; its `done` names its number. Where the log is not as \
-                it was written, the entries before are shown and the exit status is 65.
+                A `begun` entry precedes the commit of a change; the `done` entry contains its number. If the log was \
+                altered, the entries before the alteration are shown and the exit status is 65.
 
                   remote-pin-server admin audit show --lab /tmp/lab
                   remote-pin-server admin audit show --wallet 3f9c01… --json --lab /tmp/lab
@@ -20,64 +22,61 @@ extension AdminAudit {
         )
 
         @Option(
-            help: ArgumentHelp("Only what this command or event did.", valueName: "name"),
-            completion: .list(AuditEvent.all.map(\.rawValue))
+            help: ArgumentHelp("Only entries of this command or event.", valueName: "name"),
+            completion: .list(AdminCalls.auditEvents.map(\.rawValue)),
+            transform: { text in
+                guard let event = AdminCalls.auditEvents.first(where: { $0.rawValue == text }) else {
+                    let known = AdminCalls.auditEvents.map(\.rawValue).joined(separator: ", ")
+                    throw ValidationError("`\(text)` is not a command or event; use one of: \(known).")
+                }
+                return event
+            }
         )
-        var event: String?
+        var event: AuditEvent?
 
-        @Option(help: ArgumentHelp("Only of who is named so, in part: 1000, alice, wallet.", valueName: "who"))
+        @Option(help: ArgumentHelp("Only entries whose actor contains this: 1000, alice, wallet.", valueName: "actor"))
         var actor: String?
 
-        @Option(help: ArgumentHelp("Only what concerns this wallet.", valueName: "wallet"))
-        var wallet: String?
+        @Option(help: ArgumentHelp("Only entries about this wallet.", valueName: "wallet"), transform: walletID)
+        var wallet: WalletID?
 
-        @Option(help: ArgumentHelp("Only from this time on.", valueName: "time"))
-        var since: String?
+        @Option(help: ArgumentHelp("Only entries from this time on.", valueName: "time"), transform: time)
+        var since: Timestamp?
 
-        @Option(help: ArgumentHelp("Only before this time.", valueName: "time"))
-        var before: String?
+        @Option(help: ArgumentHelp("Only entries before this time.", valueName: "time"), transform: time)
+        var before: Timestamp?
 
-        @Option(help: ArgumentHelp("The newest so many of them.", valueName: "number"))
+        @Option(help: ArgumentHelp("The maximum number of entries; the newest are shown.", valueName: "number"))
         var limit = 100
 
         @OptionGroup var file: AuditFileOptions
         @OptionGroup var output: OutputOptions
 
         func validate() throws {
-            _ = try self.filter()
             guard self.limit > 0 else { throw ValidationError("--limit takes a number from 1 on.") }
         }
 
-        private func filter() throws -> (AuditRecord) -> Bool {
-            let event = try self.event.map { text in
-                guard let event = AuditEvent.all.first(where: { $0.rawValue == text }) else {
-                    let known = AuditEvent.all.map(\.rawValue).joined(separator: ", ")
-                    throw ValidationError("`\(text)` is no command or event; there are: \(known).")
-                }
-                return event
-            }
-            let wallet = try self.wallet.map(walletID)
-            let (since, before) = (try self.since.map(time), try self.before.map(time))
-            return { record in
-                (event == nil || record.event == event)
-                    && (self.actor.map { record.actor.rawValue.contains($0) } ?? true)
-                    && (wallet.map { record.subject.wallets.contains($0) } ?? true)
-                    && (since.map { record.at >= $0 } ?? true) && (before.map { record.at < $0 } ?? true)
-            }
+        private func matches(_ record: AuditRecord) -> Bool {
+            (self.event == nil || record.event == self.event)
+                && (self.actor.map { record.actor.rawValue.contains($0) } ?? true)
+                && (self.wallet.map { record.subject.wallets.contains($0) } ?? true)
+                && (self.since.map { record.at >= $0 } ?? true) && (self.before.map { record.at < $0 } ?? true)
         }
 
         func run() async throws {
-            let fits = try self.filter()
             try await ending {
                 var entries: [AuditEntry] = []
-                let found = try await self.file.verified { entries = $0.filter { fits($0.record) } }
+                let found = try await self.file.verified { entries = $0.filter { self.matches($0.record) } }
                 entries = Array(entries.suffix(self.limit))
                 self.output.print(EntriesJSON(entries: entries.map(EntriesJSON.Entry.init))) { page in
-                    if entries.isEmpty { return page.line("no entry fits") }
-                    page.table(["NUMBER", "TIME", "WHO", "WHAT", "PHASE", "RESULT", "SUBJECT"], entries.map(\.cells))
+                    if entries.isEmpty { return page.line("no entry matches") }
+                    page.table(
+                        ["NUMBER", "TIME", "ACTOR", "EVENT", "PHASE", "RESULT", "SUBJECT"],
+                        entries.map(\.cells)
+                    )
                 }
                 if let problem = found.problem {
-                    throw StartFailure(.data, "the audit log is not as it was written: \(problem)")
+                    throw StartFailure(.data, "the audit log was altered: \(problem)")
                 }
             }
         }
@@ -98,23 +97,23 @@ extension AuditEntry {
         ]
     }
 
-    /// An update policy's detail has a line for each rule, which would split the table's row.
+    /// The text without line breaks, which would split the table's row: an update policy has a line for each rule.
     private static func oneLine(_ text: String) -> String {
         text.split(whereSeparator: \.isNewline).joined(separator: "; ")
     }
 
-    /// At most forty characters; `--json` has all of it.
+    /// The first forty characters; `--json` prints all.
     private static func short(_ text: String) -> String {
         let line = Self.oneLine(text)
         return line.count > 40 ? "\(line.prefix(39))…" : line
     }
 }
 
-/// A phase as words.
+/// The texts of a phase.
 private struct AuditPhaseText {
     let name: String
     let of: UInt64?
-    /// The result, or the reason.
+    /// The result or the reason.
     let text: String
 
     init(_ phase: AuditPhase) {
@@ -127,18 +126,19 @@ private struct AuditPhaseText {
     }
 }
 
+/// The output of `--json`.
 private struct EntriesJSON: Encodable {
     let entries: [Entry]
 
     struct Entry: Encodable {
         let number: UInt64
-        let time: String
+        let time: Timestamp
         let epoch: Int
         let actor: String
         let event: String
         let detail: String?
-        let wallets: [String]
-        let recoveryCodeMAC: String?
+        let wallets: [WalletID]
+        let recoveryCodeMAC: RecoveryCodeMAC?
         let phase: String
         let of: UInt64?
         let result: String
@@ -146,13 +146,13 @@ private struct EntriesJSON: Encodable {
         init(_ entry: AuditEntry) {
             let phase = AuditPhaseText(entry.record.phase)
             self.number = entry.number
-            self.time = entry.record.at.text
+            self.time = entry.record.at
             self.epoch = entry.record.epoch
             self.actor = entry.record.actor.rawValue
             self.event = entry.record.event.rawValue
             self.detail = entry.record.detail
-            self.wallets = entry.record.subject.wallets.map(\.description)
-            self.recoveryCodeMAC = entry.record.subject.recoveryCode?.description
+            self.wallets = entry.record.subject.wallets
+            self.recoveryCodeMAC = entry.record.subject.recoveryCode
             (self.phase, self.of, self.result) = (phase.name, phase.of, phase.text)
         }
     }

@@ -1,11 +1,13 @@
+internal import Administration
+internal import AdminProtocol
 internal import ArgumentParser
 internal import AuditLog
 internal import HostSystem
+internal import ServerCommandLine
 internal import ServerSettings
 internal import StoreMaintenance
 internal import Vocabulary
 internal import WalletStore
-internal import Wire
 
 /// Creates a backup of the store.
 struct BackupCommand: AsyncParsableCommand {
@@ -38,22 +40,14 @@ struct BackupCommand: AsyncParsableCommand {
     func run() async throws {
         let path = ConfigurationOptions.absolute(self.destination)
         try await ending {
-            let made: BackupReport
+            let made: FinishedBackup
             if try await self.server.isReachable() {
                 made = try await self.fromRunning(to: path)
             } else {
                 made = try await self.fromStopped(to: path)
             }
-            let json = BackupJSON(
-                path: made.path,
-                bytes: made.byteCount,
-                takenAt: made.takenAt?.text ?? "",
-                vaultKeyIncluded: false
-            )
-            self.output.print(json) { page in
-                page.line(
-                    "\(page.good("made")) \(made.path), \(made.byteCount) bytes, as of \(made.takenAt?.text ?? "?")"
-                )
+            self.output.print(made) { page in
+                page.line("\(page.good("made")) \(made.path), \(made.bytes) bytes, as of \(made.takenAt?.text ?? "?")")
                 page.line(
                     "the vault's key is not in it: keep a copy of the key file elsewhere, and the audit log's later entries"
                 )
@@ -61,28 +55,29 @@ struct BackupCommand: AsyncParsableCommand {
         }
     }
 
-    private func fromRunning(to path: String) async throws -> BackupReport {
-        try await self.server.connected { call in
-            let patience = Patience()
-            var progress = ProgressLine()
-            defer { progress.end() }
-            var answer = try await call(.startBackup(path: path))
+    private func fromRunning(to path: String) async throws -> FinishedBackup {
+        try await self.server.connected { server in
+            let interval = ProgressInterval()
+            var line = ProgressLine()
+            defer { line.end() }
+            var progress = try await server.call(StartBackup(path: path))
             while true {
-                guard case .upkeep(let report) = answer, let backup = report.backup, backup.path == path else {
-                    throw StartFailure.unexpectedAnswer
+                switch progress.state {
+                case .done:
+                    return FinishedBackup(path: path, bytes: progress.byteCount, takenAt: progress.takenAt)
+                case .failed: throw StartFailure(.files, progress.problem ?? "the backup failed")
+                case .running: line.show("copying", progress.pagesCopied, of: progress.pages)
                 }
-                switch backup.state {
-                case .done: return backup
-                case .failed: throw StartFailure(.files, backup.problem ?? "the backup failed")
-                case .running: progress.show("copying", backup.pagesCopied, of: backup.pages)
+                try await interval.wait()
+                guard let next = try await server.call(ShowMaintenance()).backup, next.path == path else {
+                    throw StartFailure(.unavailable, "another backup took the place of this one; look at its file")
                 }
-                try await patience.wait()
-                answer = try await call(.showUpkeep)
+                progress = next
             }
         }
     }
 
-    private func fromStopped(to path: String) async throws -> BackupReport {
+    private func fromStopped(to path: String) async throws -> FinishedBackup {
         guard let loaded = try self.server.loaded() else {
             throw StartFailure(
                 .unavailable,
@@ -96,7 +91,7 @@ struct BackupCommand: AsyncParsableCommand {
             let epoch = try await RunningServer.epoch(of: store, vault: server.vault)
             let earlier = try await server.earlierEpoch(epoch)
             let audit = try await server.openAudit(epoch: earlier?.latest ?? epoch)
-            let made: BackupReport
+            let made: FinishedBackup
             do {
                 made = try await Self.make(path, store: store, server: server, audit: audit, of: earlier)
             } catch {
@@ -130,7 +125,7 @@ struct BackupCommand: AsyncParsableCommand {
         server: StoppedServer,
         audit: AuditLog,
         of earlier: StoppedServer.EarlierEpoch?
-    ) async throws -> BackupReport {
+    ) async throws -> FinishedBackup {
         let maker = BackupMaker(store: store, vault: server.vault, clock: server.clock, stateOf: earlier?.end) {
             earlier?.beginning ?? audit.newest
         }
@@ -140,9 +135,7 @@ struct BackupCommand: AsyncParsableCommand {
             let backup = try await maker.make(at: path) { _, _ in }
             let result = "\(backup.byteCount) bytes, epoch \(backup.epoch)"
             try await audit.append(.backup, by: server.actor, .done(of: begun, result: result), detail: path)
-            var report = BackupReport(path: path)
-            (report.state, report.byteCount, report.takenAt) = (.done, backup.byteCount, backup.takenAt)
-            return report
+            return FinishedBackup(path: path, bytes: backup.byteCount, takenAt: backup.takenAt)
         } catch let error as BackupFailure {
             await audit.tryAppend(.backup, by: server.actor, .failed(of: begun, reason: "\(error)"), detail: path)
             throw StartFailure(.files, "no backup was made: \(error)")
@@ -151,10 +144,11 @@ struct BackupCommand: AsyncParsableCommand {
         }
     }
 
-    private struct BackupJSON: Encodable {
+    /// The output of `--json`.
+    private struct FinishedBackup: Encodable {
         let path: String
         let bytes: Int
-        let takenAt: String
-        let vaultKeyIncluded: Bool
+        let takenAt: Timestamp?
+        let vaultKeyIncluded = false
     }
 }

@@ -1,7 +1,9 @@
+internal import AdminProtocol
 internal import ArgumentParser
 internal import AuditLog
 internal import HostSystem
 internal import PINPolicy
+internal import ServerCommandLine
 internal import ServerSettings
 internal import StoreMaintenance
 internal import Vocabulary

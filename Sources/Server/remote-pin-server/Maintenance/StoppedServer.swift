@@ -3,6 +3,7 @@ internal import AuditLog
 internal import Foundation
 internal import HostSystem
 internal import LabFiles
+internal import ServerCommandLine
 internal import ServerSettings
 internal import Vault
 internal import Vocabulary

@@ -1,12 +1,16 @@
+internal import AdminProtocol
 internal import LabFiles
 internal import LoadFleet
 internal import Transport
 internal import Vocabulary
-internal import Wire
 
 /// Moves the clock of a lab whose server runs.
 enum LabTime {
     private static let patience: Duration = .seconds(30)
+
+    private struct Reply: Decodable {
+        let now: Timestamp
+    }
 
     /// The server does it, which alone writes the clock's file while it runs.
     static func advance(_ lab: LabFolder, by duration: Duration, at target: Target) async throws(RunError) {
@@ -20,13 +24,15 @@ enum LabTime {
         do {
             let connection = try await AdminConnection.connect(path: socket, timeout: Self.patience)
             defer { connection.close() }
-            if case .clockAdvanced = try await connection.call(.advanceClock(by: duration), timeout: Self.patience) {
-                return
-            }
-            failure = .unexpectedAnswer
+            let _: Reply = try await connection.call(
+                "clock advance",
+                ["byMs": duration.milliseconds],
+                timeout: Self.patience
+            )
+            return
         } catch let error as ConnectError {
             failure = .connect(error)
-        } catch let error as CallError {
+        } catch AdminCallError.connection(let error) {
             failure = .call(error)
         } catch {
             failure = .unexpectedAnswer

@@ -1,3 +1,4 @@
+internal import AdminProtocol
 internal import Glibc
 internal import HostSystem
 internal import Lab
@@ -5,7 +6,6 @@ internal import LabFiles
 internal import Synchronization
 internal import Transport
 internal import Vocabulary
-internal import Wire
 
 /// The lab of one scenario with its real server, which the scenario may stop, kill and start again.
 final class LabServer: Sendable {
@@ -107,15 +107,30 @@ final class LabServer: Sendable {
         _ = await self.take()?.ended()
     }
 
-    /// Sends an admin command to the server.
-    func operate(_ command: AdminCommand) async throws(StepProblem) -> AdminResult {
+    /// Sends a command of an operator to the server and returns its reply; nil if the command names an unknown wallet.
+    func lookUp<Reply: Decodable & Sendable>(
+        _ command: String,
+        _ arguments: some Encodable & Sendable = NoArguments()
+    ) async throws(StepProblem) -> Reply? {
         do {
             let connection = try await AdminConnection.connect(path: self.socket, timeout: Self.timeout)
             defer { connection.close() }
-            return try await connection.call(command, timeout: Self.timeout)
+            return try await connection.call(command, arguments, timeout: Self.timeout)
+        } catch AdminCallError.refused(let failure) {
+            if failure.kind == .unknownWallet { return nil }
+            throw .failed("the server rejected `\(command)`: \(failure.message)")
         } catch {
             throw .failed("the server does not accept admin commands: \(error)")
         }
+    }
+
+    /// Sends a command of an operator to the server.
+    func operate(
+        _ command: String,
+        _ arguments: some Encodable & Sendable = NoArguments()
+    ) async throws(StepProblem) {
+        let done: NoArguments? = try await self.lookUp(command, arguments)
+        if done == nil { throw .failed("the server does not know the wallet of `\(command)`") }
     }
 
     /// Advances the lab's clock, even if no server is running.
@@ -128,8 +143,7 @@ final class LabServer: Sendable {
             }
             return
         }
-        let result = try await self.operate(.advanceClock(by: duration))
-        if case .failed(let failure) = result { throw .failed(failure.sentence) }
+        try await self.operate("clock advance", ["byMs": duration.milliseconds])
     }
 
     private func take() -> ServerProgram? {

@@ -1,3 +1,4 @@
+internal import AdminProtocol
 internal import Vocabulary
 internal import Wire
 
@@ -5,8 +6,42 @@ internal import Wire
 extension ScenarioRun {
     func operate(_ step: OperatorStep) async throws(StepProblem) {
         let lab = try self.world.requireLab()
-        let result = try await lab.operate(try await self.command(step, lab))
-        if case .failed(let failure) = result { throw .failed("the server rejected the command: \(failure.sentence)") }
+        switch step {
+        case .revokeWallet(let phone):
+            try await lab.operate("revoke wallet", ["wallets": [try self.walletID(of: phone)]])
+        case .revokeRecoveryCode(let code):
+            try await lab.operate("revoke recovery-code", ["code": try self.recoveryCode(code)])
+        case .removeFromDenyList(let code):
+            try await lab.operate("deny-list remove", ["code": try self.recoveryCode(code)])
+        case .revokeSolution: try await lab.operate("revoke solution")
+        case .restoreSolution: try await lab.operate("restore solution")
+        case .safeBiometricUnlock(let rollout):
+            let flag = Flag(flag: .safeBiometricUnlock, rollout: try self.rollout(rollout))
+            try await lab.operate("flags set", flag)
+        case .updatePolicy(let rules):
+            guard !rules.isEmpty else {
+                return try await lab.operate("update-policy clear", ["platforms": Platform.allCases])
+            }
+            guard let now: ServerTime = try await lab.lookUp("update-policy show") else {
+                throw .failed("the server does not show its update policy")
+            }
+            let policy = Policy(rules: try rules.map { (rule) throws(StepProblem) in try rule.rule(at: now.now) })
+            try await lab.operate("update-policy set", policy)
+        }
+    }
+
+    private struct Flag: Encodable {
+        let flag: FeatureFlag
+        let rollout: Rollout
+    }
+
+    private struct Policy: Encodable {
+        let platforms = Platform.allCases
+        let rules: [UpdateRule]
+    }
+
+    private struct ServerTime: Decodable {
+        let now: Timestamp
     }
 
     /// Enters a code in the portal, which answers only whether the code is right.
@@ -14,22 +49,6 @@ extension ScenarioRun {
         switch try await self.world.revoke(with: try self.filled(code)) {
         case .revoked: return
         case .notRecognised: throw .failed("the portal did not recognize the code")
-        }
-    }
-
-    private func command(_ step: OperatorStep, _ lab: LabServer) async throws(StepProblem) -> AdminCommand {
-        switch step {
-        case .revokeWallet(let phone): return .revokeWallets([try self.walletID(of: phone)])
-        case .revokeRecoveryCode(let code): return .revokeRecoveryCode(try self.recoveryCode(code))
-        case .removeFromDenyList(let code): return .removeDenied(.code(try self.recoveryCode(code)))
-        case .revokeSolution: return .revokeSolution
-        case .restoreSolution: return .restoreSolution
-        case .safeBiometricUnlock(let rollout): return .setFlag(.safeBiometricUnlock, try self.rollout(rollout))
-        case .updatePolicy(let rules):
-            let platforms: Set<Platform> = [.android, .iOS]
-            guard !rules.isEmpty else { return .clearUpdatePolicy(platforms) }
-            let now = try await self.now(lab)
-            return .setUpdatePolicy(platforms, try rules.map { (rule) throws(StepProblem) in try rule.rule(at: now) })
         }
     }
 
@@ -61,14 +80,6 @@ extension ScenarioRun {
         case .phones(let names):
             return .wallets(Set(try names.map { (name) throws(StepProblem) in try self.walletID(of: name) }))
         }
-    }
-
-    /// The server's time.
-    private func now(_ lab: LabServer) async throws(StepProblem) -> Timestamp {
-        guard case .updatePolicy(let report) = try await lab.operate(.showUpdatePolicy) else {
-            throw .failed("the server did not return its update policy")
-        }
-        return report.now
     }
 }
 

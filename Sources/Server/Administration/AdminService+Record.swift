@@ -1,0 +1,123 @@
+internal import AdminProtocol
+internal import AuditLog
+internal import HostSystem
+internal import Logging
+internal import RemotePINServer
+
+// The audit entries of commands:
+//
+//     changing:  begun, durable ─▶ commit ─▶ done, durable ─▶ reply
+//     reading:                     read   ─▶ done, durable ─▶ reply
+//
+// A command that the audit log does not accept is not carried out; a reply that it does not accept is not given.
+extension AdminService {
+    /// Carries a command out between its audit entries.
+    func recorded<Call: AdminCall>(_ call: Call, by actor: AuditActor) async throws -> Call.Reply {
+        guard let lane = Call.lane else { return try await self.inItsLane(call, by: actor) }
+        return try await self.lanes.withLock(lane) { try await self.inItsLane(call, by: actor) }
+    }
+
+    private func inItsLane<Call: AdminCall>(_ call: Call, by actor: AuditActor) async throws -> Call.Reply {
+        try await call.withSubject(in: self) { subject in
+            var entries = CommandEntries(
+                event: AuditEvent(rawValue: Call.name),
+                actor: actor,
+                detail: call.auditDetail,
+                subjects: subject.inParts
+            )
+            if call.effect != .read { try await self.begin(&entries) }
+            let reply: Call.Reply
+            do {
+                reply = try await call.run(in: self)
+            } catch {
+                await self.enter(AdminFailure(error), entries)
+                throw error
+            }
+            try await self.enterDone(call.effect == .start ? "begun" : call.auditResult(of: reply), entries)
+            return reply
+        }
+    }
+
+    private func begin(_ entries: inout CommandEntries) async throws(AdminFailure) {
+        for subject in entries.subjects {
+            do throws(AdminFailure) {
+                entries.begun.append(try await self.append(.begun, of: entries, on: subject))
+            } catch {
+                // The earlier parts were entered as begun, and nothing was done.
+                if !entries.begun.isEmpty { await self.enter(error, entries, isUndone: true) }
+                throw error
+            }
+        }
+    }
+
+    private func enterDone(_ result: String, _ entries: CommandEntries) async throws(AdminFailure) {
+        guard entries.begun.isEmpty else {
+            for (begun, subject) in zip(entries.begun, entries.subjects) {
+                let phase = AuditPhase.done(of: begun, result: result)
+                await self.server.audit.mustAppend(
+                    entries.event,
+                    by: entries.actor,
+                    on: subject,
+                    phase,
+                    detail: entries.detail
+                )
+            }
+            return
+        }
+        for subject in entries.subjects {
+            _ = try await self.append(.done(of: nil, result: result), of: entries, on: subject)
+        }
+    }
+
+    /// Enters a failure.
+    ///
+    /// A store that did not answer may have committed the change, which is then entered as unclear.
+    private func enter(_ failure: AdminFailure, _ entries: CommandEntries, isUndone: Bool = false) async {
+        let (audit, reason) = (self.server.audit, failure.message)
+        let begun: [UInt64?] = entries.begun.isEmpty ? [nil] : entries.begun
+        for (begun, subject) in zip(begun, entries.subjects) {
+            if let begun, !isUndone, failure.kind == .unavailable || failure.kind == .internal {
+                let phase = AuditPhase.unclear(of: begun, reason: reason)
+                await audit.tryAppend(entries.event, by: entries.actor, on: subject, phase)
+                continue
+            }
+            do throws(AuditLogError) {
+                let phase = AuditPhase.failed(of: begun, reason: reason)
+                try await audit.append(entries.event, by: entries.actor, on: subject, phase, detail: entries.detail)
+            } catch {
+                self.server.log.error("the audit log rejected a failure", metadata: ["reason": "\(error)"])
+            }
+        }
+    }
+
+    /// Appends an entry and returns its number.
+    private func append(
+        _ phase: AuditPhase,
+        of entries: CommandEntries,
+        on subject: AuditSubject
+    ) async throws(AdminFailure) -> UInt64 {
+        do throws(AuditLogError) {
+            return try await self.server.audit.append(
+                entries.event,
+                by: entries.actor,
+                on: subject,
+                phase,
+                detail: entries.detail
+            ).number
+        } catch {
+            self.server.log.error("the audit log takes no entries", metadata: ["reason": "\(error)"])
+            throw AdminFailure(.unavailable, "The audit log rejected the entry, so nothing was done: \(error).")
+        }
+    }
+}
+
+/// The audit entries of one command.
+private struct CommandEntries {
+    let event: AuditEvent
+    let actor: AuditActor
+    let detail: String?
+    /// One for each entry of a phase: an entry names a limited number of wallets.
+    let subjects: [AuditSubject]
+    /// The numbers of the entries that precede the change.
+    var begun: [UInt64] = []
+}

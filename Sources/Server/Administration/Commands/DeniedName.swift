@@ -1,0 +1,68 @@
+internal import AdminProtocol
+internal import ArgumentParser
+internal import RemotePINServer
+internal import Vault
+package import Vocabulary
+
+/// A recovery code, or its MAC as the deny list shows it: `{"code":"…"}` or `{"mac":"…"}`, in hexadecimal digits.
+package enum DeniedName: Codable, Hashable, Sendable {
+    case code(RecoveryCode)
+    case mac(RecoveryCodeMAC)
+
+    private enum CodingKeys: CodingKey { case code, mac }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        if let mac = try container.decodeIfPresent(RecoveryCodeMAC.self, forKey: .mac) {
+            self = .mac(mac)
+        } else {
+            self = .code(try container.decode(RecoveryCode.self, forKey: .code))
+        }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        switch self {
+        case .code(let code): try container.encode(code, forKey: .code)
+        case .mac(let mac): try container.encode(mac, forKey: .mac)
+        }
+    }
+
+    /// The value under which the store keeps the code.
+    func mac(in service: AdminService) async throws -> RecoveryCodeMAC {
+        switch self {
+        case .mac(let mac): return mac
+        case .code(let code):
+            let bytes = try await service.server.vault.mac(code.bytes, for: .recoveryCodeIndex)
+            guard let mac = RecoveryCodeMAC(bytes) else {
+                throw AdminFailure(.internal, "The vault's MAC has \(bytes.count) bytes, and not 32.")
+            }
+            return mac
+        }
+    }
+}
+
+/// The options that name a recovery code or its MAC.
+struct DeniedNameOptions: ParsableArguments {
+    @OptionGroup var code: RecoveryCodeOptions
+
+    @Option(
+        help: ArgumentHelp("The code's MAC as the list shows it, instead of the code.", valueName: "mac"),
+        transform: { text in
+            guard let mac = RecoveryCodeMAC(hex: text) else {
+                throw ValidationError("`\(text)` is not a MAC: 64 hexadecimal digits, as the list shows them.")
+            }
+            return mac
+        }
+    )
+    var mac: RecoveryCodeMAC?
+
+    func validate() throws {
+        guard self.mac == nil || self.code.isEmpty else { throw ValidationError("Give the code or its MAC, not both.") }
+    }
+
+    func read() throws -> DeniedName {
+        if let mac { return .mac(mac) }
+        return .code(try self.code.read())
+    }
+}

@@ -1,0 +1,87 @@
+package import AdminProtocol
+package import ArgumentParser
+internal import RemotePINServer
+internal import ServerCommandLine
+package import Vocabulary
+internal import WalletStore
+
+/// `deny-list list`: entries of the deny list, in the order of their MACs.
+package struct ListDenied: AdminCall {
+    package static let name = "deny-list list"
+    package static var commandLine: (any ParsableCommand.Type)? { Command.self }
+    package var effect: AdminEffect { .read }
+
+    /// The last MAC of the previous page; nil for the first page.
+    package var after: RecoveryCodeMAC?
+    package var limit: Int
+
+    /// The sizes of a page; the largest one fits into a frame.
+    package static let limits = 1...500
+
+    package init(after: RecoveryCodeMAC? = nil, limit: Int = ListDenied.limits.upperBound) {
+        self.after = after
+        self.limit = limit
+    }
+
+    package struct Reply: Codable, Hashable, Sendable {
+        package var entries: [Entry]
+        /// True if entries follow this page.
+        package var hasMore: Bool
+
+        package init(entries: [Entry], hasMore: Bool) {
+            self.entries = entries
+            self.hasMore = hasMore
+        }
+    }
+
+    package struct Entry: Codable, Hashable, Sendable {
+        package var mac: RecoveryCodeMAC
+        package var deniedAt: Timestamp
+
+        package init(mac: RecoveryCodeMAC, deniedAt: Timestamp) {
+            self.mac = mac
+            self.deniedAt = deniedAt
+        }
+    }
+
+    package func validate() throws(AdminFailure) { try self.limit.mustBe(in: Self.limits, "limit") }
+
+    package func run(in service: AdminService) async throws -> Reply {
+        let page = try await service.server.store.denied(after: self.after, limit: self.limit)
+        return Reply(
+            entries: page.entries.map { Entry(mac: $0.mac, deniedAt: $0.deniedAt) },
+            hasMore: page.hasMore
+        )
+    }
+
+    private struct Command: CallCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list",
+            abstract: "List the MACs of the codes and the time since which each is denied.",
+            discussion: """
+                `admin deny-list` without a subcommand lists; the other subcommands are show, add and remove.
+
+                  remote-pin-server admin deny-list --lab /tmp/lab
+                  remote-pin-server admin deny-list show --help
+                """
+        )
+
+        @OptionGroup var options: CallOptions
+
+        func call() -> ListDenied { ListDenied() }
+
+        func reply(to call: ListDenied, from server: ServerConnection) async throws -> Reply {
+            var all = Reply(entries: [], hasMore: false)
+            while true {
+                let page = try await server.call(ListDenied(after: all.entries.last?.mac))
+                all.entries += page.entries
+                if !page.hasMore || page.entries.isEmpty { return all }
+            }
+        }
+
+        func draw(_ reply: Reply, on page: inout Page) {
+            if reply.entries.isEmpty { return page.line("the deny list is empty") }
+            page.table(["MAC", "DENIED"], reply.entries.map { ["\($0.mac)", $0.deniedAt.text] })
+        }
+    }
+}

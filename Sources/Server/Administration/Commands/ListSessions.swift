@@ -1,0 +1,110 @@
+package import AdminProtocol
+package import ArgumentParser
+internal import RemotePINServer
+internal import ServerCommandLine
+package import Vocabulary
+
+/// `sessions`: the open sessions, in the order of their connections.
+package struct ListSessions: AdminCall {
+    package static let name = "sessions"
+    package static var commandLine: (any ParsableCommand.Type)? { Command.self }
+    package var effect: AdminEffect { .read }
+
+    /// The last connection of the previous page; nil for the first page.
+    package var after: UInt64?
+    /// `1...limits.upperBound` sessions.
+    package var limit: Int
+
+    /// The sizes of a page; the largest one fits into a frame.
+    package static let limits = 1...200
+
+    package init(after: UInt64? = nil, limit: Int = ListSessions.limits.upperBound) {
+        self.after = after
+        self.limit = limit
+    }
+
+    package struct Reply: Codable, Sendable {
+        package var sessions: [Session]
+        /// True if sessions follow this page.
+        package var hasMore: Bool
+    }
+
+    package struct Session: Codable, Sendable {
+        /// The connection's number in the log.
+        package var connection: UInt64
+        package var wallet: WalletID
+        /// The address, or the IPv6 network.
+        package var source: String
+        package var since: Timestamp
+        package var instructions: Int
+        /// As the app claims.
+        package var platform: Platform
+        /// As the app claims.
+        package var appVersion: AppVersion
+
+        fileprivate init(_ session: ListedSession) {
+            self.connection = session.connection
+            self.wallet = session.walletID
+            self.source = "\(session.source)"
+            self.since = session.since
+            self.instructions = session.instructions
+            self.platform = session.platform
+            self.appVersion = session.appVersion
+        }
+    }
+
+    package func validate() throws(AdminFailure) { try self.limit.mustBe(in: Self.limits, "limit") }
+
+    package func run(in service: AdminService) async throws -> Reply {
+        let sessions = service.server.openSessions().drop { $0.connection <= self.after ?? 0 }
+        return Reply(
+            sessions: sessions.prefix(self.limit).map(Session.init),
+            hasMore: sessions.count > self.limit
+        )
+    }
+
+    private struct Command: CallCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "sessions",
+            abstract: "List the open sessions: wallet, source, start, instructions, version of the app.",
+            discussion: """
+                The log has the connection's number in each line about it. The version of the app is what the app claims.
+
+                  remote-pin-server admin sessions --lab /tmp/lab
+                  remote-pin-server admin sessions --json --lab /tmp/lab | jq '.sessions | length'
+                """
+        )
+
+        @OptionGroup var options: CallOptions
+
+        func call() -> ListSessions { ListSessions() }
+
+        func reply(to call: ListSessions, from server: ServerConnection) async throws -> Reply {
+            var all = Reply(sessions: [], hasMore: false)
+            while true {
+                let page = try await server.call(ListSessions(after: all.sessions.last?.connection))
+                all.sessions += page.sessions
+                if !page.hasMore || page.sessions.isEmpty { return all }
+            }
+        }
+
+        func draw(_ reply: Reply, on page: inout Page) {
+            if reply.sessions.isEmpty { return page.line("no session is open") }
+            let rows = reply.sessions.map { session in
+                [
+                    "\(session.connection)", "\(session.wallet)", session.source, session.since.text,
+                    "\(session.instructions)", "\(session.platform.rawValue) \(session.appVersion)",
+                ]
+            }
+            page.table(["CONNECTION", "WALLET", "SOURCE", "SINCE", "INSTRUCTIONS", "APP"], rows)
+        }
+    }
+}
+
+extension BinaryInteger {
+    /// Rejects an argument outside its range.
+    func mustBe(in range: ClosedRange<Self>, _ name: String) throws(AdminFailure) {
+        guard !range.contains(self) else { return }
+        throw AdminFailure(.malformed, "`\(name)` is \(self), and not \(range.lowerBound) … \(range.upperBound).")
+    }
+}

@@ -1,0 +1,182 @@
+package import AdminProtocol
+package import ArgumentParser
+internal import PINPolicy
+internal import RemotePINServer
+internal import ServerCommandLine
+package import Vocabulary
+internal import WalletStore
+
+/// `wallet list`: wallets that match all filters, in the order of their registration.
+package struct ListWallets: AdminCall {
+    package static let name = "wallet list"
+    package static var commandLine: (any ParsableCommand.Type)? { Command.self }
+    package var effect: AdminEffect { .read }
+
+    /// Any state if empty.
+    package var states: Set<WalletCondition>
+    package var platform: Platform?
+    package var registeredFrom: Timestamp?
+    package var registeredBefore: Timestamp?
+    /// `next` of the previous page; nil for the first page.
+    package var after: UInt64?
+    package var limit: Int
+
+    /// The sizes of a page; the largest one fits into a frame.
+    package static let limits = 1...200
+    /// The number of wallets that one call reads at most.
+    ///
+    /// It then returns its page, even if that is not full.
+    private static let readPerPage = 20_000
+
+    package init(
+        states: Set<WalletCondition> = [],
+        platform: Platform? = nil,
+        registeredFrom: Timestamp? = nil,
+        registeredBefore: Timestamp? = nil,
+        after: UInt64? = nil,
+        limit: Int = ListWallets.limits.upperBound
+    ) {
+        self.states = states
+        self.platform = platform
+        self.registeredFrom = registeredFrom
+        self.registeredBefore = registeredBefore
+        self.after = after
+        self.limit = limit
+    }
+
+    package struct Reply: Codable, Sendable {
+        /// May be empty although other pages follow.
+        package var wallets: [Wallet]
+        /// True if other wallets may follow.
+        package var hasMore: Bool
+        /// `after` for the next page; left out if none follows.
+        package var next: UInt64?
+    }
+
+    package struct Wallet: Codable, Hashable, Sendable {
+        package var wallet: WalletID
+        package var state: WalletCondition
+        /// As attested; left out if the attestation does not contain it.
+        package var platform: Platform?
+        package var registeredAt: Timestamp
+        /// Left out if the server knows of none.
+        package var lastSession: Timestamp?
+        /// Wrong PINs since the last right one.
+        package var failures: Int
+    }
+
+    package func validate() throws(AdminFailure) { try self.limit.mustBe(in: Self.limits, "limit") }
+
+    package func run(in service: AdminService) async throws -> Reply {
+        let (server, attempts) = (service.server, service.server.rules.attempts)
+        let now = server.clock.now()
+        var (wallets, next, count): ([Wallet], UInt64?, Int) = ([], self.after, 0)
+        while count < Self.readPerPage {
+            let listings = try await server.store.listing(after: next, limit: StoredListing.countPerStep)
+            count += listings.count
+            for listing in listings {
+                next = listing.place
+                let wallet = Wallet(
+                    wallet: listing.walletID,
+                    state: listing.condition(policy: attempts, now: now),
+                    platform: listing.platform,
+                    registeredAt: listing.registeredAt,
+                    lastSession: server.unsavedLastSession(of: listing.walletID) ?? listing.lastSession,
+                    failures: listing.attempts(under: attempts).failures
+                )
+                if self.matches(wallet) { wallets.append(wallet) }
+                // The next page finds out whether others follow.
+                if wallets.count == self.limit { return Reply(wallets: wallets, hasMore: true, next: next) }
+            }
+            if listings.count < StoredListing.countPerStep { return Reply(wallets: wallets, hasMore: false) }
+        }
+        return Reply(wallets: wallets, hasMore: true, next: next)
+    }
+
+    private func matches(_ wallet: Wallet) -> Bool {
+        if !self.states.isEmpty, !self.states.contains(wallet.state) { return false }
+        if let platform, platform != wallet.platform { return false }
+        if let from = self.registeredFrom, wallet.registeredAt < from { return false }
+        if let before = self.registeredBefore, wallet.registeredAt >= before { return false }
+        return true
+    }
+
+    private struct Command: CallCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list",
+            abstract: "List wallets in the order of their registration: all, or those that match.",
+            discussion: """
+                States: open, blocked, blocked-permanently, never-opened, revoked. --state may be repeated.
+
+                  remote-pin-server admin wallet list --lab /tmp/lab
+                  remote-pin-server admin wallet list --state blocked --state blocked-permanently --lab /tmp/lab
+                  remote-pin-server admin wallet list --platform ios --registered-from 2026-12-01 --lab /tmp/lab
+                  remote-pin-server admin wallet list --state never-opened --limit 20 --json --lab /tmp/lab
+                """
+        )
+
+        @Option(
+            help: ArgumentHelp("Only wallets in this state.", valueName: "state"),
+            completion: .list(WalletCondition.allCases.map(\.rawValue)),
+            transform: { try choice($0, "state") }
+        )
+        var state: [WalletCondition] = []
+
+        @Option(
+            help: "Only wallets on android or ios.",
+            completion: .list(Platform.allCases.map(\.rawValue)),
+            transform: { try choice($0, "platform") }
+        )
+        var platform: Platform?
+
+        @Option(
+            help: ArgumentHelp("Only wallets registered at this time or later.", valueName: "time"),
+            transform: time
+        )
+        var registeredFrom: Timestamp?
+
+        @Option(help: ArgumentHelp("Only wallets registered before this time.", valueName: "time"), transform: time)
+        var registeredBefore: Timestamp?
+
+        @Option(help: ArgumentHelp("The maximum number of wallets.", valueName: "number"))
+        var limit = 1000
+
+        @OptionGroup var options: CallOptions
+
+        func validate() throws {
+            guard self.limit > 0 else { throw ValidationError("--limit takes a number from 1 on.") }
+        }
+
+        func call() -> ListWallets {
+            ListWallets(
+                states: Set(self.state),
+                platform: self.platform,
+                registeredFrom: self.registeredFrom,
+                registeredBefore: self.registeredBefore
+            )
+        }
+
+        func reply(to call: ListWallets, from server: ServerConnection) async throws -> Reply {
+            var (call, all) = (call, Reply(wallets: [], hasMore: true))
+            while all.hasMore, all.wallets.count < self.limit {
+                call.limit = min(self.limit - all.wallets.count, ListWallets.limits.upperBound)
+                let page = try await server.call(call)
+                all.wallets += page.wallets
+                (all.hasMore, call.after) = (page.hasMore, page.next)
+            }
+            return all
+        }
+
+        func draw(_ reply: Reply, on page: inout Page) {
+            if reply.wallets.isEmpty { return page.line("no wallet matches") }
+            let rows = reply.wallets.map { wallet in
+                [
+                    "\(wallet.wallet)", wallet.state.rawValue, wallet.platform?.rawValue ?? "unknown",
+                    wallet.registeredAt.text, wallet.lastSession?.text ?? "unknown", "\(wallet.failures)",
+                ]
+            }
+            page.table(["WALLET", "STATE", "PLATFORM", "REGISTERED", "LAST SESSION", "WRONG PINS"], rows)
+            if reply.hasMore { page.line("there may be more: raise --limit") }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+internal import AdminProtocol
+package import ArgumentParser
+package import AuditLog
+internal import HostSystem
+internal import Logging
+internal import RemotePINServer
+internal import ServerCommandLine
+package import Vocabulary
+internal import WalletStore
+
+/// `revoke recovery-code`: puts the code on the deny list and revokes the wallets that are linked to it, permanently.
+///
+/// A wallet that is linked to it later is revoked then.
+package struct RevokeRecoveryCode: AdminCall {
+    package static let name = AuditEvent.revokeRecoveryCode.rawValue
+    package static let lane: AdminLane? = .store
+    package static var commandLine: (any ParsableCommand.Type)? { Command.self }
+    package var effect: AdminEffect { .change }
+
+    package var code: RecoveryCode
+
+    package init(_ code: RecoveryCode) {
+        self.code = code
+    }
+
+    package struct Reply: Codable, Hashable, Sendable {
+        package var mac: RecoveryCodeMAC
+        package var deniedAt: Timestamp
+        /// True if the code was on the list before.
+        package var alreadyDenied: Bool
+        /// The number of wallets that this command revoked.
+        package var revoked: Int
+    }
+
+    /// Names the linked wallets, so that a restore of an older backup revokes them again.
+    ///
+    /// No wallet is linked to the code from then on until the command is done.
+    package func withSubject(
+        in service: AdminService,
+        _ body: (AuditSubject) async throws -> Reply
+    ) async throws -> Reply {
+        let (server, mac) = (service.server, try await DeniedName.code(self.code).mac(in: service))
+        return try await server.recoveryCodeLocks.withLock(mac) {
+            let wallets = try await server.store.wallets(linkedTo: mac)
+            return try await body(AuditSubject(wallets: wallets, recoveryCode: mac))
+        }
+    }
+
+    package func run(in service: AdminService) async throws -> Reply {
+        let (server, now) = (service.server, service.server.clock.now())
+        let mac = try await DeniedName.code(self.code).mac(in: service)
+        let outcome: RecoveryCodeRevocationOutcome
+        do throws(StoreError) {
+            outcome = try await server.store.revoke(recoveryCode: mac, at: now)
+        } catch {
+            if error == .notErased, let linked = try? await server.store.wallets(linkedTo: mac) {
+                server.log.notice("recovery code denied")
+                await service.settle(linked, endedAt: now, by: .recoveryCode)
+            }
+            throw error
+        }
+        server.log.notice("recovery code denied", metadata: ["walletsRevoked": "\(outcome.ended)"])
+        await service.settle(outcome.linked, endedAt: outcome.ended > 0 ? now : nil, by: .recoveryCode)
+        return Reply(
+            mac: mac,
+            deniedAt: outcome.deniedAt,
+            alreadyDenied: outcome.wasDenied,
+            revoked: outcome.ended
+        )
+    }
+
+    package func auditResult(of reply: Reply) -> String {
+        "\(reply.revoked) revoked" + (reply.alreadyDenied ? ", was on the list" : "")
+    }
+
+    private struct Command: RevokeRecoveryCodeCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "recovery-code",
+            abstract: "Put a recovery code on the deny list and revoke the wallets that are linked to it.",
+            discussion: """
+                A wallet that is linked to the code later is revoked at that moment. The devices may not register again. \
+                The wallets stay revoked even if the code is taken off the list (admin deny-list remove).
+
+                  remote-pin-server admin revoke recovery-code --lab /tmp/lab
+                  remote-pin-server admin revoke recovery-code --code-fd 0 --lab /tmp/lab < code.txt
+                """
+        )
+
+        @OptionGroup var code: RecoveryCodeOptions
+        @OptionGroup var options: CallOptions
+    }
+}
+
+/// `deny-list add`: another name of `revoke recovery-code`.
+struct AddDenied: RevokeRecoveryCodeCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add",
+        abstract: "The same as `admin revoke recovery-code`.",
+        discussion: """
+            A code is never denied without its wallets: putting it on the list revokes them in the same step.
+
+              remote-pin-server admin deny-list add --lab /tmp/lab
+            """
+    )
+
+    @OptionGroup var code: RecoveryCodeOptions
+    @OptionGroup var options: CallOptions
+}
+
+private protocol RevokeRecoveryCodeCommand: CallCommand where Call == RevokeRecoveryCode {
+    var code: RecoveryCodeOptions { get }
+}
+
+extension RevokeRecoveryCodeCommand {
+    func call() throws -> RevokeRecoveryCode { RevokeRecoveryCode(try self.code.read()) }
+
+    func draw(_ reply: RevokeRecoveryCode.Reply, on page: inout Page) {
+        let since =
+            reply.alreadyDenied ? "was on the deny list since \(reply.deniedAt.text)" : "is on the deny list"
+        page.line("the recovery code \(since), as \(reply.mac)")
+        page.line("\(reply.revoked) \(reply.revoked == 1 ? "wallet is" : "wallets are") revoked by it now")
+    }
+}

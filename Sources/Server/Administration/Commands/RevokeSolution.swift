@@ -1,0 +1,115 @@
+internal import AdminProtocol
+package import ArgumentParser
+internal import AuditLog
+internal import Logging
+internal import RemotePINServer
+internal import ServerCommandLine
+internal import Vocabulary
+internal import WalletStore
+
+/// `revoke solution`: no share is released and no wallet registered until the solution is restored.
+///
+/// Shares are kept.
+package struct RevokeSolution: AdminCall {
+    package static let name = AuditEvent.revokeSolution.rawValue
+    package static let lane: AdminLane? = .store
+    package static var commandLine: (any ParsableCommand.Type)? { Command.self }
+    package var effect: AdminEffect { .change }
+
+    package init() {}
+
+    package func run(in service: AdminService) async throws -> SolutionReply {
+        try await service.setSolutionRevoked(true)
+    }
+
+    package func auditResult(of reply: SolutionReply) -> String { reply.changed ? "" : "as before" }
+
+    private struct Command: CallCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "solution",
+            abstract: "Revoke the whole solution: no wallet opens or registers until it is restored.",
+            discussion: """
+                All users are locked out at once. Nothing is destroyed: `admin restore solution` takes the revocation \
+                back. The command asks for a phrase.
+
+                  remote-pin-server admin revoke solution --lab /tmp/lab
+                  remote-pin-server admin revoke solution --yes --lab /tmp/lab
+                """
+        )
+
+        @Flag(help: "Do not ask; for scripts.")
+        var yes = false
+
+        @OptionGroup var options: CallOptions
+
+        func call() throws -> RevokeSolution {
+            if !self.yes { try Phrase.ask("revoke the solution", because: "No wallet will open.") }
+            return RevokeSolution()
+        }
+
+        func draw(_ reply: SolutionReply, on page: inout Page) { reply.draw(on: &page) }
+    }
+}
+
+/// `restore solution`: takes the revocation of the solution back.
+package struct RestoreSolution: AdminCall {
+    package static let name = AuditEvent.restoreSolution.rawValue
+    package static let lane: AdminLane? = .store
+    package static var commandLine: (any ParsableCommand.Type)? { Command.self }
+    package var effect: AdminEffect { .change }
+
+    package init() {}
+
+    package func run(in service: AdminService) async throws -> SolutionReply {
+        try await service.setSolutionRevoked(false)
+    }
+
+    package func auditResult(of reply: SolutionReply) -> String { reply.changed ? "" : "as before" }
+
+    private struct Command: CallCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "solution",
+            abstract: "Serve again after `revoke solution`.",
+            discussion: """
+                Wallets are as they were; those that were revoked for another reason stay revoked.
+
+                  remote-pin-server admin restore solution --lab /tmp/lab
+                """
+        )
+
+        @OptionGroup var options: CallOptions
+
+        func call() -> RestoreSolution { RestoreSolution() }
+
+        func draw(_ reply: SolutionReply, on page: inout Page) { reply.draw(on: &page) }
+    }
+}
+
+/// The reply of `revoke solution` and `restore solution`.
+package struct SolutionReply: Codable, Hashable, Sendable {
+    package var revoked: Bool
+    /// False if the solution was in this state before.
+    package var changed: Bool
+
+    package init(revoked: Bool, changed: Bool) {
+        self.revoked = revoked
+        self.changed = changed
+    }
+
+    fileprivate func draw(on page: inout Page) {
+        let state = self.revoked ? page.bad("revoked") : page.good("in service")
+        page.line("the solution is \(state)\(self.changed ? "" : ", as it was before")")
+    }
+}
+
+extension AdminService {
+    fileprivate func setSolutionRevoked(_ isRevoked: Bool) async throws -> SolutionReply {
+        let changed = try await self.server.store.setSolutionRevoked(isRevoked)
+        if isRevoked { await self.server.settleAll() }
+        if changed {
+            self.server.log.notice(isRevoked ? "solution revoked" : "solution restored")
+            self.server.report(isRevoked ? .solutionRevoked : .solutionRestored)
+        }
+        return SolutionReply(revoked: isRevoked, changed: changed)
+    }
+}

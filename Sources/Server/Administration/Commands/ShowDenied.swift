@@ -1,0 +1,70 @@
+internal import AdminProtocol
+package import ArgumentParser
+package import AuditLog
+internal import RemotePINServer
+internal import ServerCommandLine
+package import Vocabulary
+internal import WalletStore
+
+/// `deny-list show`: whether a recovery code is on the deny list.
+package struct ShowDenied: AdminCall {
+    package static let name = "deny-list show"
+    package static var commandLine: (any ParsableCommand.Type)? { Command.self }
+    package var effect: AdminEffect { .read }
+
+    package var code: DeniedName
+
+    package init(_ code: DeniedName) {
+        self.code = code
+    }
+
+    package init(from decoder: any Decoder) throws { self.code = try DeniedName(from: decoder) }
+    package func encode(to encoder: any Encoder) throws { try self.code.encode(to: encoder) }
+
+    package struct Reply: Codable, Hashable, Sendable {
+        package var mac: RecoveryCodeMAC
+        package var denied: Bool
+        /// Left out if the code is not on the list.
+        package var deniedAt: Timestamp?
+
+        package init(mac: RecoveryCodeMAC, deniedAt: Timestamp?) {
+            (self.mac, self.denied, self.deniedAt) = (mac, deniedAt != nil, deniedAt)
+        }
+    }
+
+    package func withSubject(
+        in service: AdminService,
+        _ body: (AuditSubject) async throws -> Reply
+    ) async throws -> Reply {
+        try await body(AuditSubject(recoveryCode: try await self.code.mac(in: service)))
+    }
+
+    package func run(in service: AdminService) async throws -> Reply {
+        let mac = try await self.code.mac(in: service)
+        return Reply(mac: mac, deniedAt: try await service.server.store.denied(mac))
+    }
+
+    package func auditResult(of reply: Reply) -> String { reply.denied ? "on the list" : "not on the list" }
+
+    private struct Command: CallCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "show",
+            abstract: "Show whether a code is on the list; exit status 1 if it is not.",
+            discussion: """
+                  remote-pin-server admin deny-list show --lab /tmp/lab
+                  remote-pin-server admin deny-list show --mac 5be0… --lab /tmp/lab
+                """
+        )
+
+        @OptionGroup var code: DeniedNameOptions
+        @OptionGroup var options: CallOptions
+
+        func call() throws -> ShowDenied { ShowDenied(try self.code.read()) }
+
+        func draw(_ reply: Reply, on page: inout Page) {
+            page.line(reply.deniedAt.map { "denied since \($0.text), as \(reply.mac)" } ?? "not on the deny list")
+        }
+
+        func exitStatus(after reply: Reply) -> StartFailure.Kind? { reply.denied ? nil : .notDone }
+    }
+}

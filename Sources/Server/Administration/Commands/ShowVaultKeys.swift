@@ -1,0 +1,104 @@
+internal import AdminProtocol
+package import ArgumentParser
+internal import ServerCommandLine
+package import StoreMaintenance
+package import Vocabulary
+
+/// `vault status`: the versions of the vault's keys and the number of values that each seals.
+package struct ShowVaultKeys: AdminCall {
+    package static let name = "vault status"
+    package static var commandLine: (any ParsableCommand.Type)? { Command.self }
+    package var effect: AdminEffect { .read }
+
+    package init() {}
+
+    package func run(in service: AdminService) async throws -> VaultKeysReply {
+        VaultKeysReply(
+            try await service.operations.maintenance.vaultKeys(),
+            inKeyFile: service.operations.keyVersions().all,
+            reseal: service.operations.maintenance.report().reseal
+        )
+    }
+
+    private struct Command: CallCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "status",
+            abstract: "Show the key versions, the values that each seals, and the progress of a rotation.",
+            discussion: """
+                Reads every wallet, some hundreds at a time. A version that sealed a value and is not in the key file is \
+                `MISSING`: look for a copy of the file that contains it.
+
+                  remote-pin-server vault status --lab /tmp/lab
+                """
+        )
+
+        @OptionGroup var options: CallOptions
+
+        func call() -> ShowVaultKeys { ShowVaultKeys() }
+
+        func draw(_ reply: VaultKeysReply, on page: inout Page) { reply.draw(on: &page) }
+    }
+}
+
+/// The reply of `vault status` and `vault retire`.
+package struct VaultKeysReply: Codable, Hashable, Sendable {
+    /// Ascending; at most ``mostVersions``, the newest of more.
+    package var versions: [Version]
+    /// Left out if nothing was resealed since the start.
+    package var reseal: ResealProgress?
+
+    /// A limit that keeps the reply within a frame.
+    private static let mostVersions = 64
+
+    package struct Version: Codable, Hashable, Sendable {
+        package var version: UInt32
+        /// True if the version seals new values.
+        package var active: Bool
+        /// The number of stored values that it sealed.
+        package var values: Int
+        /// Left out if unknown.
+        package var activeSince: Timestamp?
+        /// True if only older backups need the version.
+        package var retirable: Bool
+        package var inKeyFile: Bool
+    }
+
+    init(_ versions: [VaultKeyUsage], inKeyFile: [UInt32], reseal: ResealProgress? = nil) {
+        self.versions = versions.suffix(Self.mostVersions).map {
+            Version(
+                version: $0.version,
+                active: $0.isActive,
+                values: $0.values,
+                activeSince: $0.activeSince,
+                retirable: $0.isRetirable,
+                inKeyFile: inKeyFile.contains($0.version)
+            )
+        }
+        self.reseal = reseal
+    }
+
+    func draw(on page: inout Page) {
+        let rows = self.versions.map { version in
+            [
+                "\(version.version)",
+                !version.inKeyFile
+                    ? page.bad("MISSING")
+                    : version.active ? page.good("seals") : version.retirable ? "not needed" : "opens",
+                "\(version.values)", version.activeSince?.text ?? "",
+            ]
+        }
+        page.table(["VERSION", "STATE", "VALUES", "ACTIVE SINCE"], rows)
+        if let reseal = self.reseal { page.line("resealing: \(reseal.spoken)") }
+    }
+}
+
+extension ResealProgress {
+    /// The progress in a sentence.
+    var spoken: String {
+        switch self.state {
+        case .done: "all values are sealed with version \(self.version)"
+        case .running: "\(self.walletsDone) of \(self.wallets) wallets done"
+        case .failed: "interrupted, will be retried: \(self.problem ?? "")"
+        }
+    }
+}

@@ -1,0 +1,232 @@
+internal import AdminProtocol
+package import ArgumentParser
+package import AuditLog
+internal import PINPolicy
+internal import RemotePINServer
+internal import ServerCommandLine
+internal import StoreMaintenance
+internal import Vault
+package import Vocabulary
+internal import WalletStore
+
+/// `wallet show`: the server's record of a wallet.
+///
+/// It contains no secret: no share, no key, no code.
+package struct ShowWallet: AdminCall {
+    package static let name = "wallet show"
+    package static var commandLine: (any ParsableCommand.Type)? { Command.self }
+    package var effect: AdminEffect { .read }
+
+    package var wallet: WalletID
+
+    package init(_ wallet: WalletID) {
+        self.wallet = wallet
+    }
+
+    package struct Reply: Codable, Sendable {
+        package var wallet: WalletID
+        /// The time to which the state of the PIN belongs.
+        package var now: Timestamp
+        package var registeredAt: Timestamp
+        /// True if a session was ever opened.
+        package var sessionOpened: Bool
+        /// Left out if the server knows of none.
+        package var lastSession: Timestamp?
+        package var openConnections: Int
+        package var state: WalletCondition
+        /// Left out while the wallet is in use.
+        package var revocation: Ended?
+        /// True if the solution is revoked; the state applies again once it is restored.
+        package var solutionRevoked: Bool
+        package var pin: PIN
+        package var linkedToRecoveryCode: Bool
+        /// True if the wallet got a deletion code at registration.
+        package var hasDeletionCode: Bool
+        package var features: Offered
+        package var platform: Platform
+        /// The package, or the team and bundle id.
+        package var app: String
+        /// The environment of App Attest; left out on Android.
+        package var environment: String?
+        /// The last accepted counter of App Attest; left out on Android.
+        package var assertionCounter: UInt32?
+        /// The facts attested at registration.
+        package var attested: AttestedFacts
+    }
+
+    package struct Ended: Codable, Hashable, Sendable {
+        package var reason: Revocation.Reason
+        package var at: Timestamp
+        package var mayRegisterAnew: Bool
+
+        package init(_ revocation: Revocation, at time: Timestamp) {
+            self.reason = revocation.reason
+            self.at = time
+            self.mayRegisterAnew = revocation.mayRegisterAnew
+        }
+    }
+
+    /// The state of the wallet's PIN.
+    package struct PIN: Codable, Hashable, Sendable {
+        package var state: WalletCondition
+        /// The round of the next PIN, or the round that ended with the permanent block.
+        package var round: Int
+        /// Wrong PINs since the last right one.
+        package var failures: Int
+        /// With the state `open`.
+        package var attemptsLeft: Int?
+        package var finalRound: Bool?
+        /// With the state `blocked`.
+        package var blockedUntil: Timestamp?
+        package var remainingMs: Int64?
+
+        package init(_ state: PINState, round: Int, failures: Int, now: Timestamp) {
+            (self.round, self.failures) = (round, failures)
+            self.state = WalletCondition(isRevoked: false, sessionOpened: true, pin: state)
+            switch state {
+            case .open(let left, let isFinal): (self.attemptsLeft, self.finalRound) = (left, isFinal)
+            case .blocked(let remaining):
+                (self.blockedUntil, self.remainingMs) = (now + remaining, remaining.milliseconds)
+            case .blockedPermanently: break
+            }
+        }
+    }
+
+    /// The features of the wallet's next session.
+    package struct Offered: Codable, Hashable, Sendable {
+        package var deletionCode: Bool
+        package var safeBiometricUnlock: Bool
+
+        package init(_ features: Features) {
+            self.deletionCode = features.deletionCode
+            self.safeBiometricUnlock = features.safeBiometricUnlock
+        }
+    }
+
+    package func withSubject(
+        in service: AdminService,
+        _ body: (AuditSubject) async throws -> Reply
+    ) async throws -> Reply {
+        try await body(AuditSubject(wallets: [self.wallet]))
+    }
+
+    package func run(in service: AdminService) async throws -> Reply {
+        let (server, now) = (service.server, service.server.clock.now())
+        guard let stored = try await server.store.report(of: self.wallet) else {
+            throw AdminFailure.unknown([self.wallet])
+        }
+        // The identity is opened for its public parts only.
+        let identity = try await server.vault.unseal(stored.identity, as: .identity, of: self.wallet)
+        guard let app = server.app(in: identity) else {
+            throw AdminFailure(.internal, "The wallet's identity is not one that this server wrote.")
+        }
+        let (policy, attempts) = (server.rules.attempts, stored.attempts(under: server.rules.attempts))
+        let state = attempts.state(policy: policy, now: now)
+        let round = state == .blockedPermanently ? policy.rounds : attempts.failures / policy.attemptsPerRound + 1
+        return Reply(
+            wallet: self.wallet,
+            now: now,
+            registeredAt: stored.registeredAt,
+            sessionOpened: stored.sessionOpened,
+            lastSession: server.unsavedLastSession(of: self.wallet) ?? stored.lastSession,
+            openConnections: server.connectionCount(of: self.wallet),
+            state: WalletCondition(
+                isRevoked: stored.revocation != nil,
+                sessionOpened: stored.sessionOpened,
+                pin: state
+            ),
+            revocation: stored.revocation.map { Ended($0, at: stored.revokedAt) },
+            solutionRevoked: stored.isSolutionRevoked,
+            pin: PIN(state, round: min(round, policy.rounds), failures: attempts.failures, now: now),
+            linkedToRecoveryCode: stored.isLinkedToRecoveryCode,
+            hasDeletionCode: stored.hasDeletionCode,
+            features: Offered(server.features(of: self.wallet)),
+            platform: app.platform,
+            app: app.id,
+            environment: app.environment.isEmpty ? nil : app.environment,
+            assertionCounter: stored.assertionCounter,
+            attested: AttestedFacts(stored.attested)
+        )
+    }
+
+    private struct Command: CallCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "show",
+            abstract: "Show the record of a wallet: its state, its counters, the attested facts.",
+            discussion: """
+                The record contains no secret: no share, no key, no code. The server's log has the wallet's id in each line \
+                about it. The states are those of `wallet list`.
+
+                  remote-pin-server admin wallet show 3f9c01… --lab /tmp/lab
+                  remote-pin-server admin wallet show 3f9c01… --json --lab /tmp/lab | jq .pin.failures
+                """
+        )
+
+        @Argument(help: ArgumentHelp("The wallet, 32 hexadecimal digits.", valueName: "wallet"), transform: walletID)
+        var wallet: WalletID
+
+        @OptionGroup var options: CallOptions
+
+        func call() -> ShowWallet { ShowWallet(self.wallet) }
+
+        func draw(_ reply: Reply, on page: inout Page) {
+            var facts: [(name: String, value: String)] = [
+                ("wallet", "\(reply.wallet)"), ("state", reply.stateText(page)), ("PIN", reply.pin.text(page)),
+                ("wrong PINs", "\(reply.pin.failures) since the last right one"),
+                ("registered", reply.registeredAt.text),
+                (
+                    "last session",
+                    reply.lastSession?.text ?? (reply.sessionOpened ? "not recorded" : "none was ever opened")
+                ),
+                ("connections", "\(reply.openConnections) now"),
+                ("recovery code", reply.linkedToRecoveryCode ? "linked to one" : "not linked"),
+                ("deletion code", reply.hasDeletionCode ? "has one" : "has none"),
+                ("safe biometrics", reply.features.safeBiometricUnlock ? "on" : "off"),
+                ("platform", reply.platform.rawValue),
+                ("app", reply.app + (reply.environment.map { " (\($0))" } ?? "")),
+            ]
+            if let counter = reply.assertionCounter { facts.append(("assertion counter", "\(counter)")) }
+            for (name, value) in reply.attested.sorted { facts.append(("attested \(name)", value)) }
+            page.facts(facts)
+        }
+    }
+}
+
+extension ShowWallet.Reply {
+    fileprivate func stateText(_ page: Page) -> String {
+        let solution = self.solutionRevoked ? page.bad("; the solution is revoked") : ""
+        guard let revocation else {
+            let word = self.state.rawValue
+            let isBlocked = self.state == .blocked || self.state == .blockedPermanently
+            return (isBlocked ? page.bad(word) : self.state == .open ? page.good(word) : word) + solution
+        }
+        let actor =
+            switch revocation.reason {
+            case .user: "by its user"
+            case .wallet: "by an operator (this wallet)"
+            case .recoveryCode: "by an operator (through its recovery code)"
+            case .solution: "by an operator (the whole solution)"
+            }
+        let again = revocation.mayRegisterAnew ? "its device may register again" : "its device may not register again"
+        return page.bad("revoked \(actor)") + " on \(revocation.at.text); \(again)" + solution
+    }
+}
+
+extension ShowWallet.PIN {
+    fileprivate func text(_ page: Page) -> String {
+        if let left = self.attemptsLeft {
+            let attempts = left == 1 ? "1 attempt" : "\(left) attempts"
+            return "\(attempts) left in round \(self.round)" + (self.finalRound == true ? ", the final one" : "")
+        }
+        guard let remaining = self.remainingMs else { return page.bad("blocked permanently") }
+        let until = self.blockedUntil.map { ", until \($0.text)" } ?? ""
+        return page.bad("blocked for \(Duration.milliseconds(remaining).spoken)") + "\(until); then round \(self.round)"
+    }
+}
+
+extension AdminFailure {
+    /// Wallets of these ids do not exist.
+    static func unknown(_ wallets: [WalletID]) -> AdminFailure {
+        AdminFailure(.unknownWallet, "There is no \(wallets.named(atMost: 8)); nothing was done.")
+    }
+}

@@ -1,0 +1,80 @@
+package import AdminProtocol
+internal import AuditLog
+package import StoreMaintenance
+package import Vocabulary
+
+/// The call of `remote-pin-server backup`: copies the store into a file that does not exist yet.
+///
+/// The reply leaves when the copying begins, which continues without the connection.
+package struct StartBackup: AdminCall {
+    package static let name = AuditEvent.backup.rawValue
+    package var effect: AdminEffect { .start }
+    package var auditDetail: String? { self.path }
+
+    /// Absolute, of ``byteCounts`` bytes.
+    package var path: String
+
+    package static let byteCounts = 2...4000
+
+    package init(path: String) {
+        self.path = path
+    }
+
+    package func validate() throws(AdminFailure) {
+        try self.path.utf8.count.mustBe(in: Self.byteCounts, "path.count")
+        guard self.path.hasPrefix("/") else { throw AdminFailure(.malformed, "`path` is not absolute.") }
+    }
+
+    package func run(in service: AdminService) async throws -> BackupReply {
+        try service.operations.maintenance.startBackup(at: self.path)
+        guard let backup = service.operations.maintenance.report().backup else {
+            throw AdminFailure(.internal, "The backup has not begun.")
+        }
+        return BackupReply(backup)
+    }
+}
+
+/// The call with which `backup` and `vault rotate` wait: the progress of the store's maintenance.
+package struct ShowMaintenance: AdminCall {
+    package static let name = "upkeep show"
+    package var effect: AdminEffect { .read }
+
+    package init() {}
+
+    package struct Reply: Codable, Hashable, Sendable {
+        /// The newest backup since the start.
+        package var backup: BackupReply?
+        /// The newest resealing since the start.
+        package var reseal: ResealProgress?
+    }
+
+    package func run(in service: AdminService) async throws -> Reply {
+        let report = service.operations.maintenance.report()
+        return Reply(backup: report.backup.map(BackupReply.init), reseal: report.reseal)
+    }
+}
+
+/// The progress of a backup.
+package struct BackupReply: Codable, Hashable, Sendable {
+    package var path: String
+    package var state: MaintenanceState
+    package var pagesCopied: Int
+    /// 0 until the first pages are copied.
+    package var pages: Int
+    /// The file's length once the backup is done.
+    package var byteCount: Int
+    /// The moment whose state the backup has; left out until it is done.
+    package var takenAt: Timestamp?
+    /// The reason for a failure.
+    package var problem: String?
+
+    init(_ progress: BackupProgress) {
+        self.path = progress.path
+        self.state = progress.state
+        self.pagesCopied = progress.pagesCopied
+        self.pages = progress.pages
+        self.byteCount = progress.byteCount
+        self.takenAt = progress.takenAt
+        self.problem = progress.problem
+    }
+}

@@ -1,0 +1,46 @@
+internal import PINPolicy
+internal import Vocabulary
+internal import WalletStore
+
+/// The state of a wallet as operators count, filter and display it.
+package enum WalletCondition: String, Codable, CodingKeyRepresentable, Hashable, Sendable, CaseIterable {
+    /// The next PIN is checked.
+    case open
+    case blocked
+    case blockedPermanently = "blocked-permanently"
+    /// Registered, without a session so far.
+    case neverOpened = "never-opened"
+    case revoked
+
+    /// A revocation precedes a missing session, and both precede the state of the PIN.
+    init(isRevoked: Bool, sessionOpened: Bool, pin: @autoclosure () -> PINState) {
+        guard !isRevoked else {
+            self = .revoked
+            return
+        }
+        guard sessionOpened else {
+            self = .neverOpened
+            return
+        }
+        switch pin() {
+        case .open: self = .open
+        case .blocked: self = .blocked
+        case .blockedPermanently: self = .blockedPermanently
+        }
+    }
+}
+
+extension StoredListing {
+    func condition(policy: AttemptPolicy, now: Timestamp) -> WalletCondition {
+        WalletCondition(
+            isRevoked: self.revocation != nil,
+            sessionOpened: self.sessionOpened,
+            pin: self.attempts(under: policy).state(policy: policy, now: now)
+        )
+    }
+
+    /// The number of wallets that one step of the store reads.
+    ///
+    /// Small, so that no PIN waits for it.
+    static let countPerStep = 500
+}

@@ -1,0 +1,135 @@
+package import AuditLog
+package import HostSystem
+internal import Logging
+package import Secrets
+package import Transport
+package import Vault
+package import Vocabulary
+package import WalletStore
+package import Wire
+
+// The parts of a running server that operators' commands and the deletion portal use.
+
+extension RemotePINServer {
+    package var store: any WalletStore { self.state.store }
+    package var vault: any Vault { self.state.vault }
+    package var audit: AuditLog { self.state.revocations.audit }
+    package var clock: any WallClock { self.state.clock }
+    package var rules: ServiceRules { self.state.terms.rules }
+    package var controls: OperatorControls { self.state.terms.controls }
+
+    /// Real time since the server was created.
+    package var uptime: Duration { .now - self.state.statistics.start }
+
+    /// The time at which the status list was fetched, nil without a list, and whether the list is too old to use.
+    package func statusListAge(at now: Timestamp) -> (fetched: Timestamp?, isStale: Bool) {
+        self.state.devices.attestations.age(at: now)
+    }
+
+    /// The open sessions in the order of their connections.
+    package func openSessions() -> [ListedSession] {
+        self.state.registry.sessions().sorted { $0.key < $1.key }.map { connection, session in
+            ListedSession(
+                connection: connection,
+                walletID: session.walletID,
+                source: session.source,
+                since: session.since,
+                instructions: session.activity.instructions,
+                appVersion: session.app.version,
+                platform: session.app.platform
+            )
+        }
+    }
+
+    /// The number of connections that use a wallet.
+    package func connectionCount(of wallet: WalletID) -> Int { self.state.registry.count(of: wallet) }
+
+    /// The start of a wallet's last session if the store does not have it yet.
+    package func unsavedLastSession(of wallet: WalletID) -> Timestamp? { self.state.lastSessions.last(of: wallet) }
+
+    /// The features that the wallet's next session gets.
+    package func features(of wallet: WalletID) -> Features { self.state.terms.features(of: wallet) }
+
+    /// Serializes links to a recovery code with the code's denial: the audit log names the linked wallets before the
+    /// denial is committed.
+    package var recoveryCodeLocks: KeyedAsyncLock<RecoveryCodeMAC> { self.state.revocations.recoveryCodeLocks }
+
+    /// Returns when no answer to these wallets' connections is in flight any more.
+    ///
+    /// - Important: Call it after the commit of the revocation, never before.
+    package func settle(_ wallets: some Sequence<WalletID>) async { await self.state.registry.settle(wallets) }
+
+    /// Returns when no answer to any connection of a wallet is in flight any more.
+    package func settleAll() async { await self.state.registry.settleAll() }
+
+    /// Reports a committed event to the hooks and the metrics.
+    package func report(_ incident: WalletIncident) { self.state.onEvent(incident) }
+
+    /// The app of a wallet as it was attested, from its unsealed identity; nil for bytes that this server did not write.
+    package func app(in identity: borrowing SecretBytes) -> RegisteredApp? {
+        IdentityRecord(identity.exposedBytes()).map {
+            RegisteredApp(platform: $0.platform, id: $0.appID, environment: $0.environment)
+        }
+    }
+
+    /// Revokes the wallet of a deletion code that was typed on the deletion portal.
+    ///
+    /// - Parameter source: the address of the browser, as the portal states it. A portal that lies about it evades a rate
+    ///   limit and gains nothing else that a browser does not have.
+    package func revoke(deletionCode: String, typedAt source: PeerSource) async -> PortalRevocation {
+        var log = self.log
+        log[metadataKey: "portal"] = "\(source)"
+        log[metadataKey: "correlation"] = "\(CorrelationID.random())"
+        do {
+            let now = self.state.clock.now()
+            let account = self.state.limits.sources.account(of: source, at: now)
+            try self.state.limits.takeCode(of: account, at: now, log: log)
+            return .done(
+                try await self.state.revocations.revoke(
+                    deletionCode: deletionCode,
+                    by: .portal,
+                    asking: nil,
+                    at: now,
+                    log: log
+                )
+            )
+        } catch {
+            let failure = CallFailure(error)
+            log.log(level: failure.logLevel, "refused", metadata: ["reason": "\(failure.logged)"])
+            if case .store(.notErased) = failure { return .incomplete }
+            return .refused(failure.refusal)
+        }
+    }
+}
+
+/// An open session.
+package struct ListedSession: Sendable {
+    /// The connection's number in the log.
+    package let connection: UInt64
+    package let walletID: WalletID
+    package let source: PeerSource
+    package let since: Timestamp
+    package let instructions: Int
+    /// As the app claims.
+    package let appVersion: AppVersion
+    /// As the app claims.
+    package let platform: Platform
+}
+
+/// The app that registered a wallet.
+package struct RegisteredApp: Hashable, Sendable {
+    package let platform: Platform
+    /// The package, or the team and bundle id; at most 255 bytes.
+    package let id: String
+    /// The environment of App Attest, at most 31 bytes; empty on Android.
+    package let environment: String
+}
+
+/// The outcome of a deletion code that was typed on the portal.
+package enum PortalRevocation: Sendable {
+    case done(CodeRevocation)
+    /// Nothing was done.
+    case refused(Refusal.Reason)
+    /// The wallet is revoked, and the store's log still contains its shares.
+    case incomplete
+}

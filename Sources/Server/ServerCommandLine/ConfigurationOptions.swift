@@ -1,0 +1,100 @@
+internal import ArgumentParser
+internal import ConfigText
+internal import Foundation
+internal import LabFiles
+package import ServerSettings
+internal import HostSystem
+
+/// The options that choose a configuration and override its settings.
+package struct ConfigurationOptions: ParsableArguments {
+    package init() {}
+
+    @Argument(
+        help: ArgumentHelp("A server's folder, which contains server.yaml, or a lab's folder.", valueName: "dir"),
+        completion: .directory
+    )
+    var folder: String?
+
+    @Option(help: ArgumentHelp("The configuration file.", valueName: "file"), completion: .file(extensions: ["yaml"]))
+    var config: String?
+
+    @Option(
+        name: .customLong("set"),
+        help: ArgumentHelp("Sets one setting; the same as --NAME VALUE.", valueName: "name=value"),
+        completion: .list(SettingTable.all.map { "\($0.name)=" })
+    )
+    var assignments: [String] = []
+
+    /// The path of the configuration: the named file, the folder's, or `server.yaml` in the current folder.
+    package func path() throws -> String {
+        if let config, folder == nil { return Self.absolute(config) }
+        guard self.config == nil else { throw ValidationError("Name a folder or a file with --config, not both.") }
+        let folder = Self.absolute(self.folder ?? ".")
+        let lab = LabFolder(folder)
+        if lab.isLab { return lab.configurationFile }
+        let path = "\(folder)/server.yaml"
+        if self.folder == nil, !DurableFile.exists(path) {
+            throw ValidationError("Which configuration? Name a server's folder, or a file with --config.")
+        }
+        return path
+    }
+
+    /// All settings of a server in a folder, or of one configuration file, without flags.
+    package static func settings(of folder: String?, config: String? = nil) throws -> LoadedSettings {
+        var options = ConfigurationOptions()
+        options.folder = folder
+        options.config = config
+        options.assignments = []
+        return try options.settings()
+    }
+
+    /// All settings, from all sources.
+    package func settings() throws -> LoadedSettings {
+        let path = try self.path()
+        let report = SettingsReport(reading: try self.sources(path))
+        guard let settings = report.settings else {
+            let error = ConfigError(problems: report.problems)
+            throw StartFailure(.configuration, "the configuration is not used:\n\(error)")
+        }
+        return LoadedSettings(settings: settings, folder: Self.folder(of: path))
+    }
+
+    /// The report about all settings, even if some of them are wrong.
+    package func report() throws -> SettingsReport {
+        SettingsReport(reading: try self.sources(try self.path()))
+    }
+
+    private func sources(_ path: String) throws -> SettingsSources {
+        let text = try explaining(.configuration, "the configuration cannot be read") {
+            String(decoding: try DurableFile.read(path, atMost: 1 << 20), as: UTF8.self)
+        }
+        let folder = Self.folder(of: path)
+        let flags = try self.assignments.map { assignment in
+            guard let equals = assignment.firstIndex(of: "=") else {
+                throw ValidationError("--set takes NAME=VALUE, not `\(assignment)`.")
+            }
+            return (name: String(assignment[..<equals]), value: String(assignment[assignment.index(after: equals)...]))
+        }
+        return SettingsSources(
+            file: ConfigFile(path: path, folder: folder, text: text),
+            environment: ProcessInfo.processInfo.environment,
+            flags: flags,
+            currentFolder: FileManager.default.currentDirectoryPath
+        )
+    }
+
+    /// The absolute path; a relative one is resolved in the current folder.
+    package static func absolute(_ path: String) -> String {
+        URL(fileURLWithPath: path).standardizedFileURL.path
+    }
+
+    package static func folder(of path: String) -> String {
+        URL(fileURLWithPath: path).deletingLastPathComponent().path
+    }
+}
+
+/// A configuration's values, and the folder of its file.
+package struct LoadedSettings {
+    package let settings: ServerSettings
+    package let folder: String
+}

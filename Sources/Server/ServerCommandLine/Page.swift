@@ -1,0 +1,63 @@
+internal import Foundation
+internal import HostSystem
+internal import Vocabulary
+
+/// The output of a command for people: lines, lists of facts and tables, in color on a terminal.
+package struct Page {
+    package private(set) var text = ""
+    private let hasColor = Self.hasColor
+
+    package init() {}
+
+    private static var hasColor: Bool {
+        let environment = ProcessInfo.processInfo.environment
+        return Terminal.isTerminal(1) && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
+    }
+
+    package mutating func line(_ line: String) { self.text += line + "\n" }
+
+    /// Adds a line for each name and its value.
+    package mutating func facts(_ facts: [(name: String, value: String)]) {
+        let width = facts.map(\.name.count).max() ?? 0
+        for (name, value) in facts { self.line("\(self.dim(Self.padded(name, to: width)))  \(value)") }
+    }
+
+    /// Adds a table; the last column is not padded.
+    package mutating func table(_ head: [String], _ rows: [[String]]) {
+        let widths = head.indices.map { column in ([head] + rows).map { $0[column].count }.max() ?? 0 }
+        func row(_ cells: [String]) -> String {
+            zip(cells, widths).enumerated().map { index, cell in
+                index == head.count - 1 ? cell.0 : Self.padded(cell.0, to: cell.1)
+            }.joined(separator: "  ")
+        }
+        self.line(self.dim(row(head)))
+        for cells in rows { self.line(row(cells)) }
+    }
+
+    /// Marks a normal state.
+    package func good(_ text: String) -> String { self.colored(text, "32") }
+    /// Marks a state that needs attention, or a final one.
+    package func bad(_ text: String) -> String { self.colored(text, "31") }
+    private func dim(_ text: String) -> String { self.colored(text, "2") }
+
+    private func colored(_ text: String, _ code: String) -> String {
+        self.hasColor ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    }
+
+    private static func padded(_ text: String, to width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.count))
+    }
+}
+
+extension Duration {
+    /// The duration for people, in its two largest units: `3 d 4 h`, `59 s`.
+    ///
+    /// The shortest is one second.
+    package var spoken: String {
+        let seconds = max(1, (self.milliseconds + 999) / 1000)
+        let parts = [
+            (seconds / 86_400, "d"), (seconds / 3600 % 24, "h"), (seconds / 60 % 60, "min"), (seconds % 60, "s"),
+        ]
+        return parts.drop { $0.0 == 0 }.prefix(2).filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: " ")
+    }
+}

@@ -1,0 +1,70 @@
+package import ArgumentParser
+internal import ConfigText
+internal import HostSystem
+
+/// The reason why a command of the server's program failed; shown to the operator as it is.
+package struct StartFailure: Error, CustomStringConvertible {
+    /// The kind of problem; its raw value is the exit status (sysexits.h).
+    package enum Kind: Int32, Sendable {
+        /// Nothing is wrong: the command found nothing, or the operator canceled it.
+        case notDone = 1
+        /// EX_USAGE: the arguments are wrong.
+        case usage = 64
+        /// EX_DATAERR: a file has the wrong content.
+        case data = 65
+        /// EX_NOUSER: the wallet does not exist.
+        case unknownWallet = 67
+        /// EX_UNAVAILABLE: the server does not answer, or another process uses its files.
+        case unavailable = 69
+        /// EX_SOFTWARE: the server found its own data damaged.
+        case damaged = 70
+        /// EX_IOERR: files, folders, the disk.
+        case files = 74
+        /// EX_PROTOCOL: the server and the program have different versions.
+        case `protocol` = 76
+        /// EX_NOPERM: not permitted on this server, or to this user.
+        case notAllowed = 77
+        /// EX_CONFIG: settings, certificates, keys.
+        case configuration = 78
+    }
+
+    package let kind: Kind
+    package let description: String
+
+    package init(_ kind: Kind, _ description: String) {
+        self.kind = kind
+        self.description = description
+    }
+
+    /// Prints the failure on standard error and returns its exit status.
+    package func end() -> ExitCode {
+        StandardStreams.writeError("remote-pin-server: \(self.description)\n")
+        return ExitCode(self.kind.rawValue)
+    }
+}
+
+/// Runs a command; a ``StartFailure`` becomes a message on standard error and an exit status.
+package func ending(_ command: () async throws -> Void) async throws {
+    do {
+        try await command()
+    } catch let failure as StartFailure {
+        throw failure.end()
+    }
+}
+
+/// Runs `body` and converts its errors to a ``StartFailure`` that begins with `what`.
+package func explaining<Result>(
+    _ kind: StartFailure.Kind,
+    _ what: String = "",
+    _ body: () throws -> Result
+) throws -> Result {
+    do {
+        return try body()
+    } catch let failure as StartFailure {
+        throw failure
+    } catch let error as ConfigError {
+        throw StartFailure(kind, "\(what):\n\(error)")
+    } catch {
+        throw StartFailure(kind, what.isEmpty ? "\(error)" : "\(what): \(error)")
+    }
+}

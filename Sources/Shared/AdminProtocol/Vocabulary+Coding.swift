@@ -1,0 +1,168 @@
+internal import Foundation
+public import Vocabulary
+
+// JSON forms of the protocol's terms, in requests, in replies and in the output of `--json`.
+
+/// Hexadecimal digits.
+extension FixedBytes: Codable {
+    public init(from decoder: any Decoder) throws {
+        guard let value = Self(hex: try String(from: decoder)) else {
+            throw decoder.invalid("is not \(2 * Kind.byteCount) hexadecimal digits")
+        }
+        self = value
+    }
+
+    public func encode(to encoder: any Encoder) throws { try self.description.encode(to: encoder) }
+}
+
+/// Hexadecimal digits: a code is bytes, which need not be UTF-8.
+extension RecoveryCode: Codable {
+    public init(from decoder: any Decoder) throws {
+        guard let bytes = [UInt8](hex: try String(from: decoder)), let code = RecoveryCode(bytes) else {
+            let counts = Self.allowedByteCounts
+            throw decoder.invalid("is not \(counts.lowerBound) … \(counts.upperBound) bytes in hexadecimal digits")
+        }
+        self = code
+    }
+
+    public func encode(to encoder: any Encoder) throws { try self.bytes.hex.encode(to: encoder) }
+}
+
+/// ISO 8601 in UTC, with milliseconds.
+extension Timestamp: Codable {
+    public init(from decoder: any Decoder) throws {
+        guard let time = Timestamp(text: try String(from: decoder)) else {
+            throw decoder.invalid("is not an ISO 8601 time since 1970")
+        }
+        self = time
+    }
+
+    public func encode(to encoder: any Encoder) throws { try self.text.encode(to: encoder) }
+
+    /// The time as ISO 8601 in UTC, with milliseconds.
+    package var text: String {
+        // The formatter truncates; half a millisecond more keeps the last digit.
+        Date(timeIntervalSince1970: (Double(self.milliseconds) + 0.5) / 1000)
+            .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+
+    /// Reads ISO 8601: `2026-12-24` or `2026-12-24T18:00:00Z`, with or without a fraction.
+    package init?(text: String) {
+        let date =
+            (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+            ?? (try? Date(text, strategy: Date.ISO8601FormatStyle()))
+            ?? (try? Date(text, strategy: Date.ISO8601FormatStyle().year().month().day()))
+        guard let milliseconds = date.map({ ($0.timeIntervalSince1970 * 1000).rounded() }), milliseconds >= 0,
+            let whole = Int64(exactly: milliseconds)
+        else { return nil }
+        self.init(milliseconds: whole)
+    }
+}
+
+/// `1.4.0`
+extension AppVersion: Codable {
+    public init(from decoder: any Decoder) throws {
+        guard let version = AppVersion(try String(from: decoder)) else {
+            throw decoder.invalid("is not a version of one to four numbers")
+        }
+        self = version
+    }
+
+    public func encode(to encoder: any Encoder) throws { try self.description.encode(to: encoder) }
+}
+
+extension Platform: Codable {}
+extension FeatureFlag: Codable {}
+extension Revocation.Reason: Codable {}
+
+/// `{"state":"list","wallets":[…]}`, `{"percentage":10,"state":"percent"}`, `{"state":"on"}` or `{"state":"off"}`
+extension Rollout: Codable {
+    private enum State: String, Codable { case off, on, list, percent }
+    private enum CodingKeys: CodingKey { case state, wallets, percentage }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        switch try container.decode(State.self, forKey: .state) {
+        case .off: self = .off
+        case .on: self = .on
+        case .list:
+            let wallets = try container.decode([WalletID].self, forKey: .wallets)
+            self = .wallets(Set(wallets))
+            guard Set(wallets).count == wallets.count else { throw decoder.invalid("names a wallet twice") }
+        case .percent: self = .percentage(try container.decode(Int.self, forKey: .percentage))
+        }
+        guard self.isAllowed else {
+            throw decoder.invalid("is not a list of 1 … \(Self.mostWallets) wallets or a percentage of 0 … 100")
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        switch self {
+        case .off: try container.encode(State.off, forKey: .state)
+        case .on: try container.encode(State.on, forKey: .state)
+        case .wallets(let wallets):
+            try container.encode(State.list, forKey: .state)
+            try container.encode(wallets.sorted { $0.description < $1.description }, forKey: .wallets)
+        case .percentage(let percentage):
+            try container.encode(State.percent, forKey: .state)
+            try container.encode(percentage, forKey: .percentage)
+        }
+    }
+}
+
+/// `{"below":"1.4","from":"1.2","until":"2026-12-24T…","word":"warn"}`
+extension UpdateRule: Codable {
+    private enum CodingKeys: CodingKey { case from, below, word, until }
+
+    /// The name of the rule's effect: `block-without-update`.
+    package var wordName: String {
+        switch self.word {
+        case .ok: "ok"
+        case .notify: "notify"
+        case .recommend: "recommend"
+        case .warn: "warn"
+        case .block(updateAvailable: true): "block"
+        case .block(updateAvailable: false): "block-without-update"
+        }
+    }
+
+    /// The effect of a ``wordName`` other than `warn`; nil for any other text.
+    package static func word(named name: some StringProtocol) -> Word? {
+        let words: [Word] = [.ok, .notify, .recommend, .block(updateAvailable: true), .block(updateAvailable: false)]
+        return words.first { UpdateRule($0)?.wordName == String(name) }
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let (from, below) = (
+            try container.decodeIfPresent(AppVersion.self, forKey: .from),
+            try container.decodeIfPresent(AppVersion.self, forKey: .below)
+        )
+        let name = try container.decode(String.self, forKey: .word)
+        let word =
+            name == "warn"
+            ? .warn(until: try container.decode(Timestamp.self, forKey: .until)) : Self.word(named: name)
+        guard let word, let rule = UpdateRule(from: from, below: below, word) else {
+            throw decoder.invalid("is not a rule, or its range contains no version")
+        }
+        self = rule
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(self.from, forKey: .from)
+        try container.encodeIfPresent(self.below, forKey: .below)
+        try container.encode(self.wordName, forKey: .word)
+        if case .warn(let until) = self.word { try container.encode(until, forKey: .until) }
+    }
+}
+
+extension Decoder {
+    /// The error for a value that is rejected.
+    ///
+    /// It does not contain the value, which may be a recovery code.
+    fileprivate func invalid(_ problem: String) -> DecodingError {
+        .dataCorrupted(DecodingError.Context(codingPath: self.codingPath, debugDescription: problem))
+    }
+}

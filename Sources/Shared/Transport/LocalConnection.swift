@@ -1,0 +1,43 @@
+internal import Wire
+
+/// A connection to a ``LocalListener`` of the same machine; each call and each answer is one frame.
+package final class LocalConnection: Sendable {
+    private let calls: PendingCalls<[UInt8]>
+
+    private init(_ calls: PendingCalls<[UInt8]>) {
+        self.calls = calls
+    }
+
+    /// Connects to a Unix socket; throws ``ConnectError/refused`` if no server listens there.
+    ///
+    /// - Parameter id: reads the id of the call from an answer. Nil for bytes that are not an answer; the connection is
+    ///   then closed.
+    package static func connect(
+        path: String,
+        timeout: Duration,
+        readingIDs id: @escaping @Sendable ([UInt8]) -> UInt64?
+    ) async throws(ConnectError) -> LocalConnection {
+        let calls = try await PendingCalls.connect(unixSocket: path, timeout: timeout) { frame throws(WireError) in
+            guard let id = id(frame) else { throw .missing(.result, id: nil) }
+            return (id, frame)
+        }
+        return LocalConnection(calls)
+    }
+
+    /// Sends a call and waits for its answer.
+    ///
+    /// - Parameter encode: returns the call's bytes with the id that it is given.
+    package func call(timeout: Duration, _ encode: (UInt64) -> [UInt8]) async throws(CallError) -> [UInt8] {
+        try await self.calls.call(timeout: timeout, encode)
+    }
+
+    /// Closes the connection after the calls that were sent.
+    package func close() {
+        self.calls.close()
+    }
+
+    /// Waits until the connection has ended.
+    package func closed() async {
+        await self.calls.closed()
+    }
+}

@@ -1,0 +1,33 @@
+package import Wire
+
+extension LocalListener {
+    /// Answers the deletion portal's requests, one after another on each connection, until ``stop()`` or cancellation.
+    ///
+    /// This socket understands ``PortalRequest`` only. An attacker who takes the portal over can do no more than any
+    /// browser can: operators' commands arrive on another socket.
+    ///
+    /// - Parameter answer: returns nil if the outcome is unknown; the connection then ends without an answer.
+    package func servePortal(_ answer: @escaping @Sendable (PortalRequest) async -> PortalResult?) async {
+        await self.serve { frame, _ in
+            let response: PortalResponse
+            do throws(WireError) {
+                let request = try PortalRequest(decoding: frame)
+                guard let result = await answer(request) else { return nil }
+                response = PortalResponse(id: request.id, result: result)
+            } catch {
+                response = PortalResponse(id: error.id ?? 0, result: .malformed)
+            }
+            return Answer(response.encoded(), isUse: response.result.isUse)
+        }
+    }
+}
+
+extension PortalResult {
+    /// True if a code was looked up.
+    fileprivate var isUse: Bool {
+        switch self {
+        case .revoked, .notRecognised: true
+        case .rateLimited, .unavailable, .malformed: false
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Administration
+import AdminProtocol
+import AuditLog
+import HostSystem
+import ServerTestSupport
+import TestSupport
+import Testing
+import Transport
+import Vocabulary
+
+@Suite("The operators' socket")
+struct AdminSocketTests {
+    private let folder = TemporaryFolder()
+    private var path: String { self.folder.file("admin") }
+    private static let patience: Duration = .seconds(20)
+
+    @Test("commands are carried out over the socket, and the audit log has the user whom the kernel names")
+    func commands() async throws {
+        try await InProcessServer.run { server in
+            let listener = try await LocalListener.bind(path: self.path, limits: .admin)
+            async let serving: Void = server.commands.serve(listener)
+            let connection = try await AdminConnection.connect(path: self.path, timeout: Self.patience)
+            let revoked: SolutionReply = try await connection.call(
+                "revoke solution",
+                NoArguments(),
+                timeout: Self.patience
+            )
+            #expect(revoked == SolutionReply(revoked: true, changed: true))
+            let user = "uid \(Accounts.currentUser)"
+            #expect(try await server.record().last?.actor.rawValue.hasPrefix(user) == true)
+
+            let unknown = await #expect(throws: AdminCallError.self) {
+                let _: NoArguments = try await connection.call("wallet destroy", NoArguments(), timeout: Self.patience)
+            }
+            guard case .refused(let failure)? = unknown else {
+                Issue.record("\(unknown as Any)")
+                return
+            }
+            #expect(failure.kind == .unsupported)
+            await #expect(throws: AdminCallError.unexpectedReply) {
+                let _: ShowWallet.Reply = try await connection.call("flags list", NoArguments(), timeout: Self.patience)
+            }
+            let _: FlagsReply = try await connection.call("flags list", NoArguments(), timeout: Self.patience)
+            connection.close()
+            listener.stop()
+            await serving
+        }
+    }
+
+    @Test("a frame that is too long ends the connection and not the server")
+    func tooLong() async throws {
+        try await InProcessServer.run { server in
+            let listener = try await LocalListener.bind(path: self.path, limits: .admin)
+            async let serving: Void = server.commands.serve(listener)
+            let visitor = try await RawVisitor(unixSocket: self.path)
+            await visitor.send([0x00, 0x01, 0x00, 0x01] + Array(repeating: 0x20, count: 100))
+            #expect(await happens { await visitor.closed() })
+            let connection = try await AdminConnection.connect(path: self.path, timeout: Self.patience)
+            let _: FlagsReply = try await connection.call("flags list", NoArguments(), timeout: Self.patience)
+            connection.close()
+            listener.stop()
+            await serving
+        }
+    }
+}
