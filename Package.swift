@@ -945,6 +945,7 @@ let tests: [Target] = [
             "ConfigText",
             "HostSystem",
             "Lab",
+            "LabFiles",
             "remote-pin-lab",
             "remote-pin-server",
             "Scenarios",
@@ -999,6 +1000,7 @@ let tests: [Target] = [
         name: "LoadFloodTests",
         dependencies: [
             "Lab",
+            "LabFiles",
             "LoadFlood",
             "pin-load",
             "remote-pin-lab",
