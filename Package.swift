@@ -521,7 +521,7 @@ let client: [Target] = [
     .target(
         name: "LoadPlan",
         dependencies: [
-            "ConfigText",
+            "ConfigText"
         ],
         path: "Sources/Client/Load/LoadPlan"
     ),
