@@ -1,4 +1,3 @@
-internal import HostSystem
 internal import WalletCore
 
 /// The app's storage on a phone whose process may die right before one of its writes.
@@ -13,18 +12,17 @@ final class CrashingDisk: LocalDisk {
         self.process = process
     }
 
-    func read(_ file: LocalFile) throws(FileError) -> [UInt8]? { try self.disk.read(file) }
+    func read(_ file: LocalFile) throws(LocalDiskError) -> [UInt8]? { try self.disk.read(file) }
 
-    func write(_ bytes: [UInt8], to file: LocalFile) throws(FileError) {
-        guard self.process.survivesWrite() else { throw .other(file.rawValue, errno: Self.inputOutputError) }
+    func write(_ bytes: [UInt8], to file: LocalFile) throws(LocalDiskError) {
+        guard self.process.survivesWrite() else { throw Self.processEnded }
         try self.disk.write(bytes, to: file)
     }
 
-    func remove(_ file: LocalFile) throws(FileError) {
-        guard self.process.survivesWrite() else { throw .other(file.rawValue, errno: Self.inputOutputError) }
+    func remove(_ file: LocalFile) throws(LocalDiskError) {
+        guard self.process.survivesWrite() else { throw Self.processEnded }
         try self.disk.remove(file)
     }
 
-    /// EIO; the dead process never reads it.
-    private static let inputOutputError: Int32 = 5
+    private static let processEnded = LocalDiskError("the process has ended")
 }
