@@ -1010,6 +1010,7 @@ let tests: [Target] = [
             "ConfigText",
             "HostSystem",
             "Lab",
+            "LabFiles",
             "remote-pin-lab",
             "remote-pin-server",
             "Scenarios",
@@ -1064,6 +1065,7 @@ let tests: [Target] = [
         name: "LoadFloodTests",
         dependencies: [
             "Lab",
+            "LabFiles",
             "LoadFlood",
             "pin-load",
             "remote-pin-lab",

@@ -88,7 +88,7 @@ struct CheckAttestationTests {
         let map = try self.file("map.cbor", [0xA0])
         let cases: [([String], Int32, String)] = [
             ([], 64, "either a manifest or files"), ([junk, "--evidence", junk], 64, "either a manifest or files"),
-            ([junk, "--challenge", "00"], 64, "belong to --evidence"),
+            ([junk, "--challenge", "00"], 64, "the other options need --evidence"),
             (["--evidence", junk], 65, "holds neither certificates"),
             (["--evidence", "\(self.folder.path)/none"], 74, "none"), ([junk], 65, "not a manifest"),
             (["--evidence", map], 64, "without --challenge"),

@@ -1,4 +1,5 @@
 import Glibc
+import Lab
 import LabFiles
 import HostSystem
 import TestSupport

@@ -132,7 +132,10 @@ struct HookTests {
     func noProgram() async throws {
         let arguments = ["check-config", self.lab.lab.path, "--hook.program", "/etc/passwd"]
         let run = try await ServerProcess.run("remote-pin-server", arguments)
-        #expect(run.exitCode == 78 && run.output.contains("`hook.program`: /etc/passwd is no program"), "\(run.output)")
+        #expect(
+            run.exitCode == 78 && run.output.contains("`hook.program`: /etc/passwd is not a program"),
+            "\(run.output)"
+        )
         let shown = try await ServerProcess.run(
             "remote-pin-server",
             [

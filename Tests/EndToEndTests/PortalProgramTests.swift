@@ -68,7 +68,7 @@ struct PortalProgramTests {
         "a check says everything that is wrong, or that the configuration is good, and serves nothing",
         arguments: [
             (["--portal.socket", "s"], 0, "the configuration is good"),
-            (["--portal.socket", "s"], 0, "/s is not there"),
+            (["--portal.socket", "s"], 0, "/s is missing"),
             (["--portal.socket", "s", "--portal.product", "My App"], 0, "portal.product: My App (--portal.product)"),
             ([], 78, "--portal.socket PATH"),
             (["--portal.socket", "s", "--portal.time-zone", "Mars/Olympus"], 78, "`portal.time-zone`"),

@@ -1,5 +1,6 @@
 import Foundation
 import Lab
+import LabFiles
 import TestSupport
 import Testing
 

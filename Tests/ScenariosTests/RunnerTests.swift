@@ -76,7 +76,8 @@ struct RunnerTests {
     @Test(
         "an impossible step or an unmet expectation fails with its reason",
         arguments: [
-            ("- launch\n- tap: log-out", 5, "does not offer"), ("- launch\n- enter: '024791'", 5, "asks for no PIN"),
+            ("- launch\n- tap: log-out", 5, "does not offer"),
+            ("- launch\n- enter: '024791'", 5, "does not ask for a PIN"),
             ("- tap: next", 4, "not running"), ("- launch\n- trace: [UC1.1/1.2]", 5, "the steps taken"),
             ("- launch\n- trace: {contains: [UC1.1/1.1, LOCK/1.1]}", 5, "not in this order"),
             ("- launch\n- event: link-accepted", 5, "did not receive"), ("- start server", 4, "running already"),

@@ -84,7 +84,7 @@ struct BiometricModesTests {
     }
 
     @Test("SB8: the return to the fallback mode keeps slot and item, and the PIN alone unlocks again")
-    func wayBack() async throws {
+    func returnToFallback() async throws {
         _ = try await EngineUnderTest.setUp(self.phone, .safe)
         let items = self.phone.items
         self.phone.server.withState { $0.wantsSafeMode = false }
@@ -159,7 +159,7 @@ struct BiometricModesTests {
     }
 
     @Test("a state file from before biometrics is read, and one of a newer format is not changed")
-    func forms() async throws {
+    func fileFormats() async throws {
         _ = try await EngineUnderTest.setUp(self.phone, .off)
         let plain = try #require(self.phone.disk.contents[.state])
         let text = String(decoding: plain, as: UTF8.self)

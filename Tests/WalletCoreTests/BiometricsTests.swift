@@ -146,7 +146,7 @@ struct BiometricsTests {
     }
 
     @Test("SB7: in the safe mode turning biometrics off and changing the PIN each require a prompt")
-    func promptOfItsOwn() async throws {
+    func separatePrompt() async throws {
         _ = try await EngineUnderTest.setUp(self.phone, .safe)
         let app = try self.phone.process()
         #expect(await app.unlock() == .done)

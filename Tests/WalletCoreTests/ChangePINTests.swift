@@ -19,7 +19,7 @@ struct ChangePINTests {
     }
 
     @Test("after a crash at any message or local write exactly one PIN is valid, and the wallet uses its pair")
-    func cutEverywhere() async throws {
+    func crashAtAnyPoint() async throws {
         let uncut = TestPhone()
         let wallet = try await uncut.setUp()
         uncut.crashPoint.arm(nil)
@@ -89,7 +89,7 @@ struct ChangePINTests {
     }
 
     @Test("a failing disk does not lock the user out, and the old pair is removed at a later unlock")
-    func tidyingLater() async throws {
+    func cleanUpAfterFailedWrite() async throws {
         let phone = TestPhone()
         let wallet = try await phone.setUp()
         _ = try await TestPhone.change(to: TestPhone.newPIN, in: wallet)

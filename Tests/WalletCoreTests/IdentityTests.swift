@@ -57,7 +57,7 @@ struct IdentityTests {
     }
 
     @Test("after a crash at any point linking can be repeated and completes")
-    func cutEverywhere() async throws {
+    func crashAtAnyPoint() async throws {
         let uncut = TestPhone()
         _ = try await EngineUnderTest.setUp(uncut)
         uncut.crashPoint.arm(nil)

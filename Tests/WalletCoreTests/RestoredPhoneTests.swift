@@ -52,7 +52,7 @@ struct RestoredPhoneTests {
     }
 
     @Test("a wipe that was pending before the restore does not prevent a new wallet")
-    func owedWipe() async throws {
+    func pendingWipe() async throws {
         let phone = TestPhone()
         let app = try await EngineUnderTest.setUp(phone, .off)
         phone.server.withState { $0.reachable = false }
@@ -104,7 +104,7 @@ struct RestoredPhoneTests {
     }
 
     @Test("a cached revocation is shown even after the server has purged the wallet")
-    func purged() async throws {
+    func purgedWallet() async throws {
         let phone = TestPhone()
         _ = try await EngineUnderTest.setUp(phone, .safe)
         phone.server.revokeAll(.wallet)

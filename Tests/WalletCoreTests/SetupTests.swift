@@ -49,7 +49,7 @@ struct SetupTests {
     }
 
     @Test("a setup interrupted at any write or message is completed at the next launch, with the PIN chosen then")
-    func cutEverywhere() async throws {
+    func crashAtAnyPoint() async throws {
         let uncut = TestPhone()
         _ = try await uncut.setUp()
         let places = uncut.crashPoint.places

@@ -138,7 +138,7 @@ struct WalletTests {
     }
 
     @Test("a permanently blocked wallet reports the block at a biometric unlock")
-    func blockedForGood() async throws {
+    func blockedPermanently() async throws {
         _ = try await self.atDashboard()
         self.phone.server.withState { state in
             for id in state.records.keys { state.records[id]?.isBlockedPermanently = true }
@@ -161,7 +161,7 @@ struct WalletTests {
     }
 
     @Test("in the background the keys are dropped at the lock time, and no prompt appears before the resume")
-    func forgotten() async throws {
+    func keysDroppedInBackground() async throws {
         let log = EventLog()
         let wallet = try await self.atDashboard(observer: log.add)
         self.phone.keychain.withState { $0.answersPrompts = false }
@@ -180,7 +180,7 @@ struct WalletTests {
     }
 
     @Test("the keys are dropped even if the host does not refresh", .timeLimit(.minutes(1)))
-    func forgottenUnasked() async throws {
+    func keysDroppedWithoutRefresh() async throws {
         let wallet = try await self.atDashboard(lockedAfter: .milliseconds(1))
         var states = wallet.lockStates.makeAsyncIterator()
         #expect(await states.next() == false)
@@ -265,7 +265,7 @@ struct WalletTests {
     }
 
     @Test("during a call user actions are rejected and links are processed afterwards")
-    func meanwhile() async throws {
+    func callsDuringCall() async throws {
         let reentrant = ReentrantIssuer()
         let wallet = try self.phone.wallet(observer: { _ in }) { $0.issuer = reentrant }
         _ = try await self.phone.choose(TestPhone.oldPIN, in: wallet)

@@ -42,7 +42,7 @@ struct WipeTests {
     }
 
     @Test("a report is repeated once if its session ends or its answer is lost", arguments: [0, 1])
-    func onceMore(_ end: Int) async throws {
+    func reportRepeated(_ end: Int) async throws {
         let phone = TestPhone()
         let wallet = try await phone.setUp()
         _ = try await wallet.open(.wipe)
@@ -55,7 +55,7 @@ struct WipeTests {
     }
 
     @Test("without the server only wallet id and hardware key remain until a later launch reports the wipe")
-    func later() async throws {
+    func reportedAtLaterLaunch() async throws {
         let phone = TestPhone()
         let wallet = try await phone.setUp()
         let walletID = try #require(await wallet.walletID)
@@ -73,7 +73,7 @@ struct WipeTests {
     }
 
     @Test("after a crash at any point a wipe has not begun, or nothing can be opened")
-    func cutEverywhere() async throws {
+    func crashAtAnyPoint() async throws {
         let uncut = TestPhone()
         let wallet = try await uncut.setUp()
         uncut.crashPoint.arm(nil)
@@ -99,7 +99,7 @@ struct WipeTests {
     }
 
     @Test("a wiped wallet can be set up again, even with a pending report")
-    func anew() async throws {
+    func setUpAgain() async throws {
         let phone = TestPhone()
         let wallet = try await phone.setUp()
         phone.server.withState { $0.reachable = false }

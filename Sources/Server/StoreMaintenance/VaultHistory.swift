@@ -51,7 +51,7 @@ package enum VaultMismatch: Error, Hashable, Sendable, CustomStringConvertible {
         case .otherKey(let version, let check):
             "key \(version) of the key file is not the key that the store was sealed with. Install the copy of the key "
                 + "file whose line `key \(version)` ends with \(check)"
-        case .store: "the store's record of vault keys cannot be read or written; is the disk full?"
+        case .store: "the store's record of vault keys cannot be read or written; check whether the disk is full"
         }
     }
 }

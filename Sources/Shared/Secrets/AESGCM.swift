@@ -6,24 +6,24 @@ internal import Synchronization
 /// The format is that of ``SecretBytes/seal(_:associatedData:)`` and
 /// ``SecretBytes/open(_:associatedData:)``. For opening, libcrypto expands the key once instead of
 /// for each value, which saves more than half of the time for a value of 32 bytes.
-public final class SealingKey: Sendable {
+package final class SealingKey: Sendable {
     private let key: SecretBytes
     /// The unused contexts; at most as many as have opened values concurrently.
     private let idle = Mutex<[AESGCM]>([])
 
     /// - Precondition: The key has 32 bytes.
-    public init(_ key: consuming SecretBytes) {
+    package init(_ key: consuming SecretBytes) {
         precondition(key.count == AESGCM.keyByteCount, "AES-256-GCM takes a key of 32 bytes")
         self.key = key
     }
 
     /// Encrypts: nonce ‖ ciphertext ‖ tag.
-    public func seal(_ plaintext: borrowing SecretBytes, associatedData: [UInt8]) -> [UInt8] {
+    package func seal(_ plaintext: borrowing SecretBytes, associatedData: [UInt8]) -> [UInt8] {
         self.key.seal(plaintext, associatedData: associatedData)
     }
 
     /// Decrypts nonce ‖ ciphertext ‖ tag.
-    public func open(_ sealed: ArraySlice<UInt8>, associatedData: [UInt8]) throws(SealBroken) -> SecretBytes {
+    package func open(_ sealed: ArraySlice<UInt8>, associatedData: [UInt8]) throws(SealBroken) -> SecretBytes {
         let algorithm = self.idle.withLock { $0.popLast() } ?? AESGCM(key: self.key)
         let secret = try SecretBytes(opening: sealed, associatedData: associatedData, with: algorithm)
         // Not reached if the value is not genuine: that context is not used again.

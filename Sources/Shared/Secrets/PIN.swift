@@ -2,19 +2,19 @@
 ///
 /// A value exists only while a key is derived from it. It cannot be copied, printed or compared
 /// with `==`, and its bytes are wiped at the end of its lifetime.
-public struct PIN: ~Copyable, Sendable {
+package struct PIN: ~Copyable, Sendable {
     private let digits: SecretBytes
 
     /// The number of digits; a wallet rejects a server that asks for fewer.
-    public static let length = 6
+    package static let length = 6
 
     /// Copies six ASCII digits; returns nil for any other bytes.
-    public init?(copying digits: some Collection<UInt8>) {
+    package init?(copying digits: some Collection<UInt8>) {
         self.init(SecretBytes(copying: digits))
     }
 
     /// Copies six borrowed ASCII digits; returns nil for any other bytes.
-    public init?(copying digits: RawSpan) {
+    package init?(copying digits: RawSpan) {
         self.init(SecretBytes(copying: digits))
     }
 
@@ -24,7 +24,7 @@ public struct PIN: ~Copyable, Sendable {
     }
 
     /// The rules of the local policy, which reject simple PINs.
-    public enum Weakness: Hashable, Sendable, CaseIterable {
+    package enum Weakness: Hashable, Sendable, CaseIterable {
         /// All six digits are the same.
         case allDigitsEqual
         /// Every digit is one more than the digit before: 012345 … 456789.
@@ -36,7 +36,7 @@ public struct PIN: ~Copyable, Sendable {
     /// The rule of the local policy (flows.md PF2.9) that this PIN breaks; nil if the PIN is permitted.
     ///
     /// The policy applies to new PINs only; an existing PIN is always tried.
-    public borrowing func weakness() -> Weakness? {
+    package borrowing func weakness() -> Weakness? {
         self.digits.withBytes { span in
             let steps = (1..<Self.length).map { index in
                 Int(span.byte(at: index)) - Int(span.byte(at: index - 1))
@@ -50,19 +50,19 @@ public struct PIN: ~Copyable, Sendable {
 
     /// Returns true if both PINs have the same digits, compared in constant time; for the second
     /// entry of a new PIN.
-    public borrowing func isEqual(to other: borrowing PIN) -> Bool {
+    package borrowing func isEqual(to other: borrowing PIN) -> Bool {
         self.digits.isEqual(to: other.digits)
     }
 
     /// Salt ‖ digits, the input of every derivation from a PIN.
     ///
     /// The salt has 256 bits, so an attacker without the device cannot search the six digits.
-    public borrowing func keyMaterial(salt: borrowing SecretBytes) -> SecretBytes {
+    package borrowing func keyMaterial(salt: borrowing SecretBytes) -> SecretBytes {
         salt.concatenated(with: self.digits)
     }
 
     /// A separate copy, for an entry that outlives its screen.
-    public borrowing func copy() -> PIN {
+    package borrowing func copy() -> PIN {
         guard let copy = self.digits.withBytes({ PIN(copying: $0) }) else {
             preconditionFailure("the digits of a PIN are a PIN")
         }

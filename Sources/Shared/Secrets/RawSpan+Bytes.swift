@@ -1,6 +1,6 @@
 extension RawSpan {
     /// The byte at `index`, with a bounds check.
-    public func byte(at index: Int) -> UInt8 {
+    package func byte(at index: Int) -> UInt8 {
         unsafe self.unsafeLoad(fromByteOffset: index, as: UInt8.self)
     }
 }

@@ -1,13 +1,13 @@
 /// Secrets as text, only for files with the same protection as the secrets.
 extension SecretBytes {
     /// Parses lower-case hexadecimal digits, two for each byte; returns nil for any other text.
-    public init?(hexadecimal digits: RawSpan) {
+    package init?(hexadecimal digits: RawSpan) {
         guard var bytes = Self.bytes(of: digits) else { return nil }
         self.init(wiping: &bytes)
     }
 
     /// The bytes as lower-case hexadecimal digits, in ASCII.
-    public borrowing func hexadecimal() -> SecretBytes {
+    package borrowing func hexadecimal() -> SecretBytes {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
         text.reserveCapacity(self.count * 2)

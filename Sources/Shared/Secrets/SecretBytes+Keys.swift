@@ -5,22 +5,22 @@ internal import FoundationEssentials
 /// A sealed value cannot be opened: the key or the associated data is different, or the value was altered.
 ///
 /// Reject the record or message that contains it.
-public struct SealBroken: Error, Hashable, Sendable {
-    public init() {}
+package struct SealBroken: Error, Hashable, Sendable {
+    package init() {}
 }
 
 /// The uses of a secret as a key, all in this target so that no other target needs the bytes of a key.
 extension SecretBytes {
     /// Bytes that ``seal(_:associatedData:)`` adds: a 12-byte nonce before the ciphertext and a
     /// 16-byte tag after it.
-    public static let sealOverhead = 28
+    package static let sealOverhead = 28
 
     /// Encrypts with AES-256-GCM under this key: nonce ‖ ciphertext ‖ tag.
     ///
     /// The nonce is random, so one key must seal no more than 2^32 values (NIST SP 800-38D §8.3).
     /// The owner of a long-lived key must count them.
     /// - Precondition: This key has 32 bytes.
-    public borrowing func seal(_ plaintext: borrowing SecretBytes, associatedData: [UInt8]) -> [UInt8] {
+    package borrowing func seal(_ plaintext: borrowing SecretBytes, associatedData: [UInt8]) -> [UInt8] {
         let key = self.sealingKey()
         let box = unsafe plaintext.withPointer { message in
             unsafe try? AES.GCM.seal(message, using: key, nonce: AES.GCM.Nonce(), authenticating: associatedData)
@@ -32,7 +32,7 @@ extension SecretBytes {
     /// Decrypts the result of ``seal(_:associatedData:)`` with the same key and associated data.
     ///
     /// - Precondition: This key has 32 bytes.
-    public borrowing func open(_ sealed: [UInt8], associatedData: [UInt8]) throws(SealBroken) -> SecretBytes {
+    package borrowing func open(_ sealed: [UInt8], associatedData: [UInt8]) throws(SealBroken) -> SecretBytes {
         try SecretBytes(opening: sealed[...], associatedData: associatedData, with: AESGCM(key: self))
     }
 
@@ -49,7 +49,7 @@ extension SecretBytes {
     /// Derives `count` bytes with HKDF-SHA256 without a salt (RFC 5869 §2.2: 32 zero bytes instead).
     ///
     /// - Precondition: `count` is at most 255 × 32 (RFC 5869 §2.3).
-    public borrowing func hkdfSHA256(info: [UInt8], count: Int) -> SecretBytes {
+    package borrowing func hkdfSHA256(info: [UInt8], count: Int) -> SecretBytes {
         let derived = HKDF<SHA256>.deriveKey(inputKeyMaterial: self.symmetricKey(), info: info, outputByteCount: count)
         return unsafe SecretBytes(count: count) { storage in
             unsafe derived.withUnsafeBytes { bytes in unsafe storage.copyMemory(from: bytes) }
@@ -57,12 +57,12 @@ extension SecretBytes {
     }
 
     /// The 32-byte HMAC-SHA256 of `message` under this key.
-    public borrowing func hmacSHA256(_ message: [UInt8]) -> [UInt8] {
+    package borrowing func hmacSHA256(_ message: [UInt8]) -> [UInt8] {
         Array(HMAC<SHA256>.authenticationCode(for: message, using: self.symmetricKey()))
     }
 
     /// Returns true if `code` is the HMAC-SHA256 of `message` under this key; compares in constant time.
-    public borrowing func isHMAC(_ code: [UInt8], of message: [UInt8]) -> Bool {
+    package borrowing func isHMAC(_ code: [UInt8], of message: [UInt8]) -> Bool {
         constantTimeEqual(self.hmacSHA256(message), code)
     }
 

@@ -1,5 +1,5 @@
 internal import COpenSSL
-public import Crypto
+package import Crypto
 internal import FoundationEssentials
 
 extension SecretBytes {
@@ -7,7 +7,7 @@ extension SecretBytes {
     /// order of P-256 (FIPS 186-5 A.2.1).
     ///
     /// With 48 bytes or more the bias against any key is below 2^−128, and every result is in `1...q−1`.
-    public borrowing func p256PrivateScalar() -> SecretBytes {
+    package borrowing func p256PrivateScalar() -> SecretBytes {
         let number = self.withBytes { BigNumber(bigEndian: $0) }
         return number.remainder(dividedBy: .p256OrderMinusOne).successor().bigEndianBytes(count: 32)
     }
@@ -15,7 +15,7 @@ extension SecretBytes {
     /// The private key with the number ``p256PrivateScalar()``.
     ///
     /// swift-crypto keeps the number in separate memory and clears it with the last copy of the key.
-    public borrowing func p256SigningKey() -> P256.Signing.PrivateKey {
+    package borrowing func p256SigningKey() -> P256.Signing.PrivateKey {
         let scalar = self.p256PrivateScalar()
         let key = unsafe scalar.withPointer { bytes in unsafe try? P256.Signing.PrivateKey(rawRepresentation: bytes) }
         guard let key else { preconditionFailure("a number from 1 to q − 1 is a private key") }

@@ -90,7 +90,7 @@ internal import COpenSSL
     }
 
     /// These bytes followed by those of `other`, in one new allocation.
-    public borrowing func concatenated(with other: borrowing SecretBytes) -> SecretBytes {
+    package borrowing func concatenated(with other: borrowing SecretBytes) -> SecretBytes {
         let joined = UnsafeMutableRawBufferPointer.allocate(byteCount: self.count + other.count, alignment: 16)
         unsafe joined.copyMemory(from: UnsafeRawBufferPointer(self.storage))
         unsafe UnsafeMutableRawBufferPointer(rebasing: joined[self.count...])
@@ -111,7 +111,7 @@ extension [UInt8] {
 }
 
 /// Returns true if both have the same bytes, in time that depends only on their counts.
-public func constantTimeEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+package func constantTimeEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     return unsafe left.withUnsafeBytes { leftBytes in
         unsafe right.withUnsafeBytes { rightBytes in

@@ -54,7 +54,7 @@ public enum PINState: Hashable, Sendable {
 }
 
 /// The outcome of one PIN.
-public enum PINVerdict: Hashable, Sendable {
+package enum PINVerdict: Hashable, Sendable {
     /// The PIN was right; all counts start anew.
     case valid
     /// The PIN was judged, counted and wrong; carries the state that follows.

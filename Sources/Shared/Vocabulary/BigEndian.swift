@@ -2,7 +2,7 @@
 
 extension [UInt8] {
     /// Appends the lowest `byteCount` bytes of a number, at most eight, most significant first.
-    public mutating func append(bigEndian number: UInt64, byteCount: Int) {
+    package mutating func append(bigEndian number: UInt64, byteCount: Int) {
         self.append(addingCapacity: byteCount) { bytes in
             var bits = UInt64(8 * byteCount)
             while bits > 0 {
@@ -15,5 +15,5 @@ extension [UInt8] {
 
 extension ArraySlice<UInt8> {
     /// The value of at most eight bytes, most significant first.
-    public var bigEndian: UInt64 { self.reduce(0) { $0 << 8 | UInt64($1) } }
+    package var bigEndian: UInt64 { self.reduce(0) { $0 << 8 | UInt64($1) } }
 }

@@ -61,11 +61,11 @@ public struct AppVersion: Hashable, Comparable, Sendable, CustomStringConvertibl
 }
 
 /// Printable ASCII, one to 64 bytes: the only free text accepted from a device.
-public struct DeviceText: Hashable, Sendable, CustomStringConvertible {
-    public let description: String
+package struct DeviceText: Hashable, Sendable, CustomStringConvertible {
+    package let description: String
 
     /// Returns nil for other characters and other lengths.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
             return nil
         }
@@ -74,13 +74,13 @@ public struct DeviceText: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// An app's claims about itself, for operators and the update policy; never trusted.
-public struct DeviceFacts: Hashable, Sendable {
-    public let appVersion: AppVersion
-    public let osVersion: DeviceText
+package struct DeviceFacts: Hashable, Sendable {
+    package let appVersion: AppVersion
+    package let osVersion: DeviceText
     /// Nil if the device states none.
-    public let model: DeviceText?
+    package let model: DeviceText?
 
-    public init(appVersion: AppVersion, osVersion: DeviceText, model: DeviceText?) {
+    package init(appVersion: AppVersion, osVersion: DeviceText, model: DeviceText?) {
         self.appVersion = appVersion
         self.osVersion = osVersion
         self.model = model

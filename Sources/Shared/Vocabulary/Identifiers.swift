@@ -1,33 +1,33 @@
 /// Identifies one registration permanently; chosen by the server when the enrollment begins.
 public typealias WalletID = FixedBytes<WalletIDKind>
 /// Identifies a PIN key, so that both sides can tell which one is current without revealing the PIN.
-public typealias PINKeyID = FixedBytes<PINKeyIDKind>
+package typealias PINKeyID = FixedBytes<PINKeyIDKind>
 /// Identifies one entry of a PIN, so that repeating a message after a lost answer costs nothing.
-public typealias AttemptID = FixedBytes<AttemptIDKind>
+package typealias AttemptID = FixedBytes<AttemptIDKind>
 /// The value that both ends of one TLS connection export, different on each connection (RFC 9266, `tls-exporter`).
-public typealias ChannelBinding = FixedBytes<ChannelBindingKind>
+package typealias ChannelBinding = FixedBytes<ChannelBindingKind>
 /// A P-256 public key in X9.63 uncompressed form; its use checks whether it is on the curve.
-public typealias P256PublicKey = FixedBytes<P256PublicKeyKind>
+package typealias P256PublicKey = FixedBytes<P256PublicKeyKind>
 /// An ECDSA signature on P-256, r‖s.
-public typealias P256Signature = FixedBytes<P256SignatureKind>
+package typealias P256Signature = FixedBytes<P256SignatureKind>
 /// The y coordinate of the point R of a P-256 ECDSA signature, whose x coordinate is r; as public as the signature.
-public typealias P256NonceY = FixedBytes<P256NonceYKind>
+package typealias P256NonceY = FixedBytes<P256NonceYKind>
 /// A SHA-256 digest.
 public typealias SHA256Digest = FixedBytes<SHA256DigestKind>
 
 public enum WalletIDKind: FixedBytesKind { public static let byteCount = 16 }
-public enum PINKeyIDKind: FixedBytesKind { public static let byteCount = 16 }
-public enum AttemptIDKind: FixedBytesKind { public static let byteCount = 16 }
-public enum ChannelBindingKind: FixedBytesKind { public static let byteCount = 32 }
-public enum P256SignatureKind: FixedBytesKind { public static let byteCount = 64 }
-public enum P256NonceYKind: FixedBytesKind { public static let byteCount = 32 }
+package enum PINKeyIDKind: FixedBytesKind { package static let byteCount = 16 }
+package enum AttemptIDKind: FixedBytesKind { package static let byteCount = 16 }
+package enum ChannelBindingKind: FixedBytesKind { package static let byteCount = 32 }
+package enum P256SignatureKind: FixedBytesKind { package static let byteCount = 64 }
+package enum P256NonceYKind: FixedBytesKind { package static let byteCount = 32 }
 public enum SHA256DigestKind: FixedBytesKind { public static let byteCount = 32 }
 
-public enum P256PublicKeyKind: FixedBytesKind {
-    public static let byteCount = 65
+package enum P256PublicKeyKind: FixedBytesKind {
+    package static let byteCount = 65
 
     /// Requires 0x04, the first byte of an uncompressed point (SEC 1 §2.3.3).
-    public static func admits(_ bytes: [UInt8]) -> Bool { bytes.first == 0x04 }
+    package static func admits(_ bytes: [UInt8]) -> Bool { bytes.first == 0x04 }
 }
 
 extension FixedBytes where Kind: RandomlyChosen {

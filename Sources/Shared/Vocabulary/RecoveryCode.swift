@@ -23,6 +23,6 @@ public struct RecoveryCode: Hashable, Sendable, CustomStringConvertible, CustomD
 }
 
 /// The stored form of a recovery code: the vault's MAC of it, which does not reveal the code.
-public typealias RecoveryCodeMAC = FixedBytes<RecoveryCodeMACKind>
+package typealias RecoveryCodeMAC = FixedBytes<RecoveryCodeMACKind>
 
-public enum RecoveryCodeMACKind: FixedBytesKind { public static let byteCount = 32 }
+package enum RecoveryCodeMACKind: FixedBytesKind { package static let byteCount = 32 }

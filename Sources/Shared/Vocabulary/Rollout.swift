@@ -1,11 +1,11 @@
 /// A feature that an operator can enable for some wallets before others, while the server runs.
-public enum FeatureFlag: String, Hashable, Sendable, CaseIterable {
+package enum FeatureFlag: String, Hashable, Sendable, CaseIterable {
     /// The safe biometric mode (safe-biometric.md).
     case safeBiometricUnlock = "safe-biometric-unlock"
 }
 
 /// The wallets for which a feature is on.
-public enum Rollout: Hashable, Sendable {
+package enum Rollout: Hashable, Sendable {
     case off
     case on
     /// On for these wallets, one to ``mostWallets``.
@@ -14,12 +14,12 @@ public enum Rollout: Hashable, Sendable {
     case percentage(Int)
 
     /// The longest list.
-    public static let mostWallets = 1000
+    package static let mostWallets = 1000
     /// The allowed percentages.
-    public static let allowedPercentages = 0...100
+    package static let allowedPercentages = 0...100
 
     /// Indicates that the list or percentage is allowed.
-    public var isAllowed: Bool {
+    package var isAllowed: Bool {
         switch self {
         case .off, .on: true
         case .wallets(let wallets): (1...Self.mostWallets).contains(wallets.count)

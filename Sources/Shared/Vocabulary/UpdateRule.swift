@@ -1,9 +1,9 @@
 /// One rule of the update policy: a verdict for a range of versions.
 ///
 /// Rules are ordered; the first one that matches a version applies.
-public struct UpdateRule: Hashable, Sendable {
+package struct UpdateRule: Hashable, Sendable {
     /// The verdict of a rule.
-    public enum Word: Hashable, Sendable {
+    package enum Word: Hashable, Sendable {
         case ok
         case notify
         case recommend
@@ -13,16 +13,16 @@ public struct UpdateRule: Hashable, Sendable {
     }
 
     /// The lowest version in the range; nil if unbounded.
-    public let from: AppVersion?
+    package let from: AppVersion?
     /// The lowest version above the range; nil if unbounded.
-    public let below: AppVersion?
-    public let word: Word
+    package let below: AppVersion?
+    package let word: Word
 
     /// The number of rules that a platform may have at most.
-    public static let most = 64
+    package static let most = 64
 
     /// Returns nil if the range is empty.
-    public init?(from: AppVersion? = nil, below: AppVersion? = nil, _ word: Word) {
+    package init?(from: AppVersion? = nil, below: AppVersion? = nil, _ word: Word) {
         if let below {
             guard from ?? Self.lowest < below else { return nil }
         }
@@ -32,14 +32,14 @@ public struct UpdateRule: Hashable, Sendable {
     }
 
     /// Returns whether the range includes a version.
-    public func fits(_ version: AppVersion) -> Bool {
+    package func fits(_ version: AppVersion) -> Bool {
         if let from, version < from { return false }
         if let below, version >= below { return false }
         return true
     }
 
     /// Returns the verdict at a time: a warning becomes a block when its time has come.
-    public func verdict(at now: Timestamp) -> UpdateVerdict {
+    package func verdict(at now: Timestamp) -> UpdateVerdict {
         switch self.word {
         case .ok: .ok
         case .notify: .notify

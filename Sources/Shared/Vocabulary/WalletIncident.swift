@@ -1,7 +1,7 @@
 /// An event of wallets of which operators may want an immediate notification.
 ///
 /// It is created after its commit and contains no secret.
-public enum WalletIncident: Hashable, Sendable {
+package enum WalletIncident: Hashable, Sendable {
     /// A round of attempts ended: no PIN is judged until the given time.
     case blocked(WalletID, until: Timestamp)
     /// The last round ended: no PIN is ever judged again.

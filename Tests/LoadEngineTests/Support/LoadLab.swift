@@ -1,6 +1,7 @@
 import Foundation
 import HostSystem
 import Lab
+import LabFiles
 import LoadFleet
 import LoadPlan
 import LoadReport

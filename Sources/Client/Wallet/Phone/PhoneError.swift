@@ -1,3 +1,4 @@
+internal import ConfigText
 package import DeviceInterface
 internal import ConfigText
 internal import LabFiles

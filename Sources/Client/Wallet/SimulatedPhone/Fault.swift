@@ -1,10 +1,10 @@
-public import Vocabulary
+package import Vocabulary
 
 /// A defect in a simulated device's evidence.
 ///
 /// Each fault represents an attack or a defect that the verifier must reject for the reason that
 /// ``reason(on:)`` returns.
-public enum Fault: String, Hashable, Sendable, CaseIterable, Codable {
+package enum Fault: String, Hashable, Sendable, CaseIterable, Codable {
     /// The evidence is for another challenge.
     case wrongChallenge = "wrong-challenge"
     /// Another app requested the key.
@@ -84,7 +84,7 @@ public enum Fault: String, Hashable, Sendable, CaseIterable, Codable {
 
     /// The verifier's reason for rejecting the fault; nil if the fault does not exist on the
     /// platform.
-    public func reason(on platform: Platform) -> String? {
+    package func reason(on platform: Platform) -> String? {
         switch platform {
         case .android: self.androidReason
         case .iOS: self.iOSReason

@@ -15,17 +15,14 @@ final class CrashingDisk: LocalDisk {
     func read(_ file: LocalFile) throws(LocalDiskError) -> [UInt8]? { try self.disk.read(file) }
 
     func write(_ bytes: [UInt8], to file: LocalFile) throws(LocalDiskError) {
-        guard self.process.survivesWrite() else { throw Self.dead(file) }
+        guard self.process.survivesWrite() else { throw Self.processEnded }
         try self.disk.write(bytes, to: file)
     }
 
     func remove(_ file: LocalFile) throws(LocalDiskError) {
-        guard self.process.survivesWrite() else { throw Self.dead(file) }
+        guard self.process.survivesWrite() else { throw Self.processEnded }
         try self.disk.remove(file)
     }
 
-    /// The dead process never reads it.
-    private static func dead(_ file: LocalFile) -> LocalDiskError {
-        LocalDiskError("\(file.rawValue): the process has ended")
-    }
+    private static let processEnded = LocalDiskError("the process has ended")
 }

@@ -1,49 +1,49 @@
 internal import Lab
-public import DeviceInterface
-public import Vocabulary
+package import DeviceInterface
+package import Vocabulary
 
 /// The properties of a simulated device, stored in `profile.yaml` (docs/devices.md).
-public struct DeviceProfile: Hashable, Sendable {
-    public var platform: Platform
-    public var osVersion: String
-    public var brand: String
-    public var model: String
+package struct DeviceProfile: Hashable, Sendable {
+    package var platform: Platform
+    package var osVersion: String
+    package var brand: String
+    package var model: String
     /// The package (Android) or the team and bundle identifier (iOS).
-    public var appID: String
-    public var appVersion: String
+    package var appID: String
+    package var appVersion: String
     /// Android: the version code, by which versions of the package are compared.
-    public var appVersionCode: Int64
-    public var isRooted: Bool
+    package var appVersionCode: Int64
+    package var isRooted: Bool
     /// Android: year and month, as in 202610.
-    public var osPatchLevel: Int
+    package var osPatchLevel: Int
     /// Android: year, month and day, as in 20261005; nil if the device reports none.
-    public var vendorPatchLevel: Int?
+    package var vendorPatchLevel: Int?
     /// Android: the same for the boot image as ``vendorPatchLevel``.
-    public var bootPatchLevel: Int?
+    package var bootPatchLevel: Int?
     /// Android: keys are stored in a separate security chip.
-    public var hasStrongBox: Bool
+    package var hasStrongBox: Bool
     /// Android: the attestation key is from the vendor's server instead of the factory.
-    public var isRemotelyProvisioned: Bool
+    package var isRemotelyProvisioned: Bool
     /// iOS: the app uses Apple's development service.
-    public var usesDevelopmentService: Bool
+    package var usesDevelopmentService: Bool
     /// The error in the device's attestation, if any.
-    public var fault: Fault?
+    package var fault: Fault?
 
-    public var biometrics = BiometricSupport.none
-    public var sensor = Sensor.match
-    public var hasPasscode = true
-    public var isScreenLocked = false
+    package var biometrics = BiometricSupport.none
+    package var sensor = Sensor.match
+    package var hasPasscode = true
+    package var isScreenLocked = false
 
-    public var network = Network.on
+    package var network = Network.on
     /// The network faults of the next calls, one for each call.
-    public var conditions: [NetworkCondition] = []
+    package var conditions: [NetworkCondition] = []
 
-    public var issuer = IssuerBehavior.obtains
+    package var issuer = IssuerBehavior.obtains
     /// The owner's recovery code; nil for an owner with a unique code.
-    public var recoveryCode: String?
+    package var recoveryCode: String?
 
     /// The availability of the network.
-    public enum Network: String, Hashable, Sendable, CaseIterable {
+    package enum Network: String, Hashable, Sendable, CaseIterable {
         case on
         /// No network: the app asks the user to check the connection.
         case off
@@ -52,7 +52,7 @@ public struct DeviceProfile: Hashable, Sendable {
     }
 
     /// The result of a request to the issuer of identities.
-    public enum IssuerBehavior: String, Hashable, Sendable, CaseIterable {
+    package enum IssuerBehavior: String, Hashable, Sendable, CaseIterable {
         case obtains
         /// The user cancels.
         case cancels
@@ -61,18 +61,18 @@ public struct DeviceProfile: Hashable, Sendable {
     }
 
     /// True if the phone has a network connection, even if the server is not reachable through it.
-    public var hasNetwork: Bool {
+    package var hasNetwork: Bool {
         get { self.network != .off }
         set { self.network = newValue ? .on : .off }
     }
 
     /// The biometrics that the app sees: without a passcode a phone does not allow enrollment.
-    public var usableBiometrics: BiometricSupport {
+    package var usableBiometrics: BiometricSupport {
         self.biometrics.isEnrolled && !self.hasPasscode ? .notEnrolled : self.biometrics
     }
 
     /// A healthy device of the platform that runs the lab's app.
-    public init(_ platform: Platform) {
+    package init(_ platform: Platform) {
         let isAndroid = platform == .android
         let android = AndroidPhone()
         self.platform = platform

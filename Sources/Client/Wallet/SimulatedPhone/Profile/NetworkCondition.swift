@@ -1,5 +1,5 @@
 /// A network fault that happens once.
-public enum NetworkCondition: Hashable, Sendable, CustomStringConvertible {
+package enum NetworkCondition: Hashable, Sendable, CustomStringConvertible {
     /// The server receives and executes the call; the reply and the connection are lost. nil: the next call of any name.
     case loseReply(to: CallName?)
     /// The next call is delayed.
@@ -8,7 +8,7 @@ public enum NetworkCondition: Hashable, Sendable, CustomStringConvertible {
     case cut(afterByteCount: Int)
 
     /// A call to the server, by its name in the protocol.
-    public enum CallName: String, Hashable, Sendable, CaseIterable {
+    package enum CallName: String, Hashable, Sendable, CaseIterable {
         case hello
         case beginEnrollment = "begin-enrollment"
         case register
@@ -19,7 +19,7 @@ public enum NetworkCondition: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The text in a profile.
-    public var description: String {
+    package var description: String {
         switch self {
         case .loseReply(to: nil): "lose-next-reply"
         case .loseReply(to: .some(let call)): "lose-next-reply:\(call.rawValue)"
@@ -29,7 +29,7 @@ public enum NetworkCondition: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Reads the text in a profile; returns nil for anything else.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         if text == "lose-next-reply" {
             self = .loseReply(to: nil)
         } else if let name = ProfileText.argument(of: "lose-next-reply", in: text), let call = CallName(rawValue: name)
@@ -45,7 +45,7 @@ public enum NetworkCondition: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The possible texts, for messages and help.
-    public static let forms = ["lose-next-reply", "lose-next-reply:CALL", "delay:MS", "cut-after:BYTES"]
+    package static let forms = ["lose-next-reply", "lose-next-reply:CALL", "delay:MS", "cut-after:BYTES"]
 }
 
 /// Reads a name with an argument, such as `reject:2`.

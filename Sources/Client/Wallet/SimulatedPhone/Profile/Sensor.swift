@@ -1,5 +1,5 @@
 /// The owner's behavior at biometric prompts.
-public enum Sensor: Hashable, Sendable, CustomStringConvertible {
+package enum Sensor: Hashable, Sendable, CustomStringConvertible {
     /// The owner is recognized.
     case match
     /// The sensor rejects this many presentations, then recognizes the owner.
@@ -12,7 +12,7 @@ public enum Sensor: Hashable, Sendable, CustomStringConvertible {
     case ask
 
     /// The text in a profile.
-    public var description: String {
+    package var description: String {
         switch self {
         case .match: "match"
         case .reject(let count): "reject:\(count)"
@@ -23,7 +23,7 @@ public enum Sensor: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Reads the text in a profile; returns nil for anything else.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         switch text {
         case "match": self = .match
         case "cancel": self = .cancel
@@ -36,5 +36,5 @@ public enum Sensor: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The possible texts, for messages and help.
-    public static let forms = ["match", "reject:N", "cancel", "lockout", "ask"]
+    package static let forms = ["match", "reject:N", "cancel", "lockout", "ask"]
 }

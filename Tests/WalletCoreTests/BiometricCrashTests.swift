@@ -6,7 +6,7 @@ import WalletFlows
 @testable import WalletCore
 
 @Suite("Biometrics with a crash at any point")
-struct BiometricCutsTests {
+struct BiometricCrashTests {
     /// An operation that changes the means of unlocking, and its completion by a later process.
     struct Operation: Sendable, CustomTestStringConvertible {
         let name: String
@@ -84,7 +84,7 @@ struct BiometricCutsTests {
         "after a crash between any two steps the next process unlocks, and completes or repeats the operation",
         arguments: Self.operations
     )
-    func cutEverywhere(operation: Operation) async throws {
+    func crashAtAnyPoint(operation: Operation) async throws {
         let uncut = TestPhone()
         try await operation.prepare(uncut)
         uncut.crashPoint.arm(nil)
@@ -154,7 +154,7 @@ struct BiometricCutsTests {
     }
 
     @Test("a wipe with a crash at any point leaves a wallet that unlocks, or no item once the next process starts")
-    func wipeCutEverywhere() async throws {
+    func wipeCrash() async throws {
         let uncut = TestPhone()
         _ = try await EngineUnderTest.setUp(uncut, .safe)
         uncut.crashPoint.arm(nil)
@@ -177,7 +177,7 @@ struct BiometricCutsTests {
     }
 
     @Test("a wipe removes the wallet's items and keeps those of the host application")
-    func hostsItems() async throws {
+    func hostItems() async throws {
         let phone = TestPhone()
         phone.keychain.withState { $0.items["host.token"] = TestKeychain.Item(secret: [1], access: .passcode) }
         let app = try await EngineUnderTest.setUp(phone, .safe)

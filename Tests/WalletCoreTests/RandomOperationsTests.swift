@@ -7,7 +7,7 @@ import WalletFlows
 @testable import WalletCore
 
 @Suite("Random operations with random crashes")
-struct RandomLivesTests {
+struct RandomOperationsTests {
     /// An operation on an unlocked wallet.
     enum Wish: CaseIterable {
         case enable, disable, changePIN, migrate, nothing

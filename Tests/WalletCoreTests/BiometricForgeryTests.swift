@@ -9,7 +9,7 @@ import Wire
 @testable import WalletCore
 
 @Suite("False replies to a wallet with biometrics")
-struct BiometricLiesTests {
+struct BiometricForgeryTests {
     /// A false answer to the opening of a session.
     struct Lie: Sendable, CustomTestStringConvertible {
         let name: String
@@ -158,7 +158,7 @@ struct BiometricLiesTests {
     }
 
     @Test("a permanently blocked wallet receives no presence share and reports the block")
-    func blockedForGood() async throws {
+    func blockedPermanently() async throws {
         let phone = TestPhone()
         _ = try await EngineUnderTest.setUp(phone, .safe)
         phone.server.withState { state in
