@@ -33,7 +33,7 @@ struct SessionTests {
                     continue
                 }
             }
-            guard case .pinValid(let share) = try await session.check(.right) else {
+            guard case .pinValid(let share, _) = try await session.check(.right) else {
                 Issue.record("the right PIN was not called valid")
                 continue
             }

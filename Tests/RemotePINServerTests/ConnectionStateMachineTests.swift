@@ -172,4 +172,15 @@ struct UpdatePolicyTests {
         )
         #expect(policy.verdict(on: try #require(AppVersion(version)), platform: platform, at: start) == verdict)
     }
+
+    @Test("shares are confirmed only after a valid PIN on the same connection")
+    func confirmShares() throws {
+        var machine = try inSession()
+        #expect(throws: OrderViolation.notAllowed(.noValidPIN)) { try machine.receiveConfirmShares(at: start) }
+        machine.unlockShareSent(next: [7])
+        #expect(try machine.receiveConfirmShares(at: start).offered.unlock == [7])
+        #expect(throws: OrderViolation.sessionRequired) {
+            try machine.receiveConfirmShares(at: start + .seconds(60))
+        }
+    }
 }

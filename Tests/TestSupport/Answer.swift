@@ -23,7 +23,7 @@ package enum Answer: Hashable, Sendable {
     /// Reduces an answer to the parts that tests compare.
     package init(_ result: CallResult) {
         switch result {
-        case .instruct(.pinValid(let share)): self = .valid(share: share.exposedBytes().hex)
+        case .instruct(.pinValid(let share, _)): self = .valid(share: share.exposedBytes().hex)
         case .instruct(.pinChanged): self = .pinChanged
         case .instruct(.recoveryCodeLinked): self = .recoveryCodeLinked
         case .instruct(.deletionCode(let code)): self = .deletionCode(code)
@@ -39,6 +39,7 @@ package enum Answer: Hashable, Sendable {
         case .revokeWithCode(.revoked): self = .other("revoked")
         case .revokeWithCode(.notRecognised): self = .other("not recognised")
         case .reportWipe: self = .other("reportWipe")
+        case .confirmShares: self = .other("confirmShares")
         }
     }
 

@@ -68,7 +68,8 @@ extension FakeServer {
                         pinKeyID: record.pinKeyID,
                         pinState: .open(attemptsLeft: 4, finalRound: false),
                         features: Features(deletionCode: true, safeBiometricUnlock: state.wantsSafeMode),
-                        presenceShare: record.isBlockedPermanently ? nil : record.presenceShare
+                        presenceShare: record.isBlockedPermanently ? nil : record.presenceShare,
+                        nextPresenceShare: record.isBlockedPermanently ? nil : record.nextPresenceShare
                     )
                 )
             )
@@ -103,6 +104,22 @@ extension FakeServer {
         return self.judge(body, of: walletID)
     }
 
+    func confirm(_ confirmation: ConfirmShares, of walletID: WalletID) -> CallResult {
+        self.withState { state in
+            guard var record = state.records[walletID], !confirmation.unlock || record.nextUnlockShare != nil,
+                !confirmation.presence || record.nextPresenceShare != nil
+            else { return .refused(Refusal(.notAllowed)) }
+            if confirmation.unlock, let next = record.nextUnlockShare {
+                (record.unlockShare, record.nextUnlockShare) = (next, nil)
+            }
+            if confirmation.presence, let next = record.nextPresenceShare {
+                (record.presenceShare, record.nextPresenceShare) = (next, nil)
+            }
+            state.records[walletID] = record
+            return .confirmShares
+        }
+    }
+
     private func judge(_ body: InstructBody, of walletID: WalletID) -> CallResult {
         self.withState { state in
             guard var record = state.records[walletID] else { return .refused(Refusal(.authenticationFailed)) }
@@ -120,7 +137,8 @@ extension FakeServer {
             record.lastWrong = nil
             defer { state.records[walletID] = record }
             switch body.instruction {
-            case .checkPIN: return .instruct(.pinValid(unlockShare: record.unlockShare))
+            case .checkPIN:
+                return .instruct(.pinValid(unlockShare: record.unlockShare, next: record.nextUnlockShare))
             case .changePIN(let newKey, let newKeyID):
                 record.pinKey = newKey
                 record.pinKeyID = newKeyID

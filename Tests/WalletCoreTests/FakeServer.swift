@@ -16,7 +16,9 @@ final class FakeServer: ServerDialer {
         var pinKey: P256PublicKey
         var pinKeyID: PINKeyID
         var unlockShare: Share
-        let presenceShare = Share.random()
+        var presenceShare = Share.random()
+        var nextUnlockShare: Share?
+        var nextPresenceShare: Share?
         var deletionCode: DeletionCode
         var hadSession = false
         var wrongAttempts = 0
@@ -91,6 +93,16 @@ final class FakeServer: ServerDialer {
         }
     }
 
+    /// Gives all wallets next shares, which replace those of an earlier refresh.
+    func refreshShares() {
+        self.withState { state in
+            for id in state.records.keys {
+                state.records[id]?.nextUnlockShare = .random()
+                state.records[id]?.nextPresenceShare = .random()
+            }
+        }
+    }
+
     /// Ends all open sessions; their connections stay open.
     func endSessions() { self.withState { $0.sessionEnds += 1 } }
 
@@ -120,6 +132,7 @@ final class FakeChannel: CallChannel {
         /// The value of `sessionEnds` when this session was opened.
         let earlierEnds: Int
         var counter: UInt64 = 1
+        var hadValidPIN = false
     }
 
     init(server: FakeServer) {
@@ -198,7 +211,14 @@ final class FakeChannel: CallChannel {
             }
             guard let session, self.isOpen(session) else { return .refused(Refusal(.sessionRequired)) }
             guard session.counter == request.counter else { return .refused(Refusal(.outOfOrder)) }
-            return self.server.instruct(request, of: session.walletID, on: self.channelBinding)
+            let result = self.server.instruct(request, of: session.walletID, on: self.channelBinding)
+            if case .instruct(.pinValid) = result { self.session.withLock { $0?.hadValidPIN = true } }
+            return result
+        case .confirmShares(let confirmation):
+            guard let session = self.session.withLock({ $0 }), self.isOpen(session), session.hadValidPIN else {
+                return .refused(Refusal(.notAllowed))
+            }
+            return self.server.confirm(confirmation, of: session.walletID)
         case .reportWipe:
             guard let session = self.session.withLock({ $0 }), self.isOpen(session) else {
                 return .refused(Refusal(.sessionRequired))
@@ -222,6 +242,7 @@ extension Call {
         case .instruct: "instruct"
         case .revokeWithCode: "revoke"
         case .reportWipe: "report wipe"
+        case .confirmShares: "confirm shares"
         case .unknown: "unknown"
         }
     }

@@ -168,7 +168,7 @@ struct BatchWriterTests {
             writer.run([answers.step("c") { _ = try $0.judge(attempts[2]) }])
         }
         #expect(answers.all == ["a done", "b done", "c corrupt"])
-        #expect(outcome.withLock(\.self) == .valid(.unlockShare(share)))
+        #expect(outcome.withLock(\.self) == .valid(.unlockShare(share, next: nil)))
     }
 
     /// A writer on the file of a closed store that contains one wallet.

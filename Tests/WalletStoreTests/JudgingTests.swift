@@ -20,7 +20,7 @@ struct JudgingTests {
         try await #expect(self.store.judge(wallet.attempt(right: false)) == self.threeLeft)
         let share = TestWallet.bytes(80)
         let other = try await TestWallet(in: self.store, unlockShare: share)
-        try await #expect(self.store.judge(other.attempt(right: true)) == .valid(.unlockShare(share)))
+        try await #expect(self.store.judge(other.attempt(right: true)) == .valid(.unlockShare(share, next: nil)))
         guard case .valid = try await self.store.judge(wallet.attempt(right: true)) else {
             Issue.record("not valid")
             return

@@ -79,13 +79,24 @@ struct RegistrationTests {
         for _ in 0..<4 { _ = try await self.store.judge(wallet.attempt(right: false)) }
         try await #expect(
             wallet.session()
-                == .active(pinKeyID: wallet.keyID, pinState: .blocked(remaining: .seconds(60)), presenceShare: share)
+                == .active(
+                    pinKeyID: wallet.keyID,
+                    pinState: .blocked(remaining: .seconds(60)),
+                    presenceShare: share,
+                    nextPresenceShare: nil
+                )
         )
         let single = try #require(AttemptPolicy(rounds: 1, attemptsPerRound: 1, blocks: []))
         let after = TestWallet.start + .seconds(60)
         _ = try await self.store.judge(wallet.attempt(right: false, policy: single, now: after))
         try await #expect(
-            wallet.session() == .active(pinKeyID: wallet.keyID, pinState: .blockedPermanently, presenceShare: nil)
+            wallet.session()
+                == .active(
+                    pinKeyID: wallet.keyID,
+                    pinState: .blockedPermanently,
+                    presenceShare: nil,
+                    nextPresenceShare: nil
+                )
         )
     }
 

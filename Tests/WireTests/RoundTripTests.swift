@@ -33,7 +33,7 @@ struct RoundTripTests {
     func share() throws {
         let share = try #require(Share(copying: Samples.bytes(32)))
         let response = Response(id: 1, result: .instruct(.pinValid(unlockShare: share)))
-        guard case .instruct(.pinValid(let received)) = try Response(decoding: response.encoded()).result else {
+        guard case .instruct(.pinValid(let received, _)) = try Response(decoding: response.encoded()).result else {
             Issue.record("wrong result")
             return
         }

@@ -67,6 +67,7 @@ enum Samples {
             .register(Registration(unlockShare: share, deletionCode: code)),
             .register(Registration(unlockShare: share, deletionCode: nil)),
             .instruct(.pinValid(unlockShare: share)),
+            .instruct(.pinValid(unlockShare: share, next: share)),
             .instruct(.pinChanged),
             .instruct(.recoveryCodeLinked),
             .instruct(.deletionCode(code)),
@@ -75,6 +76,7 @@ enum Samples {
             .revokeWithCode(.revoked(at: Timestamp(milliseconds: 5))),
             .revokeWithCode(.notRecognised),
             .reportWipe,
+            .confirmShares,
         ]
         for verdict in [
             UpdateVerdict.ok, .notify, .recommend, .warn(blockedIn: .seconds(5)), .block(updateAvailable: true),

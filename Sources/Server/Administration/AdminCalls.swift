@@ -12,7 +12,7 @@ package enum AdminCalls {
         ShowUpdatePolicy.self, SetUpdatePolicy.self, ClearUpdatePolicy.self,
         AdvanceClock.self,
         StartBackup.self, ShowMaintenance.self,
-        ShowVaultKeys.self, RotateVault.self, RetireVault.self,
+        ShowVaultKeys.self, RotateVault.self, RefreshShares.self, RetireVault.self,
     ]
 
     /// Every event of the audit log, commands first.

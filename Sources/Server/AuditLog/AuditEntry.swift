@@ -104,6 +104,8 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     /// The vault got a new key version.
     package static let rotateVault = AuditEvent(rawValue: "vault rotate")
     /// All values are sealed with the vault's active key version.
+    /// All wallets have next shares.
+    package static let sharesOffered = AuditEvent(rawValue: "vault shares offered")
     package static let resealed = AuditEvent(rawValue: "vault sealed anew")
     /// Key versions that seal nothing any more were removed.
     package static let retireVault = AuditEvent(rawValue: "vault retire")
@@ -112,7 +114,7 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
 
     /// The events that are not commands to a running server.
     package static let others: [AuditEvent] = [
-        .restore, .deletionCode, .wipe, .deniedLink, .purge, .resealed, .logBegun, .tornTail, .unknown,
+        .restore, .deletionCode, .wipe, .deniedLink, .purge, .resealed, .sharesOffered, .logBegun, .tornTail, .unknown,
     ]
 }
 

@@ -71,5 +71,6 @@ enum CallFailure: Error {
     enum StateFault: String {
         case noDeletionCode = "the wallet has no deletion code"
         case linkedToAnother = "linked to another recovery code"
+        case sharesNotOffered = "other next shares, or none"
     }
 }

@@ -34,6 +34,8 @@ extension SealedValues {
         if let shares {
             values += [(.unlockShare, shares.unlock), (.presenceShare, shares.presence)]
             if let code = shares.deletionCode { values.append((.deletionCode, code)) }
+            if let unlock = shares.next.unlock { values.append((.unlockShare, unlock)) }
+            if let presence = shares.next.presence { values.append((.presenceShare, presence)) }
         }
         return values
     }

@@ -165,6 +165,10 @@ extension Maintenance {
                 deletionCode: nil
             )
             if let code = shares.deletionCode { fresh.shares?.deletionCode = try await reseal(code, .deletionCode) }
+            if let unlock = shares.next.unlock { fresh.shares?.next.unlock = try await reseal(unlock, .unlockShare) }
+            if let presence = shares.next.presence {
+                fresh.shares?.next.presence = try await reseal(presence, .presenceShare)
+            }
         }
         return fresh
     }

@@ -59,6 +59,7 @@ package final class Maintenance: Sendable {
     struct State {
         var backup: BackupProgress?
         var reseal: ResealProgress?
+        var refresh: ShareRefreshProgress?
         /// The wallets that the last pass could not reseal; nil if it resealed all.
         var damaged: DamagedWallets?
         var lastPurge: Timestamp?
@@ -75,7 +76,9 @@ package final class Maintenance: Sendable {
 
     /// The progress of all tasks.
     package func report() -> MaintenanceReport {
-        self.state.withLock { MaintenanceReport(epoch: self.parts.epoch, backup: $0.backup, reseal: $0.reseal) }
+        self.state.withLock {
+            MaintenanceReport(epoch: self.parts.epoch, backup: $0.backup, reseal: $0.reseal, refresh: $0.refresh)
+        }
     }
 
     /// Starts a backup, which ``run()`` makes.
@@ -108,7 +111,10 @@ package final class Maintenance: Sendable {
     }
 
     private func sealAnew() async {
-        for await _ in self.reseals { await self.resealIfDue() }
+        for await _ in self.reseals {
+            await self.refreshSharesIfDue()
+            await self.resealIfDue()
+        }
     }
 
     private func doDueWork() async {

@@ -7,6 +7,8 @@ package struct MaintenanceReport: Hashable, Sendable {
     /// The newest backup and the newest resealing since the start of the process.
     package var backup: BackupProgress?
     package var reseal: ResealProgress?
+    /// The newest refresh of shares since the start of the process.
+    package var refresh: ShareRefreshProgress?
 }
 
 /// The state of a background task.
@@ -35,6 +37,16 @@ package struct BackupProgress: Hashable, Sendable {
 package struct ResealProgress: Codable, Hashable, Sendable {
     /// The key version that seals now.
     package var version: UInt32
+    /// A failed pass is retried.
+    package var state = MaintenanceState.running
+    package var walletsDone = 0
+    package var wallets = 0
+    /// The reason for a failure.
+    package var problem: String?
+}
+
+/// The progress of making next shares for all wallets.
+package struct ShareRefreshProgress: Codable, Hashable, Sendable {
     /// A failed pass is retried.
     package var state = MaintenanceState.running
     package var walletsDone = 0

@@ -93,6 +93,20 @@ package protocol MaintenanceStore: Sendable {
 
     func walletCount() async throws(StoreError) -> Int
 
+    /// Begins to replace the shares of all present wallets; a refresh in progress begins again.
+    func beginShareRefresh(at now: Timestamp) async throws(StoreError)
+
+    /// Returns at most `limit` of the wallets that the refresh in progress has not reached; nil if none is in
+    /// progress.
+    func walletsToRefresh(limit: Int) async throws(StoreError) -> [RefreshableWallet]?
+
+    /// Stores next shares, except for wallets that have ended meanwhile, and the progress up to the last of these
+    /// wallets; an empty list ends the refresh.
+    func offer(_ shares: [OfferedShares]) async throws(StoreError)
+
+    /// Returns the number of wallets that have not confirmed all their next shares.
+    func unconfirmedShares() async throws(StoreError) -> Int
+
     /// Begins to copy the store into an existing empty file.
     ///
     /// One copy at a time; ``endCopy()`` must follow.
@@ -178,11 +192,13 @@ package struct SealedValues: Hashable, Sendable {
         package var presence: Sealed
         /// Nil if the wallet has none.
         package var deletionCode: Sealed?
+        package var next: NextShares
 
-        package init(unlock: Sealed, presence: Sealed, deletionCode: Sealed?) {
+        package init(unlock: Sealed, presence: Sealed, deletionCode: Sealed?, next: NextShares = NextShares()) {
             self.unlock = unlock
             self.presence = presence
             self.deletionCode = deletionCode
+            self.next = next
         }
     }
 
@@ -216,5 +232,40 @@ package struct SealedReplacement: Hashable, Sendable {
         self.walletID = walletID
         self.old = old
         self.new = new
+    }
+}
+
+/// The sealed shares that replace a wallet's current ones; each is nil once confirmed, or if there is none.
+package struct NextShares: Hashable, Sendable {
+    package var unlock: Sealed?
+    package var presence: Sealed?
+
+    package init(unlock: Sealed? = nil, presence: Sealed? = nil) {
+        self.unlock = unlock
+        self.presence = presence
+    }
+
+    var isEmpty: Bool { self.unlock == nil && self.presence == nil }
+}
+
+/// A wallet whose shares a refresh replaces.
+package struct RefreshableWallet: Hashable, Sendable {
+    /// Its place in the order of registration.
+    package var place: UInt64
+    package var walletID: WalletID
+    /// True if its shares are destroyed already.
+    package var hasEnded: Bool
+}
+
+/// The next shares of a wallet that a refresh has reached.
+package struct OfferedShares: Hashable, Sendable {
+    /// Its place in the order of registration.
+    package var place: UInt64
+    /// Nil if the wallet has ended.
+    package var next: NextShares?
+
+    package init(place: UInt64, next: NextShares?) {
+        self.place = place
+        self.next = next
     }
 }

@@ -93,8 +93,9 @@ package struct NewSession: Sendable {
 }
 
 package enum SessionOutcome: Hashable, Sendable {
-    /// The share is nil for a permanently blocked wallet.
-    case active(pinKeyID: PINKeyID, pinState: PINState, presenceShare: Sealed?)
+    /// The shares are nil for a permanently blocked wallet; the next one also unless the wallet's shares are being
+    /// replaced.
+    case active(pinKeyID: PINKeyID, pinState: PINState, presenceShare: Sealed?, nextPresenceShare: Sealed?)
     case revoked(Revocation)
     /// The assertion's counter was used before: `authentication-failed`.
     case counterNotIncreased
@@ -173,7 +174,8 @@ package enum AttemptOutcome: Hashable, Sendable {
 
     /// The result of a right PIN.
     package enum Effect: Hashable, Sendable {
-        case unlockShare(Sealed)
+        /// `next` replaces the share once the wallet confirms it; nil unless its shares are being replaced.
+        case unlockShare(Sealed, next: Sealed?)
         case pinKeyReplaced
         case recoveryCodeLinked
         /// Nil if the wallet was registered while the feature was off.
@@ -189,4 +191,26 @@ package enum CodeRevocationOutcome: Hashable, Sendable {
     /// Revoked, now or before; `at` is the time of the first revocation.
     case revoked(WalletID, at: Timestamp)
     case notRecognised
+}
+
+/// A wallet's statement that it has sealed its data under next shares.
+package struct ShareConfirmation: Hashable, Sendable {
+    package var walletID: WalletID
+    /// The sealed next share as the session received it; nil if it is not confirmed.
+    package var unlock: Sealed?
+    package var presence: Sealed?
+
+    package init(walletID: WalletID, unlock: Sealed?, presence: Sealed?) {
+        self.walletID = walletID
+        self.unlock = unlock
+        self.presence = presence
+    }
+}
+
+package enum ShareConfirmationOutcome: Hashable, Sendable {
+    /// The confirmed shares are current, and those that they replace are destroyed.
+    case replaced
+    /// Other shares, or none, are to replace the current ones; nothing was written.
+    case notOffered
+    case revoked(Revocation)
 }

@@ -21,6 +21,9 @@ package protocol WalletStore: OperatorStore {
     /// Counts one attempt, judges it and writes the instruction's effect, in one commit.
     func judge(_ attempt: Attempt) async throws(StoreError) -> AttemptOutcome
 
+    /// Replaces shares by the next ones under which a wallet has sealed its data, and destroys the old ones.
+    func confirm(_ confirmation: ShareConfirmation) async throws(StoreError) -> ShareConfirmationOutcome
+
     /// Revokes the wallet whose deletion code has this SHA-256 and destroys its shares; repeats its answer when
     /// called again.
     func revoke(byDeletionCode digest: SHA256Digest, at now: Timestamp) async throws(StoreError)

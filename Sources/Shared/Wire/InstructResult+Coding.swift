@@ -5,9 +5,11 @@ internal import Vocabulary
 extension InstructResult {
     func write(to message: MessageWriter<Remotepin__V1__InstructResponse>) {
         switch self {
-        case .pinValid(let unlockShare):
+        case .pinValid(let unlockShare, let next):
             message.set(\.result_case, REMOTEPIN__V1__INSTRUCT_RESPONSE__RESULT_CHECK_PIN)
-            message.add(\.check_pin, remotepin__v1__check_pinresult__init).set(\.unlock_share, unlockShare)
+            let result = message.add(\.check_pin, remotepin__v1__check_pinresult__init)
+            result.set(\.unlock_share, unlockShare)
+            result.set(\.next_unlock_share, next)
         case .pinChanged:
             message.set(\.result_case, REMOTEPIN__V1__INSTRUCT_RESPONSE__RESULT_CHANGE_PIN)
             message.add(\.change_pin, remotepin__v1__change_pinresult__init)
@@ -34,7 +36,11 @@ extension InstructResult {
     init(reading message: MessageReader<Remotepin__V1__InstructResponse>) throws(FieldFault) {
         switch message.result_case {
         case REMOTEPIN__V1__INSTRUCT_RESPONSE__RESULT_CHECK_PIN:
-            self = .pinValid(unlockShare: try message.part(\.check_pin, .result).share(\.unlock_share, .unlockShare))
+            let result = try message.part(\.check_pin, .result)
+            self = .pinValid(
+                unlockShare: try result.share(\.unlock_share, .unlockShare),
+                next: result.isEmpty(\.next_unlock_share) ? nil : try result.share(\.next_unlock_share, .nextUnlockShare)
+            )
         case REMOTEPIN__V1__INSTRUCT_RESPONSE__RESULT_CHANGE_PIN:
             self = .pinChanged
         case REMOTEPIN__V1__INSTRUCT_RESPONSE__RESULT_LINK_RECOVERY_CODE:

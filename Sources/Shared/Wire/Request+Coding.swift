@@ -47,6 +47,9 @@ extension Call {
         case .reportWipe:
             root.set(\.call_case, REMOTEPIN__V1__REQUEST__CALL_REPORT_WIPE)
             root.add(\.report_wipe, remotepin__v1__report_wipe_request__init)
+        case .confirmShares(let confirmation):
+            root.set(\.call_case, REMOTEPIN__V1__REQUEST__CALL_CONFIRM_SHARES)
+            confirmation.write(to: root.add(\.confirm_shares, remotepin__v1__confirm_shares_request__init))
         case .unknown:
             break
         }
@@ -69,6 +72,8 @@ extension Call {
             self = .revokeWithCode(try message.text(\.deletion_code, .deletionCode, in: 18...64))
         case REMOTEPIN__V1__REQUEST__CALL_REPORT_WIPE:
             self = .reportWipe
+        case REMOTEPIN__V1__REQUEST__CALL_CONFIRM_SHARES:
+            self = .confirmShares(try ConfirmShares(reading: root.part(\.confirm_shares, .call)))
         default:
             self = .unknown
         }
@@ -164,5 +169,16 @@ extension Instruct {
                 ? nil : try message.fixed(\.new_pin_signature, .newPINSignature),
             pinNonceY: message.isEmpty(\.pin_nonce_y) ? nil : try message.fixed(\.pin_nonce_y, .pinNonceY)
         )
+    }
+}
+
+extension ConfirmShares {
+    fileprivate func write(to message: MessageWriter<Remotepin__V1__ConfirmSharesRequest>) {
+        message.set(\.unlock, self.unlock)
+        message.set(\.presence, self.presence)
+    }
+
+    fileprivate init(reading message: MessageReader<Remotepin__V1__ConfirmSharesRequest>) {
+        self.init(unlock: message.unlock != 0, presence: message.presence != 0)
     }
 }

@@ -22,6 +22,7 @@ package enum Call: Sendable {
     /// an unknown code get the same answer.
     case revokeWithCode(String)
     case reportWipe
+    case confirmShares(ConfirmShares)
     /// A well-formed call that this version does not know; answered with `unsupported`.
     case unknown
 }
@@ -106,5 +107,18 @@ package struct Instruct: Hashable, Sendable {
         self.pinSignature = pinSignature
         self.newPINSignature = newPINSignature
         self.pinNonceY = pinNonceY
+    }
+}
+
+/// The next shares under which a wallet has sealed its data, so that they replace the current ones.
+package struct ConfirmShares: Hashable, Sendable {
+    /// The next unlock share replaces the current one.
+    package var unlock: Bool
+    /// The next presence share replaces the current one.
+    package var presence: Bool
+
+    package init(unlock: Bool, presence: Bool) {
+        self.unlock = unlock
+        self.presence = presence
     }
 }

@@ -47,6 +47,9 @@ extension CallResult {
         case .reportWipe:
             root.set(\.result_case, REMOTEPIN__V1__RESPONSE__RESULT_REPORT_WIPE)
             root.add(\.report_wipe, remotepin__v1__report_wipe_response__init)
+        case .confirmShares:
+            root.set(\.result_case, REMOTEPIN__V1__RESPONSE__RESULT_CONFIRM_SHARES)
+            root.add(\.confirm_shares, remotepin__v1__confirm_shares_response__init)
         case .refused(let refusal):
             root.set(\.result_case, REMOTEPIN__V1__RESPONSE__RESULT_ERROR)
             refusal.write(to: root.add(\.error, remotepin__v1__error__init))
@@ -69,6 +72,8 @@ extension CallResult {
             self = .revokeWithCode(try CodeRevocation(reading: root.part(\.revoke_with_code, .result)))
         case REMOTEPIN__V1__RESPONSE__RESULT_REPORT_WIPE:
             self = .reportWipe
+        case REMOTEPIN__V1__RESPONSE__RESULT_CONFIRM_SHARES:
+            self = .confirmShares
         case REMOTEPIN__V1__RESPONSE__RESULT_ERROR:
             self = .refused(try Refusal(reading: root.part(\.error, .result)))
         default:

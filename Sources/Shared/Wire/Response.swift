@@ -21,6 +21,7 @@ package enum CallResult: Sendable {
     case instruct(InstructResult)
     case revokeWithCode(CodeRevocation)
     case reportWipe
+    case confirmShares
     case refused(Refusal)
 }
 
@@ -106,19 +107,29 @@ package struct ActiveWallet: Sendable {
     package var features: Features
     /// Nil while the wallet is permanently blocked.
     package var presenceShare: Share?
+    /// Replaces the presence share once the wallet confirms it; nil unless the shares are being replaced.
+    package var nextPresenceShare: Share?
 
-    package init(pinKeyID: PINKeyID, pinState: PINState, features: Features, presenceShare: Share?) {
+    package init(
+        pinKeyID: PINKeyID,
+        pinState: PINState,
+        features: Features,
+        presenceShare: Share?,
+        nextPresenceShare: Share? = nil
+    ) {
         self.pinKeyID = pinKeyID
         self.pinState = pinState
         self.features = features
         self.presenceShare = presenceShare
+        self.nextPresenceShare = nextPresenceShare
     }
 }
 
 /// The result of an instruction: its own result, which only the right PIN produces, or the verdict
 /// on a wrong PIN.
 package enum InstructResult: Sendable {
-    case pinValid(unlockShare: Share)
+    /// `next` replaces the share once the wallet confirms it; nil unless the shares are being replaced.
+    case pinValid(unlockShare: Share, next: Share? = nil)
     case pinChanged
     case recoveryCodeLinked
     case deletionCode(DeletionCode)

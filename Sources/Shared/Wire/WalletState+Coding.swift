@@ -120,6 +120,7 @@ extension ActiveWallet {
         self.pinState.write(to: message.add(\.pin_state, remotepin__v1__pinstate__init))
         self.features.write(to: message.add(\.features, remotepin__v1__features__init))
         message.set(\.presence_share, self.presenceShare)
+        message.set(\.next_presence_share, self.nextPresenceShare)
     }
 
     fileprivate init(reading message: MessageReader<Remotepin__V1__ActiveWallet>) throws(FieldFault) {
@@ -128,7 +129,9 @@ extension ActiveWallet {
             pinState: try PINState(reading: message.part(\.pin_state, .pinState)),
             features: Features(reading: try message.part(\.features, .features)),
             presenceShare: message.isEmpty(\.presence_share)
-                ? nil : try message.share(\.presence_share, .presenceShare)
+                ? nil : try message.share(\.presence_share, .presenceShare),
+            nextPresenceShare: message.isEmpty(\.next_presence_share)
+                ? nil : try message.share(\.next_presence_share, .nextPresenceShare)
         )
     }
 }

@@ -36,7 +36,8 @@ package enum WireField: String, Hashable, Sendable {
     case appVersion, attemptID, attemptsLeft, attestation, attestationObject, block, call
     case candidatePublicKey, certificates, correlationID, counter, deletionCode, deviceFacts
     case deviceProof, error, expiresAt, features, instruction, keyID, limits, maxInFlight
-    case message, model, newPINKeyID, newPINSignature, newPublicKey, osVersion, pinKeyID
+    case message, model, newPINKeyID, newPINSignature, newPublicKey, nextPresenceShare, nextUnlockShare
+    case osVersion, pinKeyID
     case pinLength, pinNonceY, pinPublicKey, pinSignature, pinState, platform, policy
     case presenceShare, reason, recoveryCode, remaining, result, retryAfter, revocation
     case revokedAt, serverTime, sessionLifetime, solution, source, status, token, tokenLifetime

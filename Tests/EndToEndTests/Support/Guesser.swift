@@ -109,7 +109,7 @@ actor Guesser {
     @discardableResult
     private func learn(_ answer: Answered) -> Refusal.Reason? {
         switch answer.result {
-        case .instruct(.pinValid(let share)):
+        case .instruct(.pinValid(let share, _)):
             #expect(answer.right && share.isEqual(to: self.wallet.unlockShare))
             #expect(self.possible != [Self.allowance], "a wallet that is blocked for good was let in")
             self.possible = [0]

@@ -100,7 +100,7 @@ final class LyingServer: Sendable {
                 }
                 let isRight = body.candidate == wallet.pinKey(.right).publicKey
                 result = self.lie == .answersOtherwise ? .reportWipe : .instruct(self.judge(wallet, isRight: isRight))
-            case .beginEnrollment, .register, .revokeWithCode, .reportWipe, .unknown: return
+            case .beginEnrollment, .register, .revokeWithCode, .reportWipe, .confirmShares, .unknown: return
             }
             await client.send(Response(id: request.id, result: result))
         }

@@ -1672,6 +1672,96 @@ void   remotepin__v1__wrong__free_unpacked
   assert(message->base.descriptor == &remotepin__v1__wrong__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   remotepin__v1__confirm_shares_request__init
+                     (Remotepin__V1__ConfirmSharesRequest         *message)
+{
+  static const Remotepin__V1__ConfirmSharesRequest init_value = REMOTEPIN__V1__CONFIRM_SHARES_REQUEST__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__confirm_shares_request__get_packed_size
+                     (const Remotepin__V1__ConfirmSharesRequest *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__confirm_shares_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__confirm_shares_request__pack
+                     (const Remotepin__V1__ConfirmSharesRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__confirm_shares_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__confirm_shares_request__pack_to_buffer
+                     (const Remotepin__V1__ConfirmSharesRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__confirm_shares_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__ConfirmSharesRequest *
+       remotepin__v1__confirm_shares_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__ConfirmSharesRequest *)
+     protobuf_c_message_unpack (&remotepin__v1__confirm_shares_request__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__confirm_shares_request__free_unpacked
+                     (Remotepin__V1__ConfirmSharesRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__confirm_shares_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   remotepin__v1__confirm_shares_response__init
+                     (Remotepin__V1__ConfirmSharesResponse         *message)
+{
+  static const Remotepin__V1__ConfirmSharesResponse init_value = REMOTEPIN__V1__CONFIRM_SHARES_RESPONSE__INIT;
+  *message = init_value;
+}
+size_t remotepin__v1__confirm_shares_response__get_packed_size
+                     (const Remotepin__V1__ConfirmSharesResponse *message)
+{
+  assert(message->base.descriptor == &remotepin__v1__confirm_shares_response__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t remotepin__v1__confirm_shares_response__pack
+                     (const Remotepin__V1__ConfirmSharesResponse *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &remotepin__v1__confirm_shares_response__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t remotepin__v1__confirm_shares_response__pack_to_buffer
+                     (const Remotepin__V1__ConfirmSharesResponse *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &remotepin__v1__confirm_shares_response__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Remotepin__V1__ConfirmSharesResponse *
+       remotepin__v1__confirm_shares_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Remotepin__V1__ConfirmSharesResponse *)
+     protobuf_c_message_unpack (&remotepin__v1__confirm_shares_response__descriptor,
+                                allocator, len, data);
+}
+void   remotepin__v1__confirm_shares_response__free_unpacked
+                     (Remotepin__V1__ConfirmSharesResponse *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &remotepin__v1__confirm_shares_response__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   remotepin__v1__revoke_with_code_request__init
                      (Remotepin__V1__RevokeWithCodeRequest         *message)
 {
@@ -1987,7 +2077,7 @@ void   remotepin__v1__error__free_unpacked
   assert(message->base.descriptor == &remotepin__v1__error__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor remotepin__v1__request__field_descriptors[8] =
+static const ProtobufCFieldDescriptor remotepin__v1__request__field_descriptors[9] =
 {
   {
     "id",
@@ -2085,9 +2175,22 @@ static const ProtobufCFieldDescriptor remotepin__v1__request__field_descriptors[
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "confirm_shares",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__Request, call_case),
+    offsetof(Remotepin__V1__Request, confirm_shares),
+    &remotepin__v1__confirm_shares_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned remotepin__v1__request__field_indices_by_name[] = {
   2,   /* field[2] = begin_enrollment */
+  8,   /* field[8] = confirm_shares */
   1,   /* field[1] = hello */
   0,   /* field[0] = id */
   5,   /* field[5] = instruct */
@@ -2099,7 +2202,7 @@ static const unsigned remotepin__v1__request__field_indices_by_name[] = {
 static const ProtobufCIntRange remotepin__v1__request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 8 }
+  { 0, 9 }
 };
 const ProtobufCMessageDescriptor remotepin__v1__request__descriptor =
 {
@@ -2109,14 +2212,14 @@ const ProtobufCMessageDescriptor remotepin__v1__request__descriptor =
   "Remotepin__V1__Request",
   "remotepin.v1",
   sizeof(Remotepin__V1__Request),
-  8,
+  9,
   remotepin__v1__request__field_descriptors,
   remotepin__v1__request__field_indices_by_name,
   1,  remotepin__v1__request__number_ranges,
   (ProtobufCMessageInit) remotepin__v1__request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor remotepin__v1__response__field_descriptors[9] =
+static const ProtobufCFieldDescriptor remotepin__v1__response__field_descriptors[10] =
 {
   {
     "id",
@@ -2215,6 +2318,18 @@ static const ProtobufCFieldDescriptor remotepin__v1__response__field_descriptors
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
+    "confirm_shares",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Remotepin__V1__Response, result_case),
+    offsetof(Remotepin__V1__Response, confirm_shares),
+    &remotepin__v1__confirm_shares_response__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
     "error",
     15,
     PROTOBUF_C_LABEL_NONE,
@@ -2229,7 +2344,8 @@ static const ProtobufCFieldDescriptor remotepin__v1__response__field_descriptors
 };
 static const unsigned remotepin__v1__response__field_indices_by_name[] = {
   2,   /* field[2] = begin_enrollment */
-  8,   /* field[8] = error */
+  8,   /* field[8] = confirm_shares */
+  9,   /* field[9] = error */
   1,   /* field[1] = hello */
   0,   /* field[0] = id */
   5,   /* field[5] = instruct */
@@ -2241,8 +2357,8 @@ static const unsigned remotepin__v1__response__field_indices_by_name[] = {
 static const ProtobufCIntRange remotepin__v1__response__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 15, 8 },
-  { 0, 9 }
+  { 15, 9 },
+  { 0, 10 }
 };
 const ProtobufCMessageDescriptor remotepin__v1__response__descriptor =
 {
@@ -2252,7 +2368,7 @@ const ProtobufCMessageDescriptor remotepin__v1__response__descriptor =
   "Remotepin__V1__Response",
   "remotepin.v1",
   sizeof(Remotepin__V1__Response),
-  9,
+  10,
   remotepin__v1__response__field_descriptors,
   remotepin__v1__response__field_indices_by_name,
   2,  remotepin__v1__response__number_ranges,
@@ -3337,7 +3453,7 @@ const ProtobufCMessageDescriptor remotepin__v1__open_session_response__descripto
   (ProtobufCMessageInit) remotepin__v1__open_session_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor remotepin__v1__active_wallet__field_descriptors[4] =
+static const ProtobufCFieldDescriptor remotepin__v1__active_wallet__field_descriptors[5] =
 {
   {
     "pin_key_id",
@@ -3387,9 +3503,22 @@ static const ProtobufCFieldDescriptor remotepin__v1__active_wallet__field_descri
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "next_presence_share",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ActiveWallet, next_presence_share),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned remotepin__v1__active_wallet__field_indices_by_name[] = {
   2,   /* field[2] = features */
+  4,   /* field[4] = next_presence_share */
   0,   /* field[0] = pin_key_id */
   1,   /* field[1] = pin_state */
   3,   /* field[3] = presence_share */
@@ -3397,7 +3526,7 @@ static const unsigned remotepin__v1__active_wallet__field_indices_by_name[] = {
 static const ProtobufCIntRange remotepin__v1__active_wallet__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor remotepin__v1__active_wallet__descriptor =
 {
@@ -3407,7 +3536,7 @@ const ProtobufCMessageDescriptor remotepin__v1__active_wallet__descriptor =
   "Remotepin__V1__ActiveWallet",
   "remotepin.v1",
   sizeof(Remotepin__V1__ActiveWallet),
-  4,
+  5,
   remotepin__v1__active_wallet__field_descriptors,
   remotepin__v1__active_wallet__field_indices_by_name,
   1,  remotepin__v1__active_wallet__number_ranges,
@@ -4117,7 +4246,7 @@ const ProtobufCMessageDescriptor remotepin__v1__instruct_response__descriptor =
   (ProtobufCMessageInit) remotepin__v1__instruct_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor remotepin__v1__check_pinresult__field_descriptors[1] =
+static const ProtobufCFieldDescriptor remotepin__v1__check_pinresult__field_descriptors[2] =
 {
   {
     "unlock_share",
@@ -4131,14 +4260,27 @@ static const ProtobufCFieldDescriptor remotepin__v1__check_pinresult__field_desc
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "next_unlock_share",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__CheckPINResult, next_unlock_share),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned remotepin__v1__check_pinresult__field_indices_by_name[] = {
+  1,   /* field[1] = next_unlock_share */
   0,   /* field[0] = unlock_share */
 };
 static const ProtobufCIntRange remotepin__v1__check_pinresult__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 1 }
+  { 0, 2 }
 };
 const ProtobufCMessageDescriptor remotepin__v1__check_pinresult__descriptor =
 {
@@ -4148,7 +4290,7 @@ const ProtobufCMessageDescriptor remotepin__v1__check_pinresult__descriptor =
   "Remotepin__V1__CheckPINResult",
   "remotepin.v1",
   sizeof(Remotepin__V1__CheckPINResult),
-  1,
+  2,
   remotepin__v1__check_pinresult__field_descriptors,
   remotepin__v1__check_pinresult__field_indices_by_name,
   1,  remotepin__v1__check_pinresult__number_ranges,
@@ -4265,6 +4407,75 @@ const ProtobufCMessageDescriptor remotepin__v1__wrong__descriptor =
   remotepin__v1__wrong__field_indices_by_name,
   1,  remotepin__v1__wrong__number_ranges,
   (ProtobufCMessageInit) remotepin__v1__wrong__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor remotepin__v1__confirm_shares_request__field_descriptors[2] =
+{
+  {
+    "unlock",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ConfirmSharesRequest, unlock),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "presence",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__ConfirmSharesRequest, presence),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned remotepin__v1__confirm_shares_request__field_indices_by_name[] = {
+  1,   /* field[1] = presence */
+  0,   /* field[0] = unlock */
+};
+static const ProtobufCIntRange remotepin__v1__confirm_shares_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor remotepin__v1__confirm_shares_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.ConfirmSharesRequest",
+  "ConfirmSharesRequest",
+  "Remotepin__V1__ConfirmSharesRequest",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__ConfirmSharesRequest),
+  2,
+  remotepin__v1__confirm_shares_request__field_descriptors,
+  remotepin__v1__confirm_shares_request__field_indices_by_name,
+  1,  remotepin__v1__confirm_shares_request__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__confirm_shares_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define remotepin__v1__confirm_shares_response__field_descriptors NULL
+#define remotepin__v1__confirm_shares_response__field_indices_by_name NULL
+#define remotepin__v1__confirm_shares_response__number_ranges NULL
+const ProtobufCMessageDescriptor remotepin__v1__confirm_shares_response__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "remotepin.v1.ConfirmSharesResponse",
+  "ConfirmSharesResponse",
+  "Remotepin__V1__ConfirmSharesResponse",
+  "remotepin.v1",
+  sizeof(Remotepin__V1__ConfirmSharesResponse),
+  0,
+  remotepin__v1__confirm_shares_response__field_descriptors,
+  remotepin__v1__confirm_shares_response__field_indices_by_name,
+  0,  remotepin__v1__confirm_shares_response__number_ranges,
+  (ProtobufCMessageInit) remotepin__v1__confirm_shares_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor remotepin__v1__revoke_with_code_request__field_descriptors[1] =

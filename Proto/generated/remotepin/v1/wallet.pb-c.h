@@ -54,6 +54,8 @@ typedef struct Remotepin__V1__ChangePINResult Remotepin__V1__ChangePINResult;
 typedef struct Remotepin__V1__LinkRecoveryCodeResult Remotepin__V1__LinkRecoveryCodeResult;
 typedef struct Remotepin__V1__ShowDeletionCodeResult Remotepin__V1__ShowDeletionCodeResult;
 typedef struct Remotepin__V1__Wrong Remotepin__V1__Wrong;
+typedef struct Remotepin__V1__ConfirmSharesRequest Remotepin__V1__ConfirmSharesRequest;
+typedef struct Remotepin__V1__ConfirmSharesResponse Remotepin__V1__ConfirmSharesResponse;
 typedef struct Remotepin__V1__RevokeWithCodeRequest Remotepin__V1__RevokeWithCodeRequest;
 typedef struct Remotepin__V1__RevokeWithCodeResponse Remotepin__V1__RevokeWithCodeResponse;
 typedef struct Remotepin__V1__Revoked Remotepin__V1__Revoked;
@@ -209,7 +211,8 @@ typedef enum {
   REMOTEPIN__V1__REQUEST__CALL_OPEN_SESSION = 5,
   REMOTEPIN__V1__REQUEST__CALL_INSTRUCT = 6,
   REMOTEPIN__V1__REQUEST__CALL_REVOKE_WITH_CODE = 7,
-  REMOTEPIN__V1__REQUEST__CALL_REPORT_WIPE = 8
+  REMOTEPIN__V1__REQUEST__CALL_REPORT_WIPE = 8,
+  REMOTEPIN__V1__REQUEST__CALL_CONFIRM_SHARES = 9
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(REMOTEPIN__V1__REQUEST__CALL__CASE)
 } Remotepin__V1__Request__CallCase;
 
@@ -232,6 +235,7 @@ struct  Remotepin__V1__Request
     Remotepin__V1__InstructRequest *instruct;
     Remotepin__V1__RevokeWithCodeRequest *revoke_with_code;
     Remotepin__V1__ReportWipeRequest *report_wipe;
+    Remotepin__V1__ConfirmSharesRequest *confirm_shares;
   };
 };
 #define REMOTEPIN__V1__REQUEST__INIT \
@@ -248,6 +252,7 @@ typedef enum {
   REMOTEPIN__V1__RESPONSE__RESULT_INSTRUCT = 6,
   REMOTEPIN__V1__RESPONSE__RESULT_REVOKE_WITH_CODE = 7,
   REMOTEPIN__V1__RESPONSE__RESULT_REPORT_WIPE = 8,
+  REMOTEPIN__V1__RESPONSE__RESULT_CONFIRM_SHARES = 9,
   REMOTEPIN__V1__RESPONSE__RESULT_ERROR = 15
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(REMOTEPIN__V1__RESPONSE__RESULT__CASE)
 } Remotepin__V1__Response__ResultCase;
@@ -268,6 +273,7 @@ struct  Remotepin__V1__Response
     Remotepin__V1__InstructResponse *instruct;
     Remotepin__V1__RevokeWithCodeResponse *revoke_with_code;
     Remotepin__V1__ReportWipeResponse *report_wipe;
+    Remotepin__V1__ConfirmSharesResponse *confirm_shares;
     Remotepin__V1__Error *error;
   };
 };
@@ -629,10 +635,14 @@ struct  Remotepin__V1__ActiveWallet
    * 32 bytes, secret; empty while the wallet is permanently blocked or this version is blocked.
    */
   ProtobufCBinaryData presence_share;
+  /*
+   * Empty or 32 bytes, secret: replaces presence_share once ConfirmShares accepts it. Present only with presence_share.
+   */
+  ProtobufCBinaryData next_presence_share;
 };
 #define REMOTEPIN__V1__ACTIVE_WALLET__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__active_wallet__descriptor) \
-    , {0,NULL}, NULL, NULL, {0,NULL} }
+    , {0,NULL}, NULL, NULL, {0,NULL}, {0,NULL} }
 
 
 /*
@@ -869,10 +879,14 @@ struct  Remotepin__V1__CheckPINResult
    * 32 bytes, secret: the only proof of `valid` that a wallet accepts
    */
   ProtobufCBinaryData unlock_share;
+  /*
+   * Empty or 32 bytes, secret: replaces unlock_share once ConfirmShares accepts it.
+   */
+  ProtobufCBinaryData next_unlock_share;
 };
 #define REMOTEPIN__V1__CHECK_PINRESULT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__check_pinresult__descriptor) \
-    , {0,NULL} }
+    , {0,NULL}, {0,NULL} }
 
 
 struct  Remotepin__V1__ChangePINResult
@@ -917,6 +931,36 @@ struct  Remotepin__V1__Wrong
 #define REMOTEPIN__V1__WRONG__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__wrong__descriptor) \
     , NULL }
+
+
+/*
+ * The wallet has sealed its data under next shares that this connection sent. Allowed after a valid CheckPIN on this
+ * connection. The server destroys the shares that these replace.
+ */
+struct  Remotepin__V1__ConfirmSharesRequest
+{
+  ProtobufCMessage base;
+  /*
+   * next_unlock_share replaces unlock_share
+   */
+  protobuf_c_boolean unlock;
+  /*
+   * next_presence_share replaces presence_share
+   */
+  protobuf_c_boolean presence;
+};
+#define REMOTEPIN__V1__CONFIRM_SHARES_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__confirm_shares_request__descriptor) \
+    , 0, 0 }
+
+
+struct  Remotepin__V1__ConfirmSharesResponse
+{
+  ProtobufCMessage base;
+};
+#define REMOTEPIN__V1__CONFIRM_SHARES_RESPONSE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__confirm_shares_response__descriptor) \
+     }
 
 
 struct  Remotepin__V1__RevokeWithCodeRequest
@@ -1726,6 +1770,44 @@ Remotepin__V1__Wrong *
 void   remotepin__v1__wrong__free_unpacked
                      (Remotepin__V1__Wrong *message,
                       ProtobufCAllocator *allocator);
+/* Remotepin__V1__ConfirmSharesRequest methods */
+void   remotepin__v1__confirm_shares_request__init
+                     (Remotepin__V1__ConfirmSharesRequest         *message);
+size_t remotepin__v1__confirm_shares_request__get_packed_size
+                     (const Remotepin__V1__ConfirmSharesRequest   *message);
+size_t remotepin__v1__confirm_shares_request__pack
+                     (const Remotepin__V1__ConfirmSharesRequest   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__confirm_shares_request__pack_to_buffer
+                     (const Remotepin__V1__ConfirmSharesRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__ConfirmSharesRequest *
+       remotepin__v1__confirm_shares_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__confirm_shares_request__free_unpacked
+                     (Remotepin__V1__ConfirmSharesRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Remotepin__V1__ConfirmSharesResponse methods */
+void   remotepin__v1__confirm_shares_response__init
+                     (Remotepin__V1__ConfirmSharesResponse         *message);
+size_t remotepin__v1__confirm_shares_response__get_packed_size
+                     (const Remotepin__V1__ConfirmSharesResponse   *message);
+size_t remotepin__v1__confirm_shares_response__pack
+                     (const Remotepin__V1__ConfirmSharesResponse   *message,
+                      uint8_t             *out);
+size_t remotepin__v1__confirm_shares_response__pack_to_buffer
+                     (const Remotepin__V1__ConfirmSharesResponse   *message,
+                      ProtobufCBuffer     *buffer);
+Remotepin__V1__ConfirmSharesResponse *
+       remotepin__v1__confirm_shares_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   remotepin__v1__confirm_shares_response__free_unpacked
+                     (Remotepin__V1__ConfirmSharesResponse *message,
+                      ProtobufCAllocator *allocator);
 /* Remotepin__V1__RevokeWithCodeRequest methods */
 void   remotepin__v1__revoke_with_code_request__init
                      (Remotepin__V1__RevokeWithCodeRequest         *message);
@@ -1972,6 +2054,12 @@ typedef void (*Remotepin__V1__ShowDeletionCodeResult_Closure)
 typedef void (*Remotepin__V1__Wrong_Closure)
                  (const Remotepin__V1__Wrong *message,
                   void *closure_data);
+typedef void (*Remotepin__V1__ConfirmSharesRequest_Closure)
+                 (const Remotepin__V1__ConfirmSharesRequest *message,
+                  void *closure_data);
+typedef void (*Remotepin__V1__ConfirmSharesResponse_Closure)
+                 (const Remotepin__V1__ConfirmSharesResponse *message,
+                  void *closure_data);
 typedef void (*Remotepin__V1__RevokeWithCodeRequest_Closure)
                  (const Remotepin__V1__RevokeWithCodeRequest *message,
                   void *closure_data);
@@ -2041,6 +2129,8 @@ extern const ProtobufCMessageDescriptor remotepin__v1__change_pinresult__descrip
 extern const ProtobufCMessageDescriptor remotepin__v1__link_recovery_code_result__descriptor;
 extern const ProtobufCMessageDescriptor remotepin__v1__show_deletion_code_result__descriptor;
 extern const ProtobufCMessageDescriptor remotepin__v1__wrong__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__confirm_shares_request__descriptor;
+extern const ProtobufCMessageDescriptor remotepin__v1__confirm_shares_response__descriptor;
 extern const ProtobufCMessageDescriptor remotepin__v1__revoke_with_code_request__descriptor;
 extern const ProtobufCMessageDescriptor remotepin__v1__revoke_with_code_response__descriptor;
 extern const ProtobufCMessageDescriptor remotepin__v1__revoked__descriptor;

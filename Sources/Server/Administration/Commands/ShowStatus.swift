@@ -44,6 +44,8 @@ package struct ShowStatus: AdminCall {
         package var logLevel: LogLevel
         /// Left out if nothing was resealed since the start.
         package var reseal: ResealProgress?
+        /// The number of wallets that have not replaced their shares since `vault refresh-shares`.
+        package var sharesToReplace: Int
     }
 
     /// The PINs entered since the start.
@@ -114,7 +116,8 @@ package struct ShowStatus: AdminCall {
             },
             audit: Entry(number: server.audit.newest.number, mac: server.audit.newest.mac),
             logLevel: operations.logLevel(nil).level,
-            reseal: maintenance.reseal
+            reseal: maintenance.reseal,
+            sharesToReplace: try await operations.maintenance.unconfirmedShares()
         )
     }
 
@@ -167,6 +170,11 @@ package struct ShowStatus: AdminCall {
                 ),
                 ("commits", reply.commits.text),
                 ("vault keys", keys.joined(separator: ", ") + (reply.reseal.map { "; \($0.spoken)" } ?? "")),
+                (
+                    "shares",
+                    reply.sharesToReplace == 0
+                        ? "current" : "\(reply.sharesToReplace) wallets have yet to replace theirs"
+                ),
                 ("epoch", "\(reply.epoch)"),
                 ("certificate", self.certificate(reply, page)),
                 ("status list", self.statusList(reply, page)),

@@ -34,7 +34,7 @@ package struct StartBackup: AdminCall {
     }
 }
 
-/// The call with which `backup` and `vault rotate` wait: the progress of the store's maintenance.
+/// The call with which `backup`, `vault rotate` and `vault refresh-shares` wait: the progress of the store's maintenance.
 package struct ShowMaintenance: AdminCall {
     package static let name = "upkeep show"
     package var effect: AdminEffect { .read }
@@ -46,11 +46,17 @@ package struct ShowMaintenance: AdminCall {
         package var backup: BackupReply?
         /// The newest resealing since the start.
         package var reseal: ResealProgress?
+        /// The newest refresh of shares since the start.
+        package var refresh: ShareRefreshProgress?
     }
 
     package func run(in service: AdminService) async throws -> Reply {
         let report = service.operations.maintenance.report()
-        return Reply(backup: report.backup.map(BackupReply.init), reseal: report.reseal)
+        return Reply(
+            backup: report.backup.map(BackupReply.init),
+            reseal: report.reseal,
+            refresh: report.refresh
+        )
     }
 }
 

@@ -165,10 +165,17 @@ extension Conversation {
     }
 
     /// Returns the answer to a right PIN.
-    private func release(_ effect: AttemptOutcome.Effect, to walletID: WalletID) async throws -> InstructResult {
+    private mutating func release(
+        _ effect: AttemptOutcome.Effect,
+        to walletID: WalletID
+    ) async throws -> InstructResult {
         switch effect {
-        case .unlockShare(let sealed):
-            return .pinValid(unlockShare: try await self.share(sealed, as: .unlockShare, of: walletID))
+        case .unlockShare(let sealed, let sealedNext):
+            let share = try await self.share(sealed, as: .unlockShare, of: walletID)
+            var next: Share?
+            if let sealedNext { next = try await self.share(sealedNext, as: .unlockShare, of: walletID) }
+            self.machine.unlockShareSent(next: sealedNext)
+            return .pinValid(unlockShare: share, next: next)
         case .pinKeyReplaced:
             if let metadata = self.server.limits.pinChangeLog.allow([:]) {
                 self.log.info("PIN changed", metadata: metadata)

@@ -62,17 +62,19 @@ extension Conversation {
             now: now
         )
         switch try await server.store.beginSession(session) {
-        case .active(let pinKeyID, let pinState, let sealedShare):
-            var share: Share?
+        case .active(let pinKeyID, let pinState, let sealedShare, let sealedNext):
+            var (share, next): (Share?, Share?)
             if release == .allowed, pinState != .blockedPermanently, let sealedShare {
                 share = try await self.share(sealedShare, as: .presenceShare, of: walletID)
+                if let sealedNext { next = try await self.share(sealedNext, as: .presenceShare, of: walletID) }
             }
-            self.sessionOpened(proven.identity, of: walletID, at: now)
+            self.sessionOpened(proven.identity, of: walletID, at: now, nextPresenceShare: next == nil ? nil : sealedNext)
             let wallet = ActiveWallet(
                 pinKeyID: pinKeyID,
                 pinState: pinState,
                 features: server.terms.features(of: walletID),
-                presenceShare: share
+                presenceShare: share,
+                nextPresenceShare: next
             )
             return .openSession(.active(wallet))
         case .revoked(let revocation):
@@ -85,9 +87,16 @@ extension Conversation {
         }
     }
 
-    private mutating func sessionOpened(_ identity: OpenedIdentity, of walletID: WalletID, at now: Timestamp) {
+    private mutating func sessionOpened(
+        _ identity: OpenedIdentity,
+        of walletID: WalletID,
+        at now: Timestamp,
+        nextPresenceShare: Sealed? = nil
+    ) {
         let end = now + self.server.terms.rules.sessionLifetime
-        self.machine.sessionOpened(ConnectionStateMachine.Session(identity: identity, walletID: walletID, endsAt: end))
+        var session = ConnectionStateMachine.Session(identity: identity, walletID: walletID, endsAt: end)
+        session.offered.presence = nextPresenceShare
+        self.machine.sessionOpened(session)
         let summary = self.app.map {
             SessionSummary(walletID: walletID, source: self.source, since: now, app: $0, activity: self.activity)
         }

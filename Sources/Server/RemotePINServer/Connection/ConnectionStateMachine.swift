@@ -1,10 +1,11 @@
 internal import Vocabulary
+internal import WalletStore
 
 /// The order of calls on one connection, without I/O.
 ///
 ///     awaitingHello ──hello──▶ greeted ──openSession──▶ inSession ──its end──▶ ended
 ///           │                     │                        │
-///           └─ revokeWithCode ────┴───── revokeWithCode ───┴─ instruct, reportWipe
+///           └─ revokeWithCode ────┴───── revokeWithCode ───┴─ instruct, confirmShares, reportWipe
 ///
 /// Every method is one event. It moves the state first and then returns the data that the call may
 /// use, or throws the reason that the call is not allowed in this state. A connection has at most
@@ -18,6 +19,10 @@ struct ConnectionStateMachine {
         let endsAt: Timestamp
         /// The expected counter of the next instruction.
         var nextCounter: UInt64 = 1
+        /// The sealed next shares that this connection received.
+        var offered = NextShares()
+        /// True once a CheckPIN on this connection was valid.
+        var hadValidPIN = false
     }
 
     private enum State {
@@ -99,6 +104,25 @@ struct ConnectionStateMachine {
         return session
     }
 
+    /// Sends the unlock share, and the next one if the wallet's shares are being replaced, after a valid CheckPIN.
+    mutating func unlockShareSent(next: Sealed?) {
+        guard case .inSession(var session, let servesVersion) = self.state else { return }
+        session.hadValidPIN = true
+        session.offered.unlock = next
+        self.state = .inSession(session, servesVersion: servesVersion)
+    }
+
+    /// Receives a wallet's statement that it has sealed its data under next shares.
+    ///
+    /// Only a right PIN on this connection allows it: with the hardware key alone, a thief could otherwise replace
+    /// the share under which the owner's phone has sealed its data.
+    mutating func receiveConfirmShares(at now: Timestamp) throws(OrderViolation) -> Session {
+        let (session, servesVersion) = try self.session(at: now)
+        guard servesVersion else { throw .notAllowed(.blockedVersion) }
+        guard session.hadValidPIN else { throw .notAllowed(.noValidPIN) }
+        return session
+    }
+
     /// Receives a wallet's report that it wiped itself.
     mutating func receiveReportWipe(at now: Timestamp) throws(OrderViolation) -> Session {
         try self.session(at: now).session
@@ -141,5 +165,6 @@ enum OrderViolation: Error, Equatable {
         case secondHello = "second hello"
         case secondSession = "second session"
         case blockedVersion = "version is blocked"
+        case noValidPIN = "no valid PIN on this connection"
     }
 }

@@ -135,6 +135,7 @@ struct Conversation {
             return try await self.instruct(instruct)
         case .revokeWithCode(let code): return try await self.revokeWithCode(code)
         case .reportWipe: return try await self.reportWipe()
+        case .confirmShares(let confirmation): return try await self.confirmShares(confirmation)
         case .unknown: throw CallFailure.unsupported
         }
     }

@@ -25,7 +25,7 @@ extension Conversation {
             if let wait = self.account.enrollments.take(self.server.limits.rules.enrollments, at: self.calledAt) {
                 throw CallFailure.rateLimited(.enrollments, retryAfter: max(wait, SourceLimits.leastWait))
             }
-        case .hello, .openSession, .instruct, .revokeWithCode, .reportWipe, .unknown: break
+        case .hello, .openSession, .instruct, .revokeWithCode, .reportWipe, .confirmShares, .unknown: break
         }
     }
 

@@ -64,6 +64,7 @@ enum CallKind: Int, CaseIterable {
     case instruct
     case revokeWithCode
     case reportWipe
+    case confirmShares
     /// A frame that is not a call, or a call that this version does not know.
     case unknown
 
@@ -76,6 +77,7 @@ enum CallKind: Int, CaseIterable {
         case .instruct: self = .instruct
         case .revokeWithCode: self = .revokeWithCode
         case .reportWipe: self = .reportWipe
+        case .confirmShares: self = .confirmShares
         case .unknown: self = .unknown
         }
     }
@@ -89,6 +91,7 @@ enum CallKind: Int, CaseIterable {
         case .instruct: "instruct"
         case .revokeWithCode: "revoke_with_code"
         case .reportWipe: "report_wipe"
+        case .confirmShares: "confirm_shares"
         case .unknown: "unknown"
         }
     }

@@ -67,6 +67,22 @@ extension SQLiteWalletStore: MaintenanceStore {
         try await self.queue.perform { try $0.walletCount() }
     }
 
+    package func beginShareRefresh(at now: Timestamp) async throws(StoreError) {
+        try await self.queue.perform { try $0.beginShareRefresh(at: now) }
+    }
+
+    package func walletsToRefresh(limit: Int) async throws(StoreError) -> [RefreshableWallet]? {
+        try await self.queue.perform { try $0.walletsToRefresh(limit: limit) }
+    }
+
+    package func offer(_ shares: [OfferedShares]) async throws(StoreError) {
+        try await self.queue.perform { try $0.offer(shares) }
+    }
+
+    package func unconfirmedShares() async throws(StoreError) -> Int {
+        try await self.queue.perform { try $0.unconfirmedShares() }
+    }
+
     package func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet] {
         try await self.queue.perform { try $0.sealedValues(after: after, limit: limit) }
     }

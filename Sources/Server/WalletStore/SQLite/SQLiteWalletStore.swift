@@ -140,6 +140,10 @@ extension SQLiteWalletStore {
         try await self.queue.perform { try $0.judge(attempt) }
     }
 
+    package func confirm(_ confirmation: ShareConfirmation) async throws(StoreError) -> ShareConfirmationOutcome {
+        try await self.queue.perform { try $0.confirm(confirmation) }
+    }
+
     package func revoke(
         byDeletionCode digest: SHA256Digest,
         at now: Timestamp

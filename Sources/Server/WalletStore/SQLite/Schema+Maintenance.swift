@@ -42,4 +42,17 @@ extension Schema {
         CREATE TABLE ended_search (id INTEGER PRIMARY KEY CHECK (id = 1), place INTEGER NOT NULL) STRICT;
         INSERT INTO ended_search (id, place) SELECT 1, min(key) - 1 FROM wallets HAVING count(*) > 0;
         """
+
+    /// Version 9: shares that replace the current ones of a wallet, and the refresh that makes them.
+    static let nextSharesTable = """
+        -- Sealed; null once its wallet has confirmed it, and the row is gone once both are.
+        CREATE TABLE next_shares (wallet INTEGER PRIMARY KEY, unlock_share BLOB, presence_share BLOB) STRICT;
+        -- The refresh in progress: the wallet after which it continues, and the last one that it covers.
+        CREATE TABLE share_refresh (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            begun_at INTEGER NOT NULL,
+            place INTEGER NOT NULL,
+            last INTEGER NOT NULL
+        ) STRICT;
+        """
 }

@@ -44,7 +44,8 @@ extension StoreConnection {
         guard isJudged else { return .notValid(verdict) }
         switch attempt.effect {
         case .releaseShare:
-            return verdict == .valid ? .valid(.unlockShare(found.row.unlockShare)) : .notValid(verdict)
+            guard verdict == .valid else { return .notValid(verdict) }
+            return .valid(.unlockShare(found.row.unlockShare, next: try self.nextShares(of: found.row.key).unlock))
         case .readDeletionCode:
             guard let wallet = try self.wallet(attempt.walletID) else { throw StoreError.corrupt }
             let code = wallet.deletionCode

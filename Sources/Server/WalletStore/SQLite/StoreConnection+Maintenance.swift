@@ -86,7 +86,7 @@ extension StoreConnection {
             return SealedWallet(
                 place: UInt64(bitPattern: wallet.key.number),
                 walletID: try row.identifier(9),
-                values: wallet.sealedValues
+                values: wallet.sealedValues(with: try self.nextShares(of: wallet.key))
             )
         }
     }
@@ -94,17 +94,18 @@ extension StoreConnection {
     /// Compares each old value with the stored one, so that no change in between is lost.
     func replace(_ values: [SealedReplacement]) throws {
         for replacement in values {
-            guard var row = try self.wallet(replacement.walletID), row.sealedValues == replacement.old,
-                row.take(replacement.new)
-            else { continue }
+            guard var row = try self.wallet(replacement.walletID) else { continue }
+            let next = try self.nextShares(of: row.key)
+            guard row.sealedValues(with: next) == replacement.old, row.take(replacement.new) else { continue }
             try self.keep(row)
+            if let new = replacement.new.shares?.next, new != next { try self.keep(new, of: row.key) }
         }
     }
 }
 
 extension WalletRow {
     /// The values that the vault can open.
-    var sealedValues: SealedValues {
+    func sealedValues(with next: NextShares) -> SealedValues {
         SealedValues(
             identity: self.identity,
             shares: self.state.revocation != nil
@@ -112,7 +113,8 @@ extension WalletRow {
                 : SealedValues.Shares(
                     unlock: self.unlockShare,
                     presence: self.presenceShare,
-                    deletionCode: self.deletionCode.isEmpty ? nil : self.deletionCode
+                    deletionCode: self.deletionCode.isEmpty ? nil : self.deletionCode,
+                    next: next
                 )
         )
     }

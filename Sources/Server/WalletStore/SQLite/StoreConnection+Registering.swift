@@ -71,10 +71,12 @@ extension StoreConnection {
             if isBehind { try self.nameEpoch(of: session.walletID) }
         }
         let pinState = found.attempts.record.state(policy: session.policy, now: session.now)
+        let isReleased = pinState != .blockedPermanently
         return .active(
             pinKeyID: row.pinKeyID,
             pinState: pinState,
-            presenceShare: pinState == .blockedPermanently ? nil : row.presenceShare
+            presenceShare: isReleased ? row.presenceShare : nil,
+            nextPresenceShare: isReleased ? try self.nextShares(of: row.key).presence : nil
         )
     }
 
@@ -100,10 +102,11 @@ extension StoreConnection {
     func remove(_ keys: [WalletKey]) throws {
         for (table, column) in [
             ("wallets", "key"), ("attestations", "wallet"), ("unopened", "wallet"), ("attempts", "wallet"),
-            ("last_sessions", "wallet"), ("ended", "wallet"),
+            ("last_sessions", "wallet"), ("ended", "wallet"), ("next_shares", "wallet"),
         ] {
             let statement = try self.db.makeStatement(sql: "DELETE FROM \(table) WHERE \(column) = ?")
             for key in keys { try statement.run([key.number]) }
         }
+        try self.findNextShares()
     }
 }

@@ -116,6 +116,7 @@ extension StoreConnection {
         self.noteDestroyed()
         row.revoke(revocation, at: now)
         try self.keep(row)
+        try self.removeNextShares(of: row.key)
         try self.noteEnd(of: row.key, at: now)
     }
 

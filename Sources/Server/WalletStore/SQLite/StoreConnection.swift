@@ -15,6 +15,8 @@ final class StoreConnection {
     private(set) var epoch: UInt32 = 1
     /// The cached rows of recently judged wallets, so that judging one again reads nothing.
     let known = KnownWallets()
+    /// Whether any wallet has next shares; changed only by StoreConnection+NextShares.swift.
+    var hasNextShares = false
     /// Set by a step that destroyed shares: the log is emptied before any step is answered.
     var mustTruncateLog = false
     /// Indicates that copies of destroyed shares may be in the log.
@@ -47,6 +49,7 @@ final class StoreConnection {
         self.statements = try Statements(db)
         try self.readEpochs()
         try self.readSolution()
+        try self.findNextShares()
     }
 
     /// Reads the epochs.
@@ -103,6 +106,7 @@ final class StoreConnection {
         self.known.forgetAll()
         self.statements = try Statements(self.db)
         try self.readSolution()
+        try self.findNextShares()
     }
 
     /// Copies the log into the database and truncates it to zero length.
@@ -142,7 +146,7 @@ final class StoreConnection {
 /// The frequent statements, compiled once.
 struct Statements {
     let begin, commit, solution: PreparedStatement
-    let wallet, keepWallet, isDenied: PreparedStatement
+    let wallet, keepWallet, nextShares, isDenied: PreparedStatement
     let attempted, addAttempts, changeAttempts, dropAttempts: PreparedStatement
 
     init(_ db: Database) throws {
@@ -174,6 +178,10 @@ struct Statements {
             UPDATE wallets SET state = ?, pin_key_id = ?, unlock_share = ?, identity = ?, presence_share = ?,
                 deletion_code = ?, recovery_mac = ? WHERE key = ?
             """,
+            on: db
+        )
+        self.nextShares = try PreparedStatement(
+            "SELECT unlock_share, presence_share FROM next_shares WHERE wallet = ?",
             on: db
         )
         self.isDenied = try PreparedStatement("SELECT 1 FROM denied_recovery_codes WHERE mac = ?", on: db)

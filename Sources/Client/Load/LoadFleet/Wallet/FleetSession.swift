@@ -176,7 +176,7 @@ package final class FleetSession: Sendable {
     private func result(of answer: CallResult, to prepared: Prepared) throws(FleetFailure) -> InstructResult {
         switch answer {
         case .instruct(let result):
-            if case .pinValid(let share) = result, !self.isProven(share) { throw .falseShare }
+            if case .pinValid(let share, _) = result, !self.isProven(share) { throw .falseShare }
             if case .pinChanged = result, let next = prepared.next { try self.adopt(generation: next) }
             return result
         case .refused(let refusal):

@@ -138,6 +138,7 @@ extension Call {
         case .instruct: .instruct
         case .revokeWithCode: .revokeWithCode
         case .reportWipe: .reportWipe
+        case .confirmShares: .confirmShares
         case .unknown: nil
         }
     }

@@ -16,6 +16,7 @@ package enum NetworkCondition: Hashable, Sendable, CustomStringConvertible {
         case instruct
         case revokeWithCode = "revoke-with-code"
         case reportWipe = "report-wipe"
+        case confirmShares = "confirm-shares"
     }
 
     /// The text in a profile.

@@ -37,6 +37,8 @@ final class WalletConnection {
         /// The server's half of the biometric slot's key; nil if the server sent none, and after a
         /// lock.
         var presenceShare: Share?
+        /// The share that is to replace it; nil unless the shares are being replaced, and after a lock.
+        var nextPresenceShare: Share?
         /// The counter of the next instruction; consumed whatever the answer is.
         var nextCounter: UInt64 = 1
     }
@@ -79,6 +81,7 @@ final class WalletConnection {
     /// Drops the presence share; the connection carries no further session.
     func endSession() {
         self.session?.presenceShare = nil
+        self.session?.nextPresenceShare = nil
         self.earlyOpening = nil
         self.hasSessionEnded = true
     }
@@ -99,6 +102,13 @@ final class WalletConnection {
             self.session = session
         }
         return session.nextCounter
+    }
+
+    /// Records that the next presence share has replaced the current one.
+    func presenceShareReplaced() {
+        guard let next = self.session?.nextPresenceShare else { return }
+        self.session?.presenceShare = next
+        self.session?.nextPresenceShare = nil
     }
 
     /// Records that the server stated another PIN key than at the opening of the session.

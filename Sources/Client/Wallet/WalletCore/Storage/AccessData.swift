@@ -1,4 +1,5 @@
 internal import Secrets
+internal import Statements
 internal import Vocabulary
 
 /// The data that only an unlocked wallet may read; sealed under the data key.
@@ -6,10 +7,14 @@ struct AccessData: Hashable, Sendable {
     /// The check value of the unlock share, which authenticates it when no slot can be opened
     /// (safe-biometric.md).
     var shareCheck: [UInt8]
+    /// The check value of the next unlock share; nil unless the shares are being replaced.
+    var nextShareCheck: [UInt8]?
     /// The deletion code, until the user confirms that it is written down.
     var deletionCode: DeletionCode?
 
     private static let version: UInt8 = 1
+    /// The version that also holds a check value of the next unlock share.
+    private static let versionWithNext: UInt8 = 2
     private static let checkByteCount = 32
 
     init(shareCheck: [UInt8], deletionCode: DeletionCode?) {
@@ -24,15 +29,28 @@ struct AccessData: Hashable, Sendable {
         walletID: WalletID
     ) throws(SealBroken) {
         let opened = try dataKey.open(sealed, associatedData: Self.label(walletID)).exposedBytes()
-        guard opened.first == Self.version, opened.count >= 1 + Self.checkByteCount else { throw SealBroken() }
+        let checks = opened.first == Self.versionWithNext ? 2 : 1
+        guard opened.first == Self.version || checks == 2, opened.count >= 1 + checks * Self.checkByteCount else {
+            throw SealBroken()
+        }
         self.shareCheck = Array(opened[1...Self.checkByteCount])
-        self.deletionCode = DeletionCode(String(decoding: opened.dropFirst(1 + Self.checkByteCount), as: UTF8.self))
+        if checks == 2 { self.nextShareCheck = Array(opened[(1 + Self.checkByteCount)...].prefix(Self.checkByteCount)) }
+        let code = opened.dropFirst(1 + checks * Self.checkByteCount)
+        self.deletionCode = DeletionCode(String(decoding: code, as: UTF8.self))
     }
 
     func sealed(under dataKey: borrowing SecretBytes, walletID: WalletID) -> [UInt8] {
-        var bytes = [Self.version] + self.shareCheck
+        var bytes = [self.nextShareCheck == nil ? Self.version : Self.versionWithNext] + self.shareCheck
+        bytes += self.nextShareCheck ?? []
         if let code = self.deletionCode { bytes += Array(code.characters.utf8) }
         return dataKey.seal(SecretBytes(copying: bytes), associatedData: Self.label(walletID))
+    }
+
+    /// Whether this is the wallet's unlock share, or the one that is to replace it.
+    func accepts(_ share: Share) -> Bool {
+        let check = SlotKeys.checkValue(share: share)
+        let isNext = self.nextShareCheck.map { constantTimeEqual(check, $0) } ?? false
+        return constantTimeEqual(check, self.shareCheck) || isNext
     }
 
     private static func label(_ walletID: WalletID) -> [UInt8] {

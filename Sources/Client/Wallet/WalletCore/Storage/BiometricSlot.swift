@@ -12,11 +12,19 @@ struct BiometricSlot: Codable, Hashable, Sendable {
     /// The means that open the item.
     var method: StoredMethod
     var slot: StoredBytes
+    /// The slot under the next presence share; nil unless the shares are being replaced.
+    var next: NextSlot?
     /// True in the safe mode: the slot of every PIN pair is also sealed under the item.
     ///
     /// One flag for all pairs, written together with them, so that no crash leaves only some of
     /// them sealed.
     var guardsPINSlots: Bool
+
+    /// A slot under the next presence share, with the check value of that share.
+    struct NextSlot: Codable, Hashable, Sendable {
+        var slot: StoredBytes
+        var shareCheck: StoredBytes
+    }
 
     /// Seals the data key.
     ///
@@ -28,16 +36,53 @@ struct BiometricSlot: Codable, Hashable, Sendable {
         share: Share,
         walletID: WalletID
     ) -> BiometricSlot? {
-        let key = SlotKeys.biometricSlot(item: item.secret, share: share, walletID: walletID)
         let made = BiometricSlot(
             item: item.id,
             method: StoredMethod(method),
-            slot: StoredBytes(key.seal(dataKey, associatedData: Self.label(item.id, walletID))),
+            slot: Self.slot(of: dataKey, with: item, share: share, walletID: walletID),
             guardsPINSlots: false
         )
         guard let opened = try? made.open(with: item, share: share, walletID: walletID), opened.isEqual(to: dataKey)
         else { return nil }
         return made
+    }
+
+    /// Seals the data key under the presence share and the one that is to replace it.
+    mutating func seal(
+        _ dataKey: borrowing SecretBytes,
+        with item: OpenedItem,
+        share: Share,
+        next: Share,
+        walletID: WalletID
+    ) {
+        self.slot = Self.slot(of: dataKey, with: item, share: share, walletID: walletID)
+        self.next = NextSlot(
+            slot: Self.slot(of: dataKey, with: item, share: next, walletID: walletID),
+            shareCheck: StoredBytes(SlotKeys.checkValue(share: next))
+        )
+    }
+
+    private static func slot(
+        of dataKey: borrowing SecretBytes,
+        with item: OpenedItem,
+        share: Share,
+        walletID: WalletID
+    ) -> StoredBytes {
+        let key = SlotKeys.biometricSlot(item: item.secret, share: share, walletID: walletID)
+        return StoredBytes(key.seal(dataKey, associatedData: Self.label(item.id, walletID)))
+    }
+
+    /// Whether the data key is sealed under this next presence share.
+    func isPrepared(for share: Share) -> Bool {
+        self.next.map { constantTimeEqual($0.shareCheck.bytes, SlotKeys.checkValue(share: share)) } ?? false
+    }
+
+    /// Returns the slot with the one under the next share as its only form.
+    func promoted() -> BiometricSlot {
+        guard let next = self.next else { return self }
+        var slot = self
+        (slot.slot, slot.next) = (next.slot, nil)
+        return slot
     }
 
     /// Returns the data key if item and presence share are the right ones.
@@ -57,8 +102,11 @@ extension PINPair {
     func sealed(under item: OpenedItem, walletID: WalletID) -> PINPair {
         var pair = self
         let key = item.secret.hkdfSHA256(info: Self.sealInfo + walletID.bytes, count: 32)
-        let slot = SecretBytes(copying: self.slot.bytes)
-        pair.slot = StoredBytes(key.seal(slot, associatedData: self.id.value.bytes))
+        func sealed(_ slot: StoredBytes) -> StoredBytes {
+            StoredBytes(key.seal(SecretBytes(copying: slot.bytes), associatedData: self.id.value.bytes))
+        }
+        pair.slot = sealed(self.slot)
+        pair.nextSlot = self.nextSlot.map(sealed)
         return pair
     }
 
@@ -66,7 +114,11 @@ extension PINPair {
     func unsealed(with item: OpenedItem, walletID: WalletID) throws(SealBroken) -> PINPair {
         var pair = self
         let key = item.secret.hkdfSHA256(info: Self.sealInfo + walletID.bytes, count: 32)
-        pair.slot = StoredBytes(try key.open(self.slot.bytes, associatedData: self.id.value.bytes).exposedBytes())
+        func opened(_ slot: StoredBytes) throws(SealBroken) -> StoredBytes {
+            StoredBytes(try key.open(slot.bytes, associatedData: self.id.value.bytes).exposedBytes())
+        }
+        pair.slot = try opened(self.slot)
+        if let nextSlot = self.nextSlot { pair.nextSlot = try opened(nextSlot) }
         return pair
     }
 

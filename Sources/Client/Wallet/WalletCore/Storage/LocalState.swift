@@ -12,7 +12,7 @@ struct LocalState: Codable, Hashable, Sendable {
     /// The format version of the file; a newer one is rejected and left unchanged.
     var version = 1
     /// The newest supported format version.
-    static let currentVersion = 2
+    static let currentVersion = 3
 
     /// The token and the key that was attested for it, until the first session.
     var enrollment: PendingEnrollment?
@@ -26,10 +26,12 @@ struct LocalState: Codable, Hashable, Sendable {
     /// The oldest format version that can hold this state.
     ///
     /// An app that knows only version 1 would drop unknown fields at its next write: the name of
-    /// the item under which the PIN slot is sealed, and with it the wallet. It has to reject such a
-    /// file.
+    /// the item under which the PIN slot is sealed, and with it the wallet. An app that knows only
+    /// version 2 would drop the slots under next shares, which may be the only ones that the server's
+    /// share opens. They have to reject such a file.
     var neededVersion: Int {
         guard let registration = self.registration else { return 1 }
+        if registration.hasNextSlot { return 3 }
         return registration.biometrics == nil && registration.hasPID != true ? 1 : 2
     }
 }
@@ -74,6 +76,9 @@ struct LocalRegistration: Codable, Hashable, Sendable {
         }
     }
 
+    /// Whether a slot is also sealed under a next share.
+    var hasNextSlot: Bool { self.biometrics?.next != nil || self.pairs.contains { $0.nextSlot != nil } }
+
     func pair(_ id: PINKeyID) -> PINPair? { self.pairs.first { $0.id.value == id } }
 }
 
@@ -107,16 +112,30 @@ struct PINPair: Codable, Hashable, Sendable {
     var id: StoredID<PINKeyIDKind>
     var salt: StoredBytes
     var slot: StoredBytes
+    /// The slot under the next unlock share, from the time when the wallet makes it until it knows
+    /// that the server has replaced the share; nil otherwise.
+    var nextSlot: StoredBytes?
 
-    /// Creates a pair for a new PIN with a random id and salt.
+    /// Creates a pair for a new PIN with a random id and salt; with a slot for `next`, too, if the
+    /// unlock share is being replaced.
     static func make(
         for entry: PINEntry,
         dataKey: borrowing SecretBytes,
         share: Share,
+        next: Share?,
         walletID: WalletID
     ) -> PINPair {
         let salt = SecretBytes.random(count: PINKey.saltByteCount)
-        return self.make(for: entry, id: .random(), salt: salt, dataKey: dataKey, share: share, walletID: walletID)
+        var pair = self.make(
+            for: entry,
+            id: .random(),
+            salt: salt,
+            dataKey: dataKey,
+            share: share,
+            walletID: walletID
+        )
+        if let next { pair.nextSlot = pair.slot(for: entry, dataKey: dataKey, share: next, walletID: walletID) }
+        return pair
     }
 
     static func make(
@@ -127,25 +146,46 @@ struct PINPair: Codable, Hashable, Sendable {
         share: Share,
         walletID: WalletID
     ) -> PINPair {
-        let part = entry.withPIN { SlotKeys.part(pin: $0, salt: salt) }
-        let slotKey = SlotKeys.pinSlot(part: part, share: share, walletID: walletID)
-        return PINPair(
-            id: StoredID(id),
-            salt: StoredBytes(salt.exposedBytes()),
-            slot: StoredBytes(slotKey.seal(dataKey, associatedData: Self.label(id: id, walletID: walletID)))
+        var pair = PINPair(id: StoredID(id), salt: StoredBytes(salt.exposedBytes()), slot: StoredBytes([]))
+        pair.slot = pair.slot(for: entry, dataKey: dataKey, share: share, walletID: walletID)
+        return pair
+    }
+
+    /// Seals the data key for this pair's PIN and a share.
+    func slot(
+        for entry: PINEntry,
+        dataKey: borrowing SecretBytes,
+        share: Share,
+        walletID: WalletID
+    ) -> StoredBytes {
+        let slotKey = self.slotKey(for: entry, share: share, walletID: walletID)
+        return StoredBytes(
+            slotKey.seal(dataKey, associatedData: Self.label(id: self.id.value, walletID: walletID))
         )
+    }
+
+    private func slotKey(for entry: PINEntry, share: Share, walletID: WalletID) -> SecretBytes {
+        let salt = SecretBytes(copying: self.salt.bytes)
+        let part = entry.withPIN { SlotKeys.part(pin: $0, salt: salt) }
+        return SlotKeys.pinSlot(part: part, share: share, walletID: walletID)
     }
 
     /// Returns the data key if PIN and share are the right ones: the only proof of `valid` that a
     /// wallet accepts.
     func open(with entry: PINEntry, share: Share, walletID: WalletID) throws(SealBroken) -> SecretBytes {
-        let salt = SecretBytes(copying: self.salt.bytes)
-        let part = entry.withPIN { SlotKeys.part(pin: $0, salt: salt) }
-        let slotKey = SlotKeys.pinSlot(part: part, share: share, walletID: walletID)
+        let slotKey = self.slotKey(for: entry, share: share, walletID: walletID)
         return try slotKey.open(
             self.slot.bytes,
             associatedData: Self.label(id: self.id.value, walletID: walletID)
         )
+    }
+
+    /// Returns the pair with the slot under the next share as its only slot.
+    func promoted() -> PINPair {
+        guard let nextSlot = self.nextSlot else { return self }
+        var pair = self
+        (pair.slot, pair.nextSlot) = (nextSlot, nil)
+        return pair
     }
 
     /// Derives the PIN key from the entered PIN and the salt of this pair; keep it only while

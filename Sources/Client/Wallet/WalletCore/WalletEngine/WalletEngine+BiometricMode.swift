@@ -81,6 +81,9 @@ extension WalletEngine {
         )
         guard var slot else { throw Failure.local }
         slot.guardsPINSlots = guardsPINSlots
+        if let next = unlocked.nextPresenceShare {
+            slot.seal(unlocked.dataKey, with: item, share: share, next: next, walletID: walletID)
+        }
         var pairs = try self.unsealedPairs()
         if guardsPINSlots { pairs = pairs.map { $0.sealed(under: item, walletID: walletID) } }
         try self.change { state in

@@ -45,10 +45,12 @@ extension WalletEngine {
         guard let session = connection.session else { throw Failure.local }
         guard let share = session.presenceShare else { return .verdict(.blockedPermanently) }
         // A share that opens nothing did not come from the server; nothing is changed.
-        let dataKey = try biometrics.open(with: item, share: share, walletID: session.walletID)
+        let dataKey = try self.open(biometrics, with: item, share: share, walletID: session.walletID)
         try self.unlock(with: dataKey, of: session.walletID)
         self.unlocked?.presenceShare = share
+        self.unlocked?.nextPresenceShare = session.nextPresenceShare
         connection.markServerProven()
+        self.prepareNextPresenceShare(with: item, of: session.walletID)
         self.finishUnlock(with: item, wantsSafeMode: session.features.safeBiometricUnlock, of: session.walletID)
         return .prompted(.confirmed)
     }

@@ -56,7 +56,13 @@ extension WalletEngine {
         if let change = self.change, change.attemptID == new.attemptID, let pair = registration.pair(change.pairID) {
             return pair
         }
-        var pair = PINPair.make(for: new, dataKey: unlocked.dataKey, share: share, walletID: walletID)
+        var pair = PINPair.make(
+            for: new,
+            dataKey: unlocked.dataKey,
+            share: share,
+            next: unlocked.nextUnlockShare,
+            walletID: walletID
+        )
         if registration.biometricMode == .safe {
             guard let item = self.openedItem else { throw Failure.local }
             pair = pair.sealed(under: item, walletID: walletID)

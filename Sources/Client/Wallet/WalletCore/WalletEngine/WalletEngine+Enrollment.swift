@@ -48,7 +48,8 @@ extension WalletEngine {
         switch try await self.callWithRetry({ _ in .beginEnrollment }) {
         case .beginEnrollment(let enrollment): begun = enrollment
         case .refused(let refusal): throw Failure(refusal)
-        case .hello, .register, .openSession, .instruct, .revokeWithCode, .reportWipe: throw Failure.local
+        case .hello, .register, .openSession, .instruct, .revokeWithCode, .reportWipe, .confirmShares:
+            throw Failure.local
         }
         let challenge = Vocabulary.SHA256Digest.of(begun.token)
         let evidence = try await self.device.createKey(challenge: challenge)
@@ -83,7 +84,7 @@ extension WalletEngine {
             return .beginAnew(Failure(refusal))
         case .refused(let refusal):
             throw Failure(refusal)
-        case .hello, .beginEnrollment, .openSession, .instruct, .revokeWithCode, .reportWipe:
+        case .hello, .beginEnrollment, .openSession, .instruct, .revokeWithCode, .reportWipe, .confirmShares:
             throw Failure.local
         }
     }

@@ -25,8 +25,9 @@ extension WalletEngine {
         if self.unlocked == nil, self.store.state.registration?.biometricMode == .safe { throw Failure.local }
         let outcome = try await self.instruct(.checkPIN, paidBy: entry)
         switch outcome.result {
-        case .pinValid(let share):
+        case .pinValid(let share, let next):
             try self.accept(share, of: entry, outcome)
+            await self.replaceShares(next: next, of: entry, outcome)
             return .verdict(.valid)
         case .wrong, .blocked, .blockedPermanently:
             return try Self.verdict(outcome.result)
@@ -62,18 +63,19 @@ extension WalletEngine {
         let pairID = outcome.pair.id.value
         let pair = try self.unsealedPair(outcome.pair)
         if let pair {
-            let dataKey = try pair.open(with: entry, share: share, walletID: outcome.walletID)
+            let dataKey = try self.open(pair, with: entry, share: share, walletID: outcome.walletID)
             try self.unlock(with: dataKey, of: outcome.walletID)
         } else {
-            guard let unlocked = self.unlocked,
-                constantTimeEqual(SlotKeys.checkValue(share: share), unlocked.accessData.shareCheck)
-            else { throw Failure.local }
+            guard let unlocked = self.unlocked, unlocked.accessData.accepts(share) else { throw Failure.local }
         }
         outcome.connection.markServerProven()
         self.unlocked?.unlockShare = share
         self.unlocked?.pairID = pairID
         // Earlier statements on the same connection came from the server, too.
-        if let share = outcome.connection.session?.presenceShare { self.unlocked?.presenceShare = share }
+        if let session = outcome.connection.session, let share = session.presenceShare {
+            self.unlocked?.presenceShare = share
+            self.unlocked?.nextPresenceShare = session.nextPresenceShare
+        }
         self.change = nil
         // Cleaning up: a failure does not lock the user out; the next unlock tries again.
         if pair != nil { try? self.removeReplacedPairs(keeping: pairID) }
@@ -153,7 +155,7 @@ extension WalletEngine {
                 )
             case .refused(let refusal):
                 failure = try await self.recover(from: refusal, on: connection)
-            case .hello, .beginEnrollment, .register, .openSession, .revokeWithCode, .reportWipe:
+            case .hello, .beginEnrollment, .register, .openSession, .revokeWithCode, .reportWipe, .confirmShares:
                 throw Failure.local
             }
         }

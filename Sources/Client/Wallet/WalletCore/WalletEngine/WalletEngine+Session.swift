@@ -25,7 +25,7 @@ extension WalletEngine {
             await channel.close()
             throw Failure(refusal)
         case .success(.beginEnrollment), .success(.register), .success(.openSession), .success(.instruct),
-            .success(.revokeWithCode), .success(.reportWipe):
+            .success(.revokeWithCode), .success(.reportWipe), .success(.confirmShares):
             await channel.close()
             throw Failure.local
         case .failure(let error):
@@ -84,7 +84,8 @@ extension WalletEngine {
                     walletID: walletID,
                     pinKeyID: wallet.pinKeyID,
                     features: wallet.features,
-                    presenceShare: wallet.presenceShare
+                    presenceShare: wallet.presenceShare,
+                    nextPresenceShare: wallet.nextPresenceShare
                 )
                 connection.begin(session)
                 return .active(connection)
@@ -98,7 +99,7 @@ extension WalletEngine {
             case .success(.refused(let refusal)):
                 throw Failure(refusal)
             case .success(.hello), .success(.beginEnrollment), .success(.register), .success(.instruct),
-                .success(.revokeWithCode), .success(.reportWipe):
+                .success(.revokeWithCode), .success(.reportWipe), .success(.confirmShares):
                 throw Failure.local
             case .failure(let error):
                 // An idle connection may have ended long ago, which does not mean that the server

@@ -159,8 +159,13 @@ final class WalletEngine {
         guard let unlocked = self.unlocked, unlocked.accessData.deletionCode != nil else { return }
         var accessData = unlocked.accessData
         accessData.deletionCode = nil
-        let sealed = accessData.sealed(under: unlocked.dataKey, walletID: walletID)
-        try self.store.saveAccessData(sealed)
+        try self.save(accessData, of: walletID)
+    }
+
+    /// Replaces the access data durably.
+    func save(_ accessData: AccessData, of walletID: WalletID) throws {
+        guard let unlocked = self.unlocked else { throw Failure.local }
+        try self.store.saveAccessData(accessData.sealed(under: unlocked.dataKey, walletID: walletID))
         unlocked.accessData = accessData
     }
 
@@ -174,11 +179,16 @@ final class UnlockedKeys {
     var accessData: AccessData
     /// Nil until a PIN was valid; a biometric unlock does not provide it.
     var unlockShare: Share?
+    /// The share that is to replace ``unlockShare``, from the same answer. Until the server confirms
+    /// the replacement, new slots are sealed under both.
+    var nextUnlockShare: Share?
     /// The server's half of the biometric slot's key, once proven: it has opened that slot, or it
     /// arrived on a connection on which an unlock share has opened a PIN slot.
     ///
     /// A slot made with a share from a false server would never open again.
     var presenceShare: Share?
+    /// The share that is to replace ``presenceShare``, from the same session.
+    var nextPresenceShare: Share?
     /// The pair of the last valid PIN or of the PIN that replaced it since; nil until a PIN was
     /// valid.
     var pairID: PINKeyID?

@@ -1,0 +1,132 @@
+internal import Secrets
+internal import Statements
+internal import Vocabulary
+internal import WalletFlows
+internal import Wire
+
+/// The replacement of the server's shares (docs/protocol.md, Replacing shares).
+///
+///     next shares received ──▶ slots also under them, durable ──▶ ConfirmShares ──▶ slots under the old ones removed
+///
+/// Invariant: from the first write until the server's confirmation every slot opens with the old
+/// share and with the next one, so the wallet unlocks whichever of them the server holds after a
+/// crash or a lost reply. Slots are prepared only with shares from a connection on which a share has
+/// opened a slot: a slot under a share from a false server would never open.
+extension WalletEngine {
+    /// Opens a pair's slot, or the one under the next share if the server has replaced the share.
+    func open(
+        _ pair: PINPair,
+        with entry: PINEntry,
+        share: Share,
+        walletID: WalletID
+    ) throws(SealBroken) -> SecretBytes {
+        do throws(SealBroken) {
+            return try pair.open(with: entry, share: share, walletID: walletID)
+        } catch {
+            guard pair.nextSlot != nil else { throw error }
+            let dataKey = try pair.promoted().open(with: entry, share: share, walletID: walletID)
+            self.unlockShareReplaced()
+            return dataKey
+        }
+    }
+
+    /// Opens the biometric slot, or the one under the next share if the server has replaced the share.
+    func open(
+        _ biometrics: BiometricSlot,
+        with item: OpenedItem,
+        share: Share,
+        walletID: WalletID
+    ) throws(SealBroken) -> SecretBytes {
+        do throws(SealBroken) {
+            return try biometrics.open(with: item, share: share, walletID: walletID)
+        } catch {
+            guard biometrics.next != nil else { throw error }
+            let dataKey = try biometrics.promoted().open(with: item, share: share, walletID: walletID)
+            // A failed write is repeated at the next unlock.
+            try? self.change { $0.registration?.biometrics = biometrics.promoted() }
+            return dataKey
+        }
+    }
+
+    /// Seals the biometric slot also under the next presence share, if the session received one.
+    ///
+    /// A failure delays the replacement until the next unlock by biometrics.
+    func prepareNextPresenceShare(with item: OpenedItem, of walletID: WalletID) {
+        guard let unlocked = self.unlocked, let share = unlocked.presenceShare, let next = unlocked.nextPresenceShare,
+            var slot = self.store.state.registration?.biometrics, slot.item == item.id, !slot.isPrepared(for: next)
+        else { return }
+        slot.seal(unlocked.dataKey, with: item, share: share, next: next, walletID: walletID)
+        let prepared = slot
+        try? self.change { $0.registration?.biometrics = prepared }
+    }
+
+    /// Seals the slots under the next shares and confirms those that are prepared, directly after a
+    /// valid PIN.
+    ///
+    /// No step can lock the user out, and a failure delays the replacement until the next valid PIN.
+    func replaceShares(next: Share?, of entry: PINEntry, _ outcome: InstructionOutcome) async {
+        guard let unlocked = self.unlocked else { return }
+        unlocked.nextUnlockShare = next
+        var confirmation = ConfirmShares(unlock: false, presence: false)
+        if let next { confirmation.unlock = (try? self.prepare(next, for: entry, outcome)) ?? false }
+        if let next = unlocked.nextPresenceShare {
+            confirmation.presence = self.store.state.registration?.biometrics?.isPrepared(for: next) ?? true
+        }
+        guard confirmation.unlock || confirmation.presence,
+            case .confirmShares? = try? await self.call(.confirmShares(confirmation), on: outcome.connection)
+        else { return }
+        if confirmation.unlock {
+            (unlocked.unlockShare, unlocked.nextUnlockShare) = (next, nil)
+            self.unlockShareReplaced()
+        }
+        if confirmation.presence {
+            (unlocked.presenceShare, unlocked.nextPresenceShare) = (unlocked.nextPresenceShare, nil)
+            outcome.connection.presenceShareReplaced()
+            // A failed write is repeated at the next unlock, which opens the slot under the next share.
+            let promoted = self.store.state.registration?.biometrics?.promoted()
+            try? self.change { $0.registration?.biometrics = promoted }
+        }
+    }
+
+    /// Seals the PIN's slot under the unlock share and the next one; returns false if a slot remains
+    /// that cannot be sealed now.
+    ///
+    /// Both slots are made anew: if a write failed after an earlier replacement, the stored ones may
+    /// not include one under the present share. The slot of a PIN change in progress needs the new
+    /// PIN, and a slot in the safe mode needs the keychain item, which a prompt has to open.
+    private func prepare(_ next: Share, for entry: PINEntry, _ outcome: InstructionOutcome) throws -> Bool {
+        guard let unlocked = self.unlocked, let share = unlocked.unlockShare,
+            let registration = self.store.state.registration, let pair = registration.pairs.first,
+            registration.pairs.count == 1, pair.id == outcome.pair.id
+        else { return false }
+        let walletID = outcome.walletID
+        var sealed = pair
+        sealed.slot = pair.slot(for: entry, dataKey: unlocked.dataKey, share: share, walletID: walletID)
+        sealed.nextSlot = pair.slot(for: entry, dataKey: unlocked.dataKey, share: next, walletID: walletID)
+        if registration.biometricMode == .safe {
+            guard let item = self.openedItem else { return false }
+            sealed = sealed.sealed(under: item, walletID: walletID)
+        }
+        var accessData = unlocked.accessData
+        accessData.shareCheck = SlotKeys.checkValue(share: share)
+        accessData.nextShareCheck = SlotKeys.checkValue(share: next)
+        try self.save(accessData, of: walletID)
+        let pairs = [sealed]
+        try self.change { $0.registration?.pairs = pairs }
+        return true
+    }
+
+    /// Removes the slots under the unlock share that the server has replaced.
+    ///
+    /// A failed write is repeated at the next unlock, which opens the slot under the next share.
+    private func unlockShareReplaced() {
+        let promoted = (self.store.state.registration?.pairs ?? []).map { $0.promoted() }
+        try? self.change { $0.registration?.pairs = promoted }
+        guard let unlocked = self.unlocked, let check = unlocked.accessData.nextShareCheck,
+            let walletID = self.store.state.registration?.walletID.value
+        else { return }
+        var accessData = unlocked.accessData
+        (accessData.shareCheck, accessData.nextShareCheck) = (check, nil)
+        try? self.save(accessData, of: walletID)
+    }
+}

@@ -1,0 +1,32 @@
+internal import Logging
+internal import Vocabulary
+internal import WalletStore
+internal import Wire
+
+extension Conversation {
+    /// Makes next shares current once the wallet has sealed its data under them, and destroys the old ones.
+    ///
+    /// The wallet names no share: it confirms those that this connection sent. If another refresh has replaced them
+    /// since, nothing changes, and the wallet receives the newer ones at its next unlock.
+    mutating func confirmShares(_ call: ConfirmShares) async throws -> CallResult {
+        let session = try self.machine.receiveConfirmShares(at: self.calledAt)
+        let (unlock, presence) = (session.offered.unlock, session.offered.presence)
+        guard call.unlock || call.presence, !call.unlock || unlock != nil, !call.presence || presence != nil else {
+            throw CallFailure.notAllowed(.sharesNotOffered)
+        }
+        let confirmation = ShareConfirmation(
+            walletID: session.walletID,
+            unlock: call.unlock ? unlock : nil,
+            presence: call.presence ? presence : nil
+        )
+        switch try await self.server.store.confirm(confirmation) {
+        case .replaced:
+            self.log.debug("shares replaced")
+            return .confirmShares
+        case .notOffered:
+            throw CallFailure.notAllowed(.sharesNotOffered)
+        case .revoked(let revocation):
+            throw CallFailure.revoked(revocation)
+        }
+    }
+}

@@ -1,0 +1,80 @@
+internal import AuditLog
+internal import Logging
+internal import Secrets
+internal import Synchronization
+internal import Vault
+internal import Vocabulary
+internal import WalletStore
+
+// The replacement of all wallets' shares, after a theft of the store and its key.
+//
+//     refresh begun, durable ─▶ next shares for every wallet ─▶ each wallet confirms its own after a right PIN
+//
+// An interrupted pass continues at the next start from the wallet that it had reached.
+extension Maintenance {
+    /// The number of wallets that one step reads and writes.
+    private static let refreshStep = 64
+    private static let refreshPause: Duration = .milliseconds(2)
+
+    /// Begins to replace the shares of all wallets; ``refreshSharesIfDue()`` does the rest.
+    package func refreshShares() async throws -> ShareRefreshProgress {
+        try await self.parts.store.beginShareRefresh(at: self.parts.clock.now())
+        let wallets = try await self.parts.store.walletCount()
+        let progress = ShareRefreshProgress(wallets: wallets)
+        self.state.withLock { $0.refresh = progress }
+        self.parts.log.notice("refresh of all shares begun")
+        self.askedReseals.yield()
+        return progress
+    }
+
+    /// Makes next shares for the wallets that the refresh in progress, if any, has not reached.
+    func refreshSharesIfDue() async {
+        let store = self.parts.store
+        do {
+            var isDue = false
+            while let wallets = try await store.walletsToRefresh(limit: Self.refreshStep) {
+                isDue = true
+                var offered: [OfferedShares] = []
+                for wallet in wallets {
+                    let next = wallet.hasEnded ? nil : try await self.nextShares(of: wallet.walletID)
+                    offered.append(OfferedShares(place: wallet.place, next: next))
+                }
+                try await store.offer(offered)
+                let count = wallets.count
+                self.state.withLock { state in
+                    var refresh = state.refresh ?? ShareRefreshProgress()
+                    refresh.state = .running
+                    refresh.walletsDone += count
+                    refresh.wallets = max(refresh.wallets, refresh.walletsDone)
+                    state.refresh = refresh
+                }
+                try await Task.sleep(for: Self.refreshPause)
+            }
+            guard isDue else { return }
+            try await self.parts.audit.append(.sharesOffered, by: .server, .done(of: nil, result: "all wallets"))
+            self.parts.log.notice("next shares made for all wallets; each receives them at its next unlock")
+            self.state.withLock { $0.refresh?.state = .done }
+        } catch is CancellationError {
+            // The next start continues.
+        } catch {
+            self.parts.log.warning("making next shares failed and is retried", metadata: ["reason": "\(error)"])
+            self.state.withLock { state in
+                state.refresh?.state = .failed
+                state.refresh?.problem = "\(error)"
+            }
+        }
+    }
+
+    private func nextShares(of wallet: WalletID) async throws -> NextShares {
+        let vault = self.parts.vault
+        return NextShares(
+            unlock: try await vault.seal(.random(count: Share.byteCount), as: .unlockShare, of: wallet),
+            presence: try await vault.seal(.random(count: Share.byteCount), as: .presenceShare, of: wallet)
+        )
+    }
+
+    /// The number of wallets that have not confirmed all their next shares.
+    package func unconfirmedShares() async throws -> Int {
+        try await self.parts.store.unconfirmedShares()
+    }
+}

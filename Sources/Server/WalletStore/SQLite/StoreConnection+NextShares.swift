@@ -1,0 +1,114 @@
+internal import GRDB
+internal import PreparedSQL
+import Vocabulary
+
+/// The replacement of shares: a refresh offers next shares to all wallets, and each wallet confirms its own.
+///
+///     no next shares ──offer──▶ current and next ──confirm──▶ the next ones are current
+///
+/// Invariant: until the confirmation both shares exist, so a wallet whose crash or lost reply left its data sealed
+/// under either can unlock. The confirmation overwrites the old share in the step that makes the next one current,
+/// and a revocation destroys both.
+extension StoreConnection {
+    /// Returns the wallet's next shares, which a step may read at any time.
+    func nextShares(of wallet: WalletKey) throws -> NextShares {
+        guard self.hasNextShares else { return NextShares() }
+        let statement = self.statements.nextShares
+        statement.bind(wallet.number, at: 1)
+        return try statement.first { row in
+            NextShares(unlock: row.isNull(0) ? nil : try row.kept(0), presence: row.isNull(1) ? nil : try row.kept(1))
+        } ?? NextShares()
+    }
+
+    func confirm(_ confirmation: ShareConfirmation) throws -> ShareConfirmationOutcome {
+        guard var row = try self.wallet(confirmation.walletID) else { throw StoreError.corrupt }
+        if let revocation = self.revocation(of: row.state) { return .revoked(revocation) }
+        var next = try self.nextShares(of: row.key)
+        if let unlock = confirmation.unlock {
+            guard unlock == next.unlock, unlock.count == row.unlockShare.count else { return .notOffered }
+            row.unlockShare = unlock
+            next.unlock = nil
+        }
+        if let presence = confirmation.presence {
+            guard presence == next.presence, presence.count == row.presenceShare.count else { return .notOffered }
+            row.presenceShare = presence
+            next.presence = nil
+        }
+        try self.keep(row)
+        try self.keep(next, of: row.key)
+        self.noteDestroyed()
+        return .replaced
+    }
+
+    /// Writes a wallet's next shares, or removes the row once there is none.
+    func keep(_ next: NextShares, of wallet: WalletKey) throws {
+        guard !next.isEmpty else { return try self.removeNextShares(of: wallet) }
+        try self.db.makeStatement(
+            sql: """
+                INSERT INTO next_shares (wallet, unlock_share, presence_share) VALUES (?, ?, ?) ON CONFLICT (wallet)
+                DO UPDATE SET unlock_share = excluded.unlock_share, presence_share = excluded.presence_share
+                """
+        ).run([wallet.number, next.unlock?.blob, next.presence?.blob])
+        self.hasNextShares = true
+    }
+
+    func removeNextShares(of wallet: WalletKey) throws {
+        guard self.hasNextShares else { return }
+        try self.db.makeStatement(sql: "DELETE FROM next_shares WHERE wallet = ?").run([wallet.number])
+        try self.findNextShares()
+    }
+
+    /// Reads whether any wallet has next shares, so that other steps need not look.
+    func findNextShares() throws {
+        self.hasNextShares = try Row.fetchOne(self.db, sql: "SELECT 1 FROM next_shares LIMIT 1") != nil
+    }
+}
+
+/// The refresh.
+extension StoreConnection {
+    func beginShareRefresh(at now: Timestamp) throws {
+        try self.db.execute(
+            sql: """
+                INSERT OR REPLACE INTO share_refresh (id, begun_at, place, last)
+                SELECT 1, ?, min(key) - 1, max(key) FROM wallets HAVING count(*) > 0
+                """,
+            arguments: [now.milliseconds]
+        )
+    }
+
+    func walletsToRefresh(limit: Int) throws -> [RefreshableWallet]? {
+        guard let refresh = try Row.fetchOne(self.db, sql: "SELECT place, last FROM share_refresh") else { return nil }
+        return try Row.fetchAll(
+            self.db,
+            sql: "SELECT key, state, id FROM wallets WHERE key > ? AND key <= ? ORDER BY key LIMIT ?",
+            arguments: [try refresh.number(0), try refresh.number(1), limit]
+        ).map { row in
+            RefreshableWallet(
+                place: UInt64(bitPattern: try row.number(0)),
+                walletID: try row.identifier(2),
+                hasEnded: try row.walletState(1).revocation != nil
+            )
+        }
+    }
+
+    /// Looks at each wallet again, since it may have ended or have been registered anew since it was read.
+    func offer(_ shares: [OfferedShares]) throws {
+        guard let last = shares.last else { return try self.db.execute(sql: "DELETE FROM share_refresh") }
+        let look = try self.db.makeStatement(sql: "SELECT state FROM wallets WHERE key = ?")
+        for offered in shares {
+            let key = WalletKey(number: Int64(bitPattern: offered.place))
+            guard let next = offered.next, let state = try look.first([key.number], { try $0.walletState(0) }),
+                state.revocation == nil
+            else { continue }
+            try self.keep(next, of: key)
+        }
+        try self.db.execute(
+            sql: "UPDATE share_refresh SET place = ?",
+            arguments: [Int64(bitPattern: last.place)]
+        )
+    }
+
+    func unconfirmedShares() throws -> Int {
+        try Int.fetchOne(self.db, sql: "SELECT count(*) FROM next_shares") ?? 0
+    }
+}
