@@ -28,9 +28,12 @@ struct AuditLogTests {
         #expect(found.newest == log.marks.last)
     }
 
-    @Test("entries with an event's former name are read under its present name", arguments: [
-        ("upkeep show", "maintenance show"), ("vault sealed anew", "vault resealed"), ("other", "other"),
-    ])
+    @Test(
+        "entries with an event's former name are read under its present name",
+        arguments: [
+            ("upkeep show", "maintenance show"), ("vault sealed anew", "vault resealed"), ("other", "other"),
+        ]
+    )
     func renamed(former: String, present: String) async throws {
         let log = try LogUnderTest()
         _ = try await log.filled()

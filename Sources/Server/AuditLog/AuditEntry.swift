@@ -92,7 +92,7 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
 
     /// The log's first entry.
     package static let logBegun = AuditEvent(rawValue: "log begun")
-    /// A crash left the beginning of an entry in the file. This entry follows it and describes it; it proves nothing.
+    /// A crash left the beginning of an entry in the file; this entry follows it and describes it.
     package static let tornTail = AuditEvent(rawValue: "torn tail")
     /// A user revoked a wallet with its deletion code.
     package static let deletionCode = AuditEvent(rawValue: "deletion code")

@@ -25,7 +25,7 @@ struct CheckConfigCommand: AsyncParsableCommand {
         commandName: "check-config",
         abstract:
             "Check a configuration and all files that it names; show each value with its source, and the accepted "
-                + "devices.",
+            + "devices.",
         discussion: """
             Reports all problems at once and ends with status 78. Does not touch the store. `config show` shows only \
             the settings, without opening the files that they name, and also shows them if some are wrong.
