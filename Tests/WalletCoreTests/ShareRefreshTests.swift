@@ -56,8 +56,10 @@ struct ShareRefreshTests {
         _ = try pair.open(with: entry, share: now.unlockShare, walletID: walletID)
     }
 
-    @Test("after a crash at any message or local write the wallet unlocks, and a later unlock completes it",
-        arguments: Self.modes)
+    @Test(
+        "after a crash at any message or local write the wallet unlocks, and a later unlock completes it",
+        arguments: Self.modes
+    )
     func crashAtAnyPoint(mode: BiometricMode) async throws {
         let uncut = TestPhone()
         _ = try await EngineUnderTest.setUp(uncut, mode)
@@ -85,8 +87,10 @@ struct ShareRefreshTests {
         }
     }
 
-    @Test("a PIN change right after a replacement whose answer was lost leaves a wallet that opens",
-        arguments: Self.modes)
+    @Test(
+        "a PIN change right after a replacement whose answer was lost leaves a wallet that opens",
+        arguments: Self.modes
+    )
     func changeAfterLostAnswer(mode: BiometricMode) async throws {
         for isAnswerLost in [false, true] {
             let phone = TestPhone()

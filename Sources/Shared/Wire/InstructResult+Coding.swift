@@ -39,7 +39,8 @@ extension InstructResult {
             let result = try message.part(\.check_pin, .result)
             self = .pinValid(
                 unlockShare: try result.share(\.unlock_share, .unlockShare),
-                next: result.isEmpty(\.next_unlock_share) ? nil : try result.share(\.next_unlock_share, .nextUnlockShare)
+                next: result.isEmpty(\.next_unlock_share)
+                    ? nil : try result.share(\.next_unlock_share, .nextUnlockShare)
             )
         case REMOTEPIN__V1__INSTRUCT_RESPONSE__RESULT_CHANGE_PIN:
             self = .pinChanged

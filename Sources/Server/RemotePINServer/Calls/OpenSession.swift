@@ -68,7 +68,12 @@ extension Conversation {
                 share = try await self.share(sealedShare, as: .presenceShare, of: walletID)
                 if let sealedNext { next = try await self.share(sealedNext, as: .presenceShare, of: walletID) }
             }
-            self.sessionOpened(proven.identity, of: walletID, at: now, nextPresenceShare: next == nil ? nil : sealedNext)
+            self.sessionOpened(
+                proven.identity,
+                of: walletID,
+                at: now,
+                nextPresenceShare: next == nil ? nil : sealedNext
+            )
             let wallet = ActiveWallet(
                 pinKeyID: pinKeyID,
                 pinState: pinState,

@@ -179,8 +179,9 @@ final class UnlockedKeys {
     var accessData: AccessData
     /// Nil until a PIN was valid; a biometric unlock does not provide it.
     var unlockShare: Share?
-    /// The share that is to replace ``unlockShare``, from the same answer. Until the server confirms
-    /// the replacement, new slots are sealed under both.
+    /// The share that is to replace ``unlockShare``, from the same answer.
+    ///
+    /// Until the server confirms the replacement, new slots are sealed under both.
     var nextUnlockShare: Share?
     /// The server's half of the biometric slot's key, once proven: it has opened that slot, or it
     /// arrived on a connection on which an unlock share has opened a PIN slot.
