@@ -32,7 +32,7 @@ struct EpochTests {
             policy: policy,
             now: self.now
         )
-        guard case .active(_, let state, _) = try await self.store.beginSession(session) else { return nil }
+        guard case .active(_, let state, _, _) = try await self.store.beginSession(session) else { return nil }
         return state
     }
 

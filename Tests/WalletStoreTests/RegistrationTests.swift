@@ -22,7 +22,7 @@ struct RegistrationTests {
         second.identity = TestWallet.bytes(300)
         try await #expect(self.store.register(second.registration()) == .registered)
         try await #expect(first.session() == .identityChanged)
-        guard case .active(second.keyID, .open(4, false), .some) = try await second.session() else {
+        guard case .active(second.keyID, .open(4, false), .some, nil) = try await second.session() else {
             Issue.record("not active")
             return
         }

@@ -20,7 +20,7 @@ package enum MetricCatalogue {
                     "call",
                     .listed([
                         "hello", "begin_enrollment", "register", "open_session", "instruct", "revoke_with_code",
-                        "report_wipe", "unknown",
+                        "report_wipe", "confirm_shares", "unknown",
                     ])
                 ),
                 MetricDefinition.Label(
