@@ -6,14 +6,14 @@ import TestSupport
 import Testing
 import Wire
 
-/// G4 against whoever can fill the server's disk, at any moment of a guess.
+/// G4 against an attacker who can fill the server's disk at any moment of a guess.
 @Suite(
     "A server whose disk is full",
     .enabled(if: SmallDisk.isPermitted, "small file systems can only be mounted by root"),
     .serialized
 )
 struct DiskFullTests {
-    @Test("right and wrong PINs get the same answer, nothing is judged or forgotten, and with room it goes on")
+    @Test("right and wrong PINs get the same answer, nothing is judged or lost, and free space restores the service")
     func full() async throws {
         var dice = Dice(for: "disk full")
         let (lab, disk) = try await Self.labOnSmallDisk()
@@ -22,7 +22,7 @@ struct DiskFullTests {
         for _ in 0..<5 {
             try await guessers.all { try await $0.openSession() }
             try await Self.fill(disk, under: guessers)
-            // In any order, at the same time and one by one.
+            // Concurrently in any order, then one after another.
             for guesser in guessers.shuffled(using: &dice) {
                 for right in [true, false].shuffled(using: &dice) {
                     let refusal = try await guesser.guess(right: right)
@@ -44,7 +44,7 @@ struct DiskFullTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("killed while its disk is full or filling, it has forgotten nothing once there is room")
+    @Test("a server that is killed while its disk is full or filling has lost no attempt once there is space")
     func killed() async throws {
         var dice = Dice(for: "disk full and killed")
         let (lab, disk) = try await Self.labOnSmallDisk()
@@ -58,7 +58,7 @@ struct DiskFullTests {
             disk.fill()
             try await guesses
             await victim.kill()
-            // A start on the full disk says so, or serves; it loses nothing either way.
+            // A start on the full disk fails with a message or succeeds; neither loses anything.
             do {
                 let early = try await lab.start()
                 await early.kill()
@@ -87,8 +87,8 @@ struct DiskFullTests {
         return guessers
     }
 
-    /// Fills the disk while they guess, until the largest commit that four of them can make finds no room, and the
-    /// smallest neither.
+    /// Fills the disk during guesses, until neither the largest commit that four wallets can make nor the smallest
+    /// fits.
     private static func fill(_ disk: SmallDisk, under guessers: [Guesser]) async throws {
         var inARow = 0
         while inARow < 8 {

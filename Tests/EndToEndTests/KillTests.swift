@@ -2,12 +2,12 @@ import Glibc
 import TestSupport
 import Testing
 
-/// G3 and G4 against whoever can end the server's process at any instruction.
+/// G3 and G4 against an attacker who can end the server's process at any instruction.
 @Suite("A server that is killed")
 struct KillTests {
     private static let kills = 200
 
-    @Test("after each of 200 kills every wrong verdict is still counted, and no right PIN is")
+    @Test("after each of 200 kills every wrong verdict is still counted, and no right PIN is counted as wrong")
     func kills() async throws {
         var dice = Dice(for: "kills")
         let lab = try await LabUnderTest()
@@ -16,7 +16,7 @@ struct KillTests {
         for _ in 0..<Self.kills {
             let victim = server
             if dice.isOne(in: 5) {
-                // Directly after the start, while sessions are being opened.
+                // A kill directly after the start, while sessions are being opened.
                 let moment = Moment(after: .random(in: 1...16, using: &dice)) { victim.send(SIGKILL) }
                 try await guessers.all { try await $0.openSession(moment) }
             } else {
@@ -35,7 +35,7 @@ struct KillTests {
         #expect(unanswered > Self.kills, "the kills hit guesses that were under way")
     }
 
-    @Test("a server that is told to stop amid guesses answers or drops each, forgets none, and ends with status 0")
+    @Test("a server that gets SIGTERM during guesses answers or drops each, loses none, and exits with status 0")
     func stops() async throws {
         var dice = Dice(for: "stops")
         let lab = try await LabUnderTest()
@@ -53,7 +53,7 @@ struct KillTests {
         #expect(await server.terminate() == 0)
     }
 
-    /// Eight wallets; one of them never knows its PIN.
+    /// Eight wallets, one of which never enters its PIN.
     private static func guessers(in lab: LabUnderTest, _ dice: inout Dice) async throws -> [Guesser] {
         var guessers: [Guesser] = []
         for number in 0..<8 {
@@ -62,7 +62,7 @@ struct KillTests {
         return guessers
     }
 
-    /// At the end each wallet that is not blocked for good gets in with its PIN.
+    /// Checks that at the end the PIN opens each wallet that is not permanently blocked.
     private static func settle(_ guessers: [Guesser]) async throws {
         try await guessers.all { guesser in
             try await guesser.openSession()
@@ -75,7 +75,7 @@ struct KillTests {
 }
 
 extension Guesser {
-    /// Registers anew and opens a session.
+    /// Registers again and opens a session.
     fileprivate func renew() async throws {
         try await self.registerAnew()
         try await self.openSession()

@@ -1,11 +1,11 @@
 import TestSupport
 import Testing
 
-/// G4 where the network takes replies away: the real wallet, cut at each of its messages in turn.
+/// G4 on a network that drops replies: the real wallet, cut off at each of its messages in turn.
 @Suite("Replies that are lost")
 struct LostReplyTests {
     private static let pins = ["024791", "135790"]
-    /// More messages than any command has.
+    /// More messages than any command sends.
     private static let most = 30
 
     private let lab: LabUnderTest
@@ -16,7 +16,8 @@ struct LostReplyTests {
         self.server = try await self.lab.start()
     }
 
-    /// Does something with a wire that is cut at its first, second, … message, until it has no more.
+    /// Repeats an action over a proxy that cuts the connection at its first, second, … message, until no message is
+    /// left.
     private func cutEverywhere(_ body: (Int, Scissors) async throws -> Void) async throws {
         for record in 1...Self.most {
             let scissors = try await Scissors(before: self.lab, cutAt: record)
@@ -26,10 +27,10 @@ struct LostReplyTests {
                 return
             }
         }
-        Issue.record("no end of messages")
+        Issue.record("every message was cut; the command never ended")
     }
 
-    @Test("one entry of a wrong PIN costs one attempt at most, of a right one none")
+    @Test("one entry of a wrong PIN costs at most one attempt, and of a right one none")
     func unlock() async throws {
         let phone = TestPhone(in: self.lab)
         try await phone.setUp(pin: Self.pins[0])
@@ -46,10 +47,10 @@ struct LostReplyTests {
             #expect(try await phone.run("unlock", pins: [Self.pins[0]]).exitCode == 0)
             #expect(try await phone.counted() == 0)
         }
-        #expect(repeated > 0, "the wallet asks again by itself where a verdict is lost")
+        #expect(repeated > 0, "the wallet repeats the request itself if a verdict is lost")
     }
 
-    @Test("a registration ends with one wallet and one PIN that works, the last one chosen")
+    @Test("a registration ends with one wallet and one working PIN, the last one chosen")
     func setup() async throws {
         try await self.cutEverywhere { record, scissors in
             let phone = TestPhone(in: self.lab, "phone-\(record)")
@@ -67,7 +68,7 @@ struct LostReplyTests {
         }
     }
 
-    @Test("a change of the PIN ends with exactly one that works, and an answered one with the new one")
+    @Test("a PIN change ends with exactly one working PIN, the new one if the change was answered")
     func changePIN() async throws {
         let phone = TestPhone(in: self.lab)
         try await phone.setUp(pin: Self.pins[0])

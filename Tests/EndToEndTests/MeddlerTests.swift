@@ -5,7 +5,7 @@ import Testing
 import Vocabulary
 import Wire
 
-/// G6, and what a wallet may believe: a proxy whose certificate it trusts gets nothing accepted and nothing deleted.
+/// G6, and the wallet's trust in its server: a proxy with a trusted certificate gets nothing accepted or deleted.
 @Suite("A proxy that the wallet trusts")
 struct MeddlerTests {
     private static let pin = "024791"
@@ -21,7 +21,7 @@ struct MeddlerTests {
         try await self.phone.setUp(pin: Self.pin)
     }
 
-    @Test("what it relays is refused: the proofs are of another connection")
+    @Test("the server rejects relayed instructions, because their proofs belong to another connection")
     func relay() async throws {
         let proxy = try await Meddler(before: self.lab) { _, relayed in try await relayed() }
         let before = try self.phone.ownFiles()
@@ -37,14 +37,14 @@ struct MeddlerTests {
         await self.server.terminate()
     }
 
-    /// What the proxy says once a session is asked for, and to what follows.
+    /// The proxy's answer to OpenSession and to the calls after it.
     enum Forgery: String, CaseIterable {
         case revokedByUser, revokedByOperator, recoveryCodeRevoked, solutionRevoked, unknownWallet
         case valid, pinChanged, anotherPINKey, pinKeyChanged, wrong, blocked, blockedPermanently, deletionCode
         case instructionRevoked, instructionNotAllowed, versionBlocked
     }
 
-    @Test("no reply that it forges makes the wallet delete or rewrite anything", arguments: Forgery.allCases)
+    @Test("no forged reply makes the wallet delete or rewrite anything", arguments: Forgery.allCases)
     func forgery(_ forgery: Forgery) async throws {
         let keyID = try self.phone.registration().pinKeyID
         let proxy = try await Meddler(before: self.lab) { call, relayed in
@@ -76,7 +76,7 @@ struct MeddlerTests {
 }
 
 extension MeddlerTests.Forgery {
-    /// What Hello says.
+    /// The terms in the proxy's reply to Hello.
     func terms(_ terms: ServerTerms) -> ServerTerms {
         var terms = terms
         terms.solutionRevoked = self == .solutionRevoked
@@ -84,7 +84,7 @@ extension MeddlerTests.Forgery {
         return terms
     }
 
-    /// What OpenSession says.
+    /// The proxy's reply to OpenSession.
     func opening(_ keyID: PINKeyID) -> CallResult {
         func revoked(_ reason: Revocation.Reason) -> CallResult {
             .openSession(.revoked(Revocation(reason: reason, mayRegisterAnew: true)))
@@ -107,7 +107,7 @@ extension MeddlerTests.Forgery {
         }
     }
 
-    /// What Instruct says, whatever the instruction was.
+    /// The proxy's reply to any Instruct.
     func result() throws -> CallResult {
         switch self {
         case .valid, .anotherPINKey: .instruct(.pinValid(unlockShare: .random()))

@@ -26,7 +26,7 @@ struct SupervisionTests {
         )
     }
 
-    @Test("it is told ready, reloading and ready again, and stopping; a bad certificate shows in the status")
+    @Test("systemd is notified of ready, reloading, ready and stopping; an invalid certificate appears in the status")
     func life() async throws {
         let server = try await self.start()
         #expect(await self.ear.next().hasPrefix("READY=1\nSTATUS=serving wallets on 127.0.0.1:"))
@@ -44,7 +44,7 @@ struct SupervisionTests {
         #expect(server.output.contains("stopped"))
     }
 
-    @Test("the watchdog is fed while the server works")
+    @Test("the server notifies the watchdog while it works")
     func watchdog() async throws {
         let server = try await self.start(["WATCHDOG_USEC": "100000"])
         var heard: [String] = []
@@ -55,12 +55,12 @@ struct SupervisionTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("a stop tells clients to come back, and the verdict of a call under way is not lost")
+    @Test("at shutdown clients are asked to reconnect later, and the verdict of a call in progress is not lost")
     func drain() async throws {
         let server = try await self.start()
         let wallet = try await self.lab.register(pin: "135790")
         let session = try await wallet.openSession()
-        // Sent, and perhaps judged, before the signal: it has an answer or none at all.
+        // Sent, and perhaps judged, before the signal: it is answered or not at all.
         async let checked = session.check("135790")
         server.send(SIGTERM)
         let answer = try await checked
@@ -71,7 +71,7 @@ struct SupervisionTests {
         #expect(await again.terminate() == 0)
     }
 
-    @Test("a connection at rest gets `unavailable` with id 0 and a time before it is closed")
+    @Test("an idle connection gets `unavailable` with id 0 and a retry time before it is closed")
     func goodbye() async throws {
         let server = try await self.start(["REMOTE_PIN_LOG_LEVEL": "debug"])
         let peer = try PlainPeer(to: self.lab.lab)
@@ -89,7 +89,7 @@ struct SupervisionTests {
         #expect(await server.ended() == 0)
     }
 
-    @Test("in the time of drain.delay connections are still taken; a second signal ends it at once")
+    @Test("during drain.delay the server still accepts connections; a second signal ends it at once")
     func second() async throws {
         let server = try await self.start(["REMOTE_PIN_DRAIN_DELAY": "5m"])
         let wallet = try await self.lab.register(pin: "135790")
@@ -104,7 +104,7 @@ struct SupervisionTests {
         #expect(await again.terminate() == 0)
     }
 
-    @Test("who keeps a connection open is cut off after drain.limit, and the server ends")
+    @Test("a client that keeps its connection open is disconnected after drain.limit, and the server ends")
     func limit() async throws {
         let server = try await self.start(["REMOTE_PIN_DRAIN_LIMIT": "100ms", "REMOTE_PIN_LOG_LEVEL": "debug"])
         let peer = try PlainPeer(to: self.lab.lab)

@@ -4,12 +4,12 @@ import HostSystem
 import Synchronization
 import TestSupport
 
-/// What all servers of a run told at `/metrics`, asked again and again while they lived.
+/// The metrics of all servers of a run, scraped repeatedly while they ran.
 final class Scrapes: Sendable {
     private let logs: String
     private let found = Mutex<[String]>([])
 
-    /// - Parameter logs: the folder with the servers' logs, which say where they are observed.
+    /// - Parameter logs: the folder with the servers' logs, which contain the addresses of their listeners.
     init(logs: String) {
         self.logs = logs
     }
@@ -31,7 +31,7 @@ final class Scrapes: Sendable {
         return try await body()
     }
 
-    /// One look at each log: servers that are gone refuse at once.
+    /// Scrapes the server of each log once; a stopped server refuses the connection at once.
     private func scrapeAll() async {
         for name in (try? DurableFile.names(in: self.logs)) ?? [] {
             guard let bytes = try? DurableFile.read("\(self.logs)/\(name)", atMost: 1 << 26) else { continue }

@@ -18,7 +18,7 @@ struct TestPhone: Sendable {
         self.home = "\(lab.folder)/\(name)"
     }
 
-    /// Runs a command; `pins` are passed as a file, `at` replaces the folder of the lab.
+    /// Runs a command with `pins` passed in a file; `at` replaces the folder of the lab.
     func run(_ command: String, _ arguments: String..., pins: [String] = [], at lab: String? = nil) async throws
         -> ProgramRun
     {
@@ -47,7 +47,7 @@ struct TestPhone: Sendable {
         return files
     }
 
-    /// The same without the cached server state, which every reply may rewrite.
+    /// The files without the cached server state, which every reply may rewrite.
     func ownFiles() throws -> [String: [UInt8]] {
         try self.files().filter { $0.key != "server-words.json" }
     }
