@@ -9,11 +9,11 @@ import Wire
 @Suite("The server's admin commands, with the real programs")
 struct AdminProgramTests {
     private let lab: LabUnderTest
-    private let phone: TestPhone
+    private let phone: CommandLinePhone
 
     init() async throws {
         self.lab = try await LabUnderTest()
-        self.phone = TestPhone(in: self.lab)
+        self.phone = CommandLinePhone(in: self.lab)
     }
 
     private func admin(_ arguments: String...) async throws -> ProgramRun {

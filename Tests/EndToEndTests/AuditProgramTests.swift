@@ -88,14 +88,14 @@ struct AuditProgramTests {
 
     @Test("after a kill at any moment every revoked wallet has an audit entry")
     func killed() async throws {
-        var dice = Dice(for: "audit kills")
+        var random = SeededRandom(for: "audit kills")
         for _ in 0..<10 {
             let server = try await self.lab.start()
             var wallets: [TestWallet] = []
             for _ in 0..<6 { wallets.append(try await self.lab.register(pin: "135790")) }
             let sessions = try await [wallets[0].openSession(), wallets[1].openSession()]
             let (lab, named) = (self.lab.lab.path, "\(wallets[5].walletID)")
-            let moment = Moment(after: .random(in: 1...8, using: &dice)) { server.send(SIGKILL) }
+            let moment = EventTrigger(after: .random(in: 1...8, using: &random)) { server.send(SIGKILL) }
             await withTaskGroup { group in
                 for session in sessions {
                     group.addTask {
@@ -140,7 +140,7 @@ struct AuditProgramTests {
     @Test("a reload reports for each part whether the old one stays, and the server uses the valid ones")
     func reload() async throws {
         let server = try await self.lab.start()
-        let observed = try Observed(server)
+        let observed = try ObservedServer(server)
         func times() async throws -> [Double?] {
             var times: [Double?] = []
             for outcome in ["done", "refused"] {

@@ -216,11 +216,11 @@ struct BackupProgramTests {
         _ = try await self.done("backup", self.file("one.backup"))
         #expect(try await self.run("admin", "revoke", "wallet", "\(revoked.walletID)").exitCode == 0)
         #expect(await server.terminate() == 0)
-        var dice = Dice(for: "restores")
+        var random = SeededRandom(for: "restores")
         for round in 0..<12 {
             try self.move(self.data, to: self.file("away-\(round)"))
             for _ in 0..<4 where !DurableFile.exists("\(self.data)/wallets.db") {
-                let seconds = "0.0\(Int.random(in: 10...99, using: &dice))"
+                let seconds = "0.0\(Int.random(in: 10...99, using: &random))"
                 _ = try await ServerProcess.run(
                     "/usr/bin/timeout",
                     ["-s", "KILL", seconds, Programs.path("remote-pin-server"), "restore", self.file("one.backup")]

@@ -44,7 +44,7 @@ struct BalancerProgramTests {
     func named(listen: String, balancer: String, header: [UInt8], source: String, peer: String) async throws {
         let server = try await self.lab.start(Self.settings.merging(["REMOTE_PIN_LISTEN_ADDRESS": listen]) { $1 })
         let balancer = try await Balancer(before: self.lab, saying: header, from: balancer)
-        let phone = TestPhone(in: self.lab)
+        let phone = CommandLinePhone(in: self.lab)
         let setUp = try await phone.run("setup", "--code-written-down", pins: [Self.pin], at: balancer.folder)
         #expect(setUp.exitCode == 0, "\(setUp.output)")
         let wrong = try await phone.run("unlock", pins: ["864209"], at: balancer.folder)
@@ -63,7 +63,7 @@ struct BalancerProgramTests {
     @Test("a header from an unlisted address and a listed address without a header are rejected, and both are counted")
     func refused() async throws {
         let server = try await self.lab.start(Self.settings)
-        let observed = try Observed(server)
+        let observed = try ObservedServer(server)
         let failures = "remote_pin_handshake_failures_total"
         for (header, from, reason) in [
             (BalancerHeader.ipv4(7), "127.0.0.2", "broken"), ([], "127.0.0.1", "proxy_header"),
@@ -88,10 +88,10 @@ struct BalancerProgramTests {
     @Test("the balancer's health check is not a failure, and its own connection counts as its own source")
     func healthCheck() async throws {
         let server = try await self.lab.start(Self.settings)
-        let observed = try Observed(server)
+        let observed = try ObservedServer(server)
         let before = try await observed.metrics().split(separator: "\n").filter { $0.contains("handshake_failures") }
         for _ in 0..<20 {
-            let check = try await RawVisitor(port: LabFile(of: self.lab.lab).port)
+            let check = try await RawClient(port: LabFile(of: self.lab.lab).port)
             await check.send(BalancerHeader.local)
             check.close()
             await check.closed()

@@ -15,16 +15,16 @@ import Wire
 struct DiskFullTests {
     @Test("right and wrong PINs get the same answer, nothing is judged or lost, and free space restores the service")
     func full() async throws {
-        var dice = Dice(for: "disk full")
+        var random = SeededRandom(for: "disk full")
         let (lab, disk) = try await Self.labOnSmallDisk()
         let server = try await lab.start()
-        let guessers = try await Self.guessers(in: lab, &dice)
+        let guessers = try await Self.guessers(in: lab, &random)
         for _ in 0..<5 {
             try await guessers.all { try await $0.openSession() }
             try await Self.fill(disk, under: guessers)
             // Concurrently in any order, then one after another.
-            for guesser in guessers.shuffled(using: &dice) {
-                for right in [true, false].shuffled(using: &dice) {
+            for guesser in guessers.shuffled(using: &random) {
+                for right in [true, false].shuffled(using: &random) {
                     let refusal = try await guesser.guess(right: right)
                     #expect(Self.isUnavailable(refusal), "right: \(right)")
                 }
@@ -46,14 +46,14 @@ struct DiskFullTests {
 
     @Test("a server that is killed while its disk is full or filling has lost no attempt once there is space")
     func killed() async throws {
-        var dice = Dice(for: "disk full and killed")
+        var random = SeededRandom(for: "disk full and killed")
         let (lab, disk) = try await Self.labOnSmallDisk()
         var server = try await lab.start()
-        let guessers = try await Self.guessers(in: lab, &dice)
+        let guessers = try await Self.guessers(in: lab, &random)
         for _ in 0..<15 {
             let victim = server
             try await guessers.all { try await $0.openSession() }
-            let moment = Moment(after: .random(in: 1...96, using: &dice)) { victim.send(SIGKILL) }
+            let moment = EventTrigger(after: .random(in: 1...96, using: &random)) { victim.send(SIGKILL) }
             async let guesses: Void = guessers.all { try await $0.guessUntilGone(moment) }
             disk.fill()
             try await guesses
@@ -81,15 +81,15 @@ struct DiskFullTests {
         return (lab, try SmallDisk(at: lab.lab.dataFolder))
     }
 
-    private static func guessers(in lab: LabUnderTest, _ dice: inout Dice) async throws -> [Guesser] {
-        var guessers: [Guesser] = []
-        for _ in 0..<4 { guessers.append(try await Guesser(in: lab, dice: dice.split())) }
+    private static func guessers(in lab: LabUnderTest, _ random: inout SeededRandom) async throws -> [GuessingWallet] {
+        var guessers: [GuessingWallet] = []
+        for _ in 0..<4 { guessers.append(try await GuessingWallet(in: lab, random: random.split())) }
         return guessers
     }
 
     /// Fills the disk during guesses, until neither the largest commit that four wallets can make nor the smallest
     /// fits.
-    private static func fill(_ disk: SmallDisk, under guessers: [Guesser]) async throws {
+    private static func fill(_ disk: SmallDisk, under guessers: [GuessingWallet]) async throws {
         var inARow = 0
         while inARow < 8 {
             disk.fill()

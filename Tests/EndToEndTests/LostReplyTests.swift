@@ -18,11 +18,11 @@ struct LostReplyTests {
 
     /// Repeats an action over a proxy that cuts the connection at its first, second, … message, until no message is
     /// left.
-    private func cutEverywhere(_ body: (Int, Scissors) async throws -> Void) async throws {
+    private func cutEverywhere(_ body: (Int, CuttingProxy) async throws -> Void) async throws {
         for record in 1...Self.most {
-            let scissors = try await Scissors(before: self.lab, cutAt: record)
-            try await body(record, scissors)
-            guard scissors.hasCut else {
+            let proxy = try await CuttingProxy(before: self.lab, cutAt: record)
+            try await body(record, proxy)
+            guard proxy.hasCut else {
                 await self.server.terminate()
                 return
             }
@@ -32,15 +32,15 @@ struct LostReplyTests {
 
     @Test("one entry of a wrong PIN costs at most one attempt, and of a right one none")
     func unlock() async throws {
-        let phone = TestPhone(in: self.lab)
+        let phone = CommandLinePhone(in: self.lab)
         try await phone.setUp(pin: Self.pins[0])
         var repeated = 0
-        try await self.cutEverywhere { record, scissors in
-            let run = try await phone.run("unlock", pins: ["864209"], at: scissors.folder)
+        try await self.cutEverywhere { record, proxy in
+            let run = try await phone.run("unlock", pins: ["864209"], at: proxy.folder)
             let counted = try await phone.counted()
             #expect(run.exitCode == 10 && counted == 1 || run.exitCode == 16 && counted <= 1, "\(record): \(run)")
-            if scissors.hasCut, run.exitCode == 10 { repeated += 1 }
-            let again = try await Scissors(before: self.lab, cutAt: record)
+            if proxy.hasCut, run.exitCode == 10 { repeated += 1 }
+            let again = try await CuttingProxy(before: self.lab, cutAt: record)
             let right = try await phone.run("unlock", pins: [Self.pins[0]], at: again.folder)
             #expect([0, 16].contains(right.exitCode), "\(record): \(right.output)")
             #expect(try await phone.counted() == 0 || right.exitCode == 16)
@@ -52,10 +52,10 @@ struct LostReplyTests {
 
     @Test("a registration ends with one wallet and one working PIN, the last one chosen")
     func setup() async throws {
-        try await self.cutEverywhere { record, scissors in
-            let phone = TestPhone(in: self.lab, "phone-\(record)")
+        try await self.cutEverywhere { record, proxy in
+            let phone = CommandLinePhone(in: self.lab, "phone-\(record)")
             var pin = Self.pins[0]
-            let run = try await phone.run("setup", "--code-written-down", pins: [pin], at: scissors.folder)
+            let run = try await phone.run("setup", "--code-written-down", pins: [pin], at: proxy.folder)
             if run.exitCode != 0 {
                 if (try? phone.registration()) == nil { pin = Self.pins[1] }
                 let again = try await phone.run("setup", "--code-written-down", pins: [pin])
@@ -70,12 +70,12 @@ struct LostReplyTests {
 
     @Test("a PIN change ends with exactly one working PIN, the new one if the change was answered")
     func changePIN() async throws {
-        let phone = TestPhone(in: self.lab)
+        let phone = CommandLinePhone(in: self.lab)
         try await phone.setUp(pin: Self.pins[0])
         var present = Self.pins[0]
-        try await self.cutEverywhere { record, scissors in
+        try await self.cutEverywhere { record, proxy in
             let next = present == Self.pins[0] ? Self.pins[1] : Self.pins[0]
-            let run = try await phone.run("change-pin", pins: [present, next], at: scissors.folder)
+            let run = try await phone.run("change-pin", pins: [present, next], at: proxy.folder)
             var working: [String] = []
             for pin in Self.pins {
                 let unlock = try await phone.run("unlock", pins: [pin])

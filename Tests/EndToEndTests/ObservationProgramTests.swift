@@ -22,7 +22,7 @@ struct ObservationProgramTests {
     @Test("promtool accepts the scrape of a used server, and the metrics count its work")
     func scrape() async throws {
         let server = try await self.lab.start(Self.loud)
-        let observed = try Observed(server)
+        let observed = try ObservedServer(server)
         let wallet = try await self.lab.register(pin: "135790")
         let session = try await wallet.openSession()
         #expect(try await session.check("135790") == wallet.unlockShare.asValid)
@@ -58,7 +58,7 @@ struct ObservationProgramTests {
     @Test("after SIGTERM readiness drops before connections end, while liveness still succeeds")
     func readinessDrops() async throws {
         let server = try await self.lab.start(Self.loud.merging(["REMOTE_PIN_DRAIN_DELAY": "5m"]) { $1 })
-        let observed = try Observed(server)
+        let observed = try ObservedServer(server)
         let wallet = try await self.lab.register(pin: "135790")
         let session = try await wallet.openSession()
         #expect(try await observed.get("/readyz").hasPrefix("HTTP/1.1 200 "))
@@ -78,7 +78,7 @@ struct ObservationProgramTests {
         #expect(!silent.output.contains("observed"))
         #expect(await silent.terminate() == 0)
         let (server, other) = (try await self.lab.start(Self.loud), try await LabUnderTest())
-        let port = try Observed(server).port
+        let port = try ObservedServer(server).port
         let taken = Self.loud.merging(["REMOTE_PIN_OBSERVATION_LISTEN": "127.0.0.1:\(port)"]) { $1 }
         await #expect {
             _ = try await other.start(taken)

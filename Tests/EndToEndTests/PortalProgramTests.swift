@@ -17,7 +17,7 @@ struct PortalProgramTests {
     @Test("a user types the code of a lost phone; its app then shows that the wallet was deleted")
     func deletion() async throws {
         let server = try await self.lab.start(["REMOTE_PIN_LOG_LEVEL": "debug"])
-        let phone = TestPhone(in: self.lab)
+        let phone = CommandLinePhone(in: self.lab)
         let setup = try await phone.run("setup", pins: ["135790"])
         let code = try #require(setup.output.firstMatch(of: /[0-9A-Z]{4}(-[0-9A-Z]{4}){3}-[0-9A-Z]{2}/)).output.0
         #expect(try await phone.run("unlock", "--code-written-down", pins: ["135790"]).exitCode == 0)

@@ -31,7 +31,7 @@ struct ScenarioSecrecyTests {
         try #require(pins.count >= 5)
         for pin in pins { scanner.add("PIN", word: pin) }
         let logs = "\(self.folder.path)/logs"
-        let scrapes = Scrapes(logs: logs)
+        let scrapes = MetricsScraper(logs: logs)
         let run = try await scrapes.during {
             try await ServerProcess.run("wallet", ["run", Self.scenarios, "--server-logs", logs])
         }

@@ -11,13 +11,13 @@ import Wire
 @Suite("The server under a service manager")
 struct SupervisionTests {
     private let lab: LabUnderTest
-    private let ear: DatagramEar
+    private let receiver: DatagramReceiver
     private let socket: String
 
     init() async throws {
         self.lab = try await LabUnderTest()
         self.socket = "\(self.lab.folder)/notify"
-        self.ear = try DatagramEar(self.socket)
+        self.receiver = try DatagramReceiver(self.socket)
     }
 
     private func start(_ more: [String: String] = [:]) async throws -> ServerProcess {
@@ -29,17 +29,17 @@ struct SupervisionTests {
     @Test("systemd is notified of ready, reloading, ready and stopping; an invalid certificate appears in the status")
     func life() async throws {
         let server = try await self.start()
-        #expect(await self.ear.next().hasPrefix("READY=1\nSTATUS=serving wallets on 127.0.0.1:"))
+        #expect(await self.receiver.next().hasPrefix("READY=1\nSTATUS=serving wallets on 127.0.0.1:"))
         _ = try await self.lab.register(pin: "135790")
         server.send(SIGHUP)
-        #expect(await self.ear.next().hasPrefix("RELOADING=1\nMONOTONIC_USEC="))
-        #expect(await self.ear.next() == "READY=1\nSTATUS=serving wallets")
+        #expect(await self.receiver.next().hasPrefix("RELOADING=1\nMONOTONIC_USEC="))
+        #expect(await self.receiver.next() == "READY=1\nSTATUS=serving wallets")
         try DurableFile.write(Array("no certificate".utf8), to: self.lab.lab.certificateFile)
         server.send(SIGHUP)
-        #expect(await self.ear.next().hasPrefix("RELOADING=1"))
-        #expect(await self.ear.next().contains("the old certificate stays"))
+        #expect(await self.receiver.next().hasPrefix("RELOADING=1"))
+        #expect(await self.receiver.next().contains("the old certificate stays"))
         server.send(SIGTERM)
-        #expect(await self.ear.next().hasPrefix("STOPPING=1\nSTATUS=draining"))
+        #expect(await self.receiver.next().hasPrefix("STOPPING=1\nSTATUS=draining"))
         #expect(await server.ended() == 0)
         #expect(server.output.contains("stopped"))
     }
@@ -49,7 +49,7 @@ struct SupervisionTests {
         let server = try await self.start(["WATCHDOG_USEC": "100000"])
         var heard: [String] = []
         while heard.filter({ $0 == "WATCHDOG=1" }).count < 4 {
-            heard.append(await self.ear.next())
+            heard.append(await self.receiver.next())
             try #require(heard.last != "")
         }
         #expect(await server.terminate() == 0)
@@ -74,7 +74,7 @@ struct SupervisionTests {
     @Test("an idle connection gets `unavailable` with id 0 and a retry time before it is closed")
     func goodbye() async throws {
         let server = try await self.start(["REMOTE_PIN_LOG_LEVEL": "debug"])
-        let peer = try PlainPeer(to: self.lab.lab)
+        let peer = try SilentClient(to: self.lab.lab)
         #expect(await server.writes("debug connected"))
         server.send(SIGTERM)
         let frames = await peer.frames()
@@ -107,7 +107,7 @@ struct SupervisionTests {
     @Test("a client that keeps its connection open is disconnected after drain.limit, and the server ends")
     func limit() async throws {
         let server = try await self.start(["REMOTE_PIN_DRAIN_LIMIT": "100ms", "REMOTE_PIN_LOG_LEVEL": "debug"])
-        let peer = try PlainPeer(to: self.lab.lab)
+        let peer = try SilentClient(to: self.lab.lab)
         #expect(await server.writes("debug connected"))
         peer.freeze()
         server.send(SIGTERM)

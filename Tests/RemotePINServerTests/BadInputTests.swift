@@ -94,7 +94,7 @@ struct BadInputTests {
             let session = try await wallet.openSession()
             async let answers = RawExchange(server: server).answers(to: bad.bytes + frame([]))
             for _ in 0..<20 { #expect(try await session.check("135790") == wallet.unlockShare.asValid) }
-            let reasons = try await answers.map { Answer($0) }
+            let reasons = try await answers.map { VerdictSummary($0) }
             #expect(reasons == bad.answers.map { .refused($0) }, "\(bad.name)")
             #expect(try await session.check("135790") == wallet.unlockShare.asValid)
         }

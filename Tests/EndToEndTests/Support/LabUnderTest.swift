@@ -11,7 +11,7 @@ final class LabUnderTest: Sendable {
 
     /// One round of sixteen attempts, so that the remaining ones show how many were counted.
     static let sixteenAttempts = [
-        "REMOTE_PIN_PIN_ROUNDS": "1", "REMOTE_PIN_PIN_ATTEMPTS_PER_ROUND": "\(Guesser.allowance)",
+        "REMOTE_PIN_PIN_ROUNDS": "1", "REMOTE_PIN_PIN_ATTEMPTS_PER_ROUND": "\(GuessingWallet.allowance)",
         "REMOTE_PIN_PIN_BLOCKS": "[]", "REMOTE_PIN_LOG_FILE": "none", "REMOTE_PIN_LOG_LEVEL": "notice",
     ]
 

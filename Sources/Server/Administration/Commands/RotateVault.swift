@@ -53,7 +53,7 @@ package struct RotateVault: AdminCall {
             return RotateVault()
         }
 
-        func reply(to call: RotateVault, from server: ServerConnection) async throws -> ResealProgress {
+        func reply(to call: RotateVault, from server: OperatorConnection) async throws -> ResealProgress {
             let interval = ProgressInterval()
             var line = ProgressLine()
             defer { line.end() }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 
 /// The metrics and health listener of a server.
-struct Observed {
+struct ObservedServer {
     let port: Int
 
     /// Reads the port from the server's log.
@@ -12,9 +12,9 @@ struct Observed {
     }
 
     func get(_ path: String) async throws -> String {
-        let visitor = try await RawVisitor(port: self.port)
-        await visitor.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        return await visitor.receive()
+        let client = try await RawClient(port: self.port)
+        await client.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        return await client.receive()
     }
 
     func metrics() async throws -> String {

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A random moment that does not depend on time: the n-th reported event, of any kind.
-final class Moment: Sendable {
+final class EventTrigger: Sendable {
     private let left: Mutex<Int>
     private let action: @Sendable () -> Void
 

@@ -8,7 +8,7 @@ import Wire
 /// A proxy with a certificate that the client trusts: it reads every call and answers with anything.
 ///
 /// A stolen certificate authority makes this possible (G6, and "Believing the server").
-final class Meddler: Sendable {
+final class InterceptingProxy: Sendable {
     /// The proxy's answer to a call, for which it may ask the real server first.
     typealias Answering = @Sendable (Call, _ relayed: () async throws -> CallResult) async throws -> CallResult
 
@@ -19,7 +19,7 @@ final class Meddler: Sendable {
 
     /// Intercepts connections from wallets of a lab to its real server.
     init(before lab: LabUnderTest, answering: @escaping Answering) async throws {
-        self.folder = "\(lab.folder)/meddler"
+        self.folder = "\(lab.folder)/intercepting-proxy"
         let authority = try LabAuthority.load(from: lab.lab.authorityFolder)
         let (certificate, key) = authority.issueTLSServerCertificate(names: ["localhost", "127.0.0.1"])
         try DurableFile.makeFolder(self.folder)

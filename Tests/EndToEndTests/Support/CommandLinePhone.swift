@@ -9,7 +9,7 @@ import Vocabulary
 import Wire
 
 /// A simulated phone used through the wallet program.
-struct TestPhone: Sendable {
+struct CommandLinePhone: Sendable {
     let home: String
     let lab: LabUnderTest
 
@@ -82,6 +82,6 @@ struct TestPhone: Sendable {
         guard case .active(let wallet) = try await self.opening(),
             case .open(let left, finalRound: true) = wallet.pinState
         else { throw UnexpectedAnswer() }
-        return Guesser.allowance - left
+        return GuessingWallet.allowance - left
     }
 }

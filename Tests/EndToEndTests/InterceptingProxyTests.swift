@@ -7,23 +7,23 @@ import Wire
 
 /// G6, and the wallet's trust in its server: a proxy with a trusted certificate gets nothing accepted or deleted.
 @Suite("A proxy that the wallet trusts")
-struct MeddlerTests {
+struct InterceptingProxyTests {
     private static let pin = "024791"
 
     private let lab: LabUnderTest
-    private let phone: TestPhone
+    private let phone: CommandLinePhone
     private let server: ServerProcess
 
     init() async throws {
         self.lab = try await LabUnderTest()
         self.server = try await self.lab.start()
-        self.phone = TestPhone(in: self.lab)
+        self.phone = CommandLinePhone(in: self.lab)
         try await self.phone.setUp(pin: Self.pin)
     }
 
     @Test("the server rejects relayed instructions, because their proofs belong to another connection")
     func relay() async throws {
-        let proxy = try await Meddler(before: self.lab) { _, relayed in try await relayed() }
+        let proxy = try await InterceptingProxy(before: self.lab) { _, relayed in try await relayed() }
         let before = try self.phone.ownFiles()
         for (command, pins) in [("unlock", [Self.pin]), ("change-pin", [Self.pin, "135790"]), ("open", [])] {
             let run = try await self.phone.run(command, pins: pins, at: proxy.folder)
@@ -31,7 +31,7 @@ struct MeddlerTests {
         }
         #expect(try self.phone.ownFiles() == before)
         #expect(try await self.phone.counted() == 0)
-        let other = TestPhone(in: self.lab, "other")
+        let other = CommandLinePhone(in: self.lab, "other")
         #expect(try await other.run("setup", pins: [Self.pin], at: proxy.folder).exitCode != 0)
         #expect(throws: UnexpectedAnswer.self) { try other.registration() }
         await self.server.terminate()
@@ -47,7 +47,7 @@ struct MeddlerTests {
     @Test("no forged reply makes the wallet delete or rewrite anything", arguments: Forgery.allCases)
     func forgery(_ forgery: Forgery) async throws {
         let keyID = try self.phone.registration().pinKeyID
-        let proxy = try await Meddler(before: self.lab) { call, relayed in
+        let proxy = try await InterceptingProxy(before: self.lab) { call, relayed in
             switch call {
             case .hello:
                 guard case .hello(let terms) = try await relayed() else { throw UnexpectedAnswer() }
@@ -75,7 +75,7 @@ struct MeddlerTests {
     }
 }
 
-extension MeddlerTests.Forgery {
+extension InterceptingProxyTests.Forgery {
     /// The terms in the proxy's reply to Hello.
     func terms(_ terms: ServerTerms) -> ServerTerms {
         var terms = terms
@@ -99,7 +99,7 @@ extension MeddlerTests.Forgery {
             .deletionCode, .instructionRevoked, .instructionNotAllowed, .versionBlocked:
             let wallet = ActiveWallet(
                 pinKeyID: self == .anotherPINKey ? .random() : keyID,
-                pinState: .open(attemptsLeft: Guesser.allowance, finalRound: true),
+                pinState: .open(attemptsLeft: GuessingWallet.allowance, finalRound: true),
                 features: Features(deletionCode: true, safeBiometricUnlock: false),
                 presenceShare: .random()
             )

@@ -10,7 +10,7 @@ import Wire
 /// `possible` holds every number of failed attempts that the server may have stored. After an answer it is exactly one.
 /// An unanswered wrong PIN may be counted or not; an unanswered right one may have reset the count, and never raises
 /// it.
-actor Guesser {
+actor GuessingWallet {
     /// The number of attempts in the server's configuration.
     static let allowance = 16
 
@@ -20,15 +20,15 @@ actor Guesser {
     private(set) var possible: Set<Int> = [0]
     /// The number of calls that a kill of the server left unanswered.
     private(set) var unanswered = 0
-    private var dice: Dice
+    private var random: SeededRandom
     private let lab: LabUnderTest
     /// True if the wallet never enters the right PIN and so uses up its attempts.
     private let isStubborn: Bool
     private var session: TestSession?
 
-    init(in lab: LabUnderTest, dice: Dice, isStubborn: Bool = false) async throws {
+    init(in lab: LabUnderTest, random: SeededRandom, isStubborn: Bool = false) async throws {
         self.lab = lab
-        self.dice = dice
+        self.random = random
         self.isStubborn = isStubborn
         self.wallet = try await lab.register(pin: Self.pin)
     }
@@ -39,7 +39,7 @@ actor Guesser {
     }
 
     /// Opens a session while the server may be killed; reports the beginning and the end to `moment`.
-    func openSession(_ moment: Moment) async throws {
+    func openSession(_ moment: EventTrigger) async throws {
         moment.passes()
         guard let session = try await self.unlessGone({ try await self.wallet.openSession() }) else { return }
         moment.passes()
@@ -48,20 +48,20 @@ actor Guesser {
 
     private func take(_ session: TestSession) throws {
         let counted = Self.counted(try #require(session.pinState))
-        #expect(self.possible.contains(counted), "seed \(self.dice.seed): \(counted) of \(self.possible) are counted")
+        #expect(self.possible.contains(counted), "seed \(self.random.seed): \(counted) of \(self.possible) are counted")
         self.possible = [counted]
         self.session = session
     }
 
     /// Guesses until the server is killed; reports each call to `moment` when it is sent and when it is answered.
-    func guessUntilGone(_ moment: Moment) async throws {
+    func guessUntilGone(_ moment: EventTrigger) async throws {
         let session = try self.session.orThrow()
         while let answer = try await self.guess(self.next(), in: session, moment) { self.learn(answer) }
     }
 
     /// Makes one guess, right or wrong at random.
     func guess() async throws -> Refusal.Reason? {
-        try await self.guess(right: self.dice.isOne(in: 2))
+        try await self.guess(right: self.random.isOne(in: 2))
     }
 
     /// Makes one guess in the current session and updates the possible counts; returns the refusal, nil for a verdict.
@@ -83,8 +83,8 @@ actor Guesser {
 
     private typealias Answered = (right: Bool, result: CallResult)
 
-    private func guess(_ right: Bool, in session: TestSession, _ moment: Moment?) async throws -> Answered? {
-        let wrong = String(Int.random(in: 100_000...999_999, using: &self.dice))
+    private func guess(_ right: Bool, in session: TestSession, _ moment: EventTrigger?) async throws -> Answered? {
+        let wrong = String(Int.random(in: 100_000...999_999, using: &self.random))
         let call = Call.instruct(try session.instructCall(pin: right ? Self.pin : wrong))
         let connection = session.connection
         let result = try await self.unlessGone {
@@ -104,7 +104,7 @@ actor Guesser {
     /// Returns whether to enter the right PIN: now and then, and always before the attempts may be used up.
     private func next() -> Bool {
         if self.isStubborn { return false }
-        return (self.possible.max() ?? 0) >= Self.allowance - 3 || self.dice.isOne(in: 5)
+        return (self.possible.max() ?? 0) >= Self.allowance - 3 || self.random.isOne(in: 5)
     }
 
     @discardableResult
@@ -150,9 +150,9 @@ actor Guesser {
     }
 }
 
-extension Sequence where Element == Guesser {
+extension Sequence where Element == GuessingWallet {
     /// Runs an action for all wallets concurrently.
-    func all(_ body: @escaping @Sendable (Guesser) async throws -> Void) async throws {
+    func all(_ body: @escaping @Sendable (GuessingWallet) async throws -> Void) async throws {
         try await withThrowingTaskGroup { group in
             for guesser in self { group.addTask { try await body(guesser) } }
             try await group.waitForAll()

@@ -11,7 +11,7 @@ import TestSupport
 /// The server's answer to it is lost and the connection closed; later connections are forwarded whole.
 ///
 /// Every call is one such record, so a run for each n loses each of its replies once.
-final class Scissors: Sendable {
+final class CuttingProxy: Sendable {
     /// The folder of a lab whose server address is the proxy's.
     let folder: String
     private let records: RecordCount
@@ -20,7 +20,7 @@ final class Scissors: Sendable {
     var hasCut: Bool { self.records.isOver }
 
     init(before lab: LabUnderTest, cutAt record: Int) async throws {
-        self.folder = "\(lab.folder)/scissors-\(UInt64.random(in: 0 ... .max))"
+        self.folder = "\(lab.folder)/cutting-proxy-\(UInt64.random(in: 0 ... .max))"
         let records = RecordCount(record)
         self.records = records
         var file = try LabFile(of: lab.lab)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 
 /// Random numbers from a seed that the test prints, so that a run can be repeated.
-struct Dice: RandomNumberGenerator {
+struct SeededRandom: RandomNumberGenerator {
     let seed: UInt64
     private var generator: SeededGenerator
 
@@ -24,5 +24,5 @@ struct Dice: RandomNumberGenerator {
     mutating func isOne(in count: Int) -> Bool { Int.random(in: 1...count, using: &self) == 1 }
 
     /// Returns an independent generator, for concurrent use.
-    mutating func split() -> Dice { Dice(seed: self.next()) }
+    mutating func split() -> SeededRandom { SeededRandom(seed: self.next()) }
 }

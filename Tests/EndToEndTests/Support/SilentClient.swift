@@ -5,7 +5,7 @@ import HostSystem
 import LabFiles
 
 /// A client that connects, sends nothing and records the bytes that it receives: `openssl s_client`.
-final class PlainPeer: Sendable {
+final class SilentClient: Sendable {
     private let process: Process
     private let output: Pipe
 

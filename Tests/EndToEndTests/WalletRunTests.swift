@@ -6,7 +6,7 @@ import Testing
 
 /// The behavior of `wallet run` that scripts depend on, with the real programs.
 @Suite("The command that plays scenarios")
-struct RunCommandTests {
+struct WalletRunTests {
     private let folder = TemporaryFolder()
 
     /// Writes a scenario with these steps.
