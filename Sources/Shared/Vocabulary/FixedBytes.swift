@@ -8,6 +8,7 @@ public protocol FixedBytesKind: Sendable {
 }
 
 extension FixedBytesKind {
+    /// Accepts all bytes.
     public static func admits(_ bytes: [UInt8]) -> Bool { true }
 }
 
@@ -41,6 +42,7 @@ public struct FixedBytes<Kind: FixedBytesKind>: Hashable, Sendable, CustomString
     /// The bytes in lower-case hexadecimal.
     public var description: String { self.bytes.hex }
 
+    /// Compares all bytes; see `hasSameBytes(as:)`. Not for secrets, which have types of their own in Secrets.
     public static func == (left: FixedBytes, right: FixedBytes) -> Bool {
         left.bytes.hasSameBytes(as: right.bytes)
     }
