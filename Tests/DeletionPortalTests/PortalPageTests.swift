@@ -40,7 +40,8 @@ struct PortalPageTests {
             #expect(response.status == .unprocessableContent)
             #expect(response.body.contains("Something is wrong with this code"))
             #expect(
-                response.body.contains("aria-invalid=\"true\"") && response.body.contains("aria-describedby=\"hint error\"")
+                response.body.contains("aria-invalid=\"true\"")
+                    && response.body.contains("aria-describedby=\"hint error\"")
             )
             #expect(portal.service.asked.map(\.utf8.count) == [18], "looked up like any other code")
             let usual = try await browser.delete("0000-0000-0000-0000-00")

@@ -80,7 +80,8 @@ package struct LabFile: Hashable, Sendable {
             path.hasPrefix("\(lab.path)/") ? String(path.dropFirst(lab.path.count + 1)) : path
         }
         let lines: [(String, String)] = [
-            ("address", "\(HostAndPort(host: self.host, port: self.port))"), ("server_name", self.serverName), ("ca_file", relative(self.caFile)),
+            ("address", "\(HostAndPort(host: self.host, port: self.port))"), ("server_name", self.serverName),
+            ("ca_file", relative(self.caFile)),
             ("authority", relative(self.authority)), ("clock_file", relative(self.clockFile)),
             ("server", relative(self.server)),
         ]

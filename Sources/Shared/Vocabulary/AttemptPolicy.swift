@@ -58,7 +58,7 @@ public enum PINState: Hashable, Sendable {
 
 /// The outcome of one PIN.
 package enum PINVerdict: Hashable, Sendable {
-    /// The PIN was right; all counts start anew.
+    /// The PIN was right; all counts restart at zero.
     case valid
     /// The PIN was judged, counted and wrong; carries the state that follows.
     case wrong(PINState)

@@ -14,7 +14,7 @@ extension FixedBytesKind {
 
 /// A byte string of one length and meaning; every value that exists is valid.
 ///
-/// Ids of different things are different types, so that a PIN key id cannot be passed as an attempt id. It holds no
+/// Ids of different kinds have different types, so that a PIN key id cannot be passed as an attempt id. It holds no
 /// secrets: it can be copied, compared and printed.
 public struct FixedBytes<Kind: FixedBytesKind>: Hashable, Sendable, CustomStringConvertible {
     /// The bytes, `Kind.byteCount` of them.
@@ -42,7 +42,7 @@ public struct FixedBytes<Kind: FixedBytesKind>: Hashable, Sendable, CustomString
     /// The bytes in lower-case hexadecimal.
     public var description: String { self.bytes.hex }
 
-    /// Compares all bytes; see `hasSameBytes(as:)`. Not for secrets, which have types of their own in Secrets.
+    /// Compares all bytes; see `hasSameBytes(as:)`. Not for secrets: those have separate types, in Secrets.
     public static func == (left: FixedBytes, right: FixedBytes) -> Bool {
         left.bytes.hasSameBytes(as: right.bytes)
     }

@@ -1,4 +1,4 @@
-/// An event of wallets of which operators may want an immediate notification.
+/// A wallet event about which operators may want to be notified immediately.
 ///
 /// It is created after its commit and contains no secret.
 package enum WalletIncident: Hashable, Sendable {

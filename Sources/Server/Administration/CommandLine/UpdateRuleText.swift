@@ -89,7 +89,7 @@ extension UpdateRule {
     func meaning(at now: Timestamp) -> String {
         switch self.verdict(at: now) {
         case .ok: "no message"
-        case .notify: "told that an update exists"
+        case .notify: "notified that an update exists"
         case .recommend: "an update is recommended"
         case .warn(let blockedIn): "warned: blocked in \(blockedIn.spoken)"
         case .block(updateAvailable: true): "blocked, with an update in the store"

@@ -69,7 +69,7 @@ package struct RotateVault: AdminCall {
 
         func draw(_ reply: ResealProgress, on page: inout Page) {
             page.line("\(page.good("rotated")): version \(reply.version) seals, \(reply.spoken)")
-            page.line("copy the key file again: older copies cannot open what is sealed from now on")
+            page.line("copy the key file again: older copies cannot open values that are sealed from now on")
         }
     }
 }

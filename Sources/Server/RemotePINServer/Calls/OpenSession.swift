@@ -32,7 +32,7 @@ extension Conversation {
     private func verify(_ call: OpenSession, statement: Statement) async throws -> ProvenIdentity {
         let devices = self.server.devices
         guard let stored = try await self.server.store.identity(of: call.walletID) else {
-            // The same work as for an existing wallet, so that the time does not tell them apart.
+            // The same work as for an existing wallet, so that the time does not reveal the difference.
             _ = await devices.proofs.check(call.deviceProof, of: statement, by: devices.decoy.open())
             throw CallFailure.authentication(.unknownWallet)
         }
