@@ -26,7 +26,7 @@ package struct RotateVault: AdminCall {
     private struct Command: CallCommand {
         static let configuration = CommandConfiguration(
             commandName: "rotate",
-            abstract: "Add a key version that seals from now on, and reseal what older versions sealed.",
+            abstract: "Add a key version that seals from now on, and reseal the values of older versions.",
             discussion: """
                 Copy the key file before and after: a store is useless without the version that sealed it. The \
                 resealing continues in the server when this command ends, and after a restart, and delays no PIN. The \

@@ -45,8 +45,8 @@ extension Conversation {
         }
     }
 
-    /// Stores the proof's counter durably and opens the session; returns nil if the identity is not
-    /// current any more.
+    /// Stores the proof's counter durably and opens the session; returns nil if the identity is no
+    /// longer current.
     private mutating func begin(
         _ proven: ProvenIdentity,
         release: ConnectionStateMachine.ShareRelease,

@@ -131,7 +131,7 @@ final class CommitQueue: Sendable {
         }
     }
 
-    /// After a batch of ``gatheringThreshold`` steps or more, waits until twice as many have arrived or the time is over.
+    /// After a batch of ``gatheringThreshold`` steps or more, waits until twice as many have arrived or the time is up.
     private func gather() {
         let gathers = self.state.withLock { state in
             guard state.lastCount >= Self.gatheringThreshold, !state.isClosed else { return false }
