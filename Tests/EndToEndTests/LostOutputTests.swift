@@ -4,8 +4,9 @@ import Testing
 /// A program whose output goes to a full disk, or to a reader that stops reading.
 @Suite("A program's lost output")
 struct LostOutputTests {
-    /// Commands that write their output directly, and commands whose argument parser leaves it in the C library's
-    /// buffer. All but the third print more than the reader that takes one byte.
+    /// Commands that write their output directly, and commands whose argument parser uses the C library's buffer.
+    ///
+    /// All but the third print more than the reader that takes one byte.
     private static let commands: [(program: String, arguments: [String], status: Int32)] = [
         ("remote-pin-server", ["settings", "--markdown"], 74),
         ("remote-pin-server", ["--help"], 74),

@@ -57,7 +57,7 @@ struct WalletRunTests {
         #expect(try await self.run(good, "--check").exitCode == 0)
         for wrong in [
             ["--format", "xml"], ["--json", "--format", "tap"], ["--jobs", "0"], ["--ca", "x"], ["--server", "x"],
-            ["--filter", "nothing"],
+            ["--filter", "nothing"], ["--server", "::1:7400", "--ca", "x", "--authority", "x"],
         ] {
             #expect(try await ServerProcess.run("wallet", ["run", good] + wrong).exitCode == 64, "\(wrong)")
         }

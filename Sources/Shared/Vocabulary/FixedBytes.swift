@@ -42,7 +42,9 @@ public struct FixedBytes<Kind: FixedBytesKind>: Hashable, Sendable, CustomString
     /// The bytes in lower-case hexadecimal.
     public var description: String { self.bytes.hex }
 
-    /// Compares all bytes; see `hasSameBytes(as:)`. Not for secrets: those have separate types, in Secrets.
+    /// Compares all bytes, as `hasSameBytes(as:)` does.
+    ///
+    /// Not for secrets: those have separate types, in Secrets.
     public static func == (left: FixedBytes, right: FixedBytes) -> Bool {
         left.bytes.hasSameBytes(as: right.bytes)
     }

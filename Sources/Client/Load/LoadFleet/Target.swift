@@ -153,7 +153,6 @@ package struct Target: Sendable {
         }
     }
 
-
     private static func read(_ path: String) throws(Problem) -> [UInt8] {
         do throws(FileError) {
             return try DurableFile.read(path, atMost: 1 << 20)
