@@ -32,7 +32,7 @@ struct KillTests {
         #expect(await server.terminate() == 0)
         var unanswered = 0
         for guesser in guessers { unanswered += await guesser.unanswered }
-        #expect(unanswered > Self.kills, "the kills hit guesses that were under way")
+        #expect(unanswered > Self.kills, "the kills hit guesses that were in progress")
     }
 
     @Test("a server that gets SIGTERM during guesses answers or drops each, loses none, and exits with status 0")

@@ -178,12 +178,12 @@ struct BiometricForgeryTests {
         phone.server.withState { $0.reachable = false }
         let app = try phone.process()
         guard case .failed(.serverUnreachable) = await app.engine.perform(.unlockWithBiometrics(.match)) else {
-            Issue.record("it is not said that the server cannot be reached")
+            Issue.record("the wallet did not report an unreachable server")
             return
         }
         phone.device.setNetwork(false)
         guard case .failed(.noInternet) = await app.engine.perform(.unlockWithBiometrics(.match)) else {
-            Issue.record("it is not said that there is no network")
+            Issue.record("the wallet did not report a missing network")
             return
         }
         #expect(app.isLocked)

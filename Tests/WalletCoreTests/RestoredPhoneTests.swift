@@ -85,7 +85,7 @@ struct RestoredPhoneTests {
         phone.server.withState { $0.records = [:] }
         let wallet = try phone.wallet()
         let screen = await wallet.launch()
-        #expect(phone.disk.contents[.state] == before[.state], "nobody's word deletes anything")
+        #expect(phone.disk.contents[.state] == before[.state], "no reply deletes anything")
         if mode == .safe {
             #expect(screen.step == "UC2.3/1.2")
             _ = try await wallet.perform(.close)
