@@ -16,7 +16,7 @@ struct PortalCallsTests {
         PortalRequest(id: 1, code: code, source: source)
     }
 
-    @Test("a code revokes its wallet and ends its sessions; a repetition returns the same time, and nothing else is possible")
+    @Test("a code revokes its wallet and ends its sessions; a repetition returns the same time and does no more")
     func revoke() async throws {
         try await InProcessServer.run { server in
             let calls = PortalCalls(of: server.server)
