@@ -8,7 +8,7 @@ package enum WalletIncident: Hashable, Sendable {
     case blockedPermanently(WalletID)
     /// The wallet ended permanently; never for the solution's revocation, which is one event for all.
     case revoked(WalletID, Revocation)
-    /// No wallet is served any more, until ``solutionRestored``.
+    /// No wallet is served until ``solutionRestored``.
     case solutionRevoked
     /// All wallets are as they were before ``solutionRevoked``.
     case solutionRestored
