@@ -152,6 +152,7 @@ let shared: [Target] = [
     .target(
         name: "LabFiles",
         dependencies: [
+            "ConfigText",
             "HostSystem",
             "Vocabulary",
             yams,
@@ -592,6 +593,7 @@ let client: [Target] = [
     .target(
         name: "LoadFleet",
         dependencies: [
+            "ConfigText",
             "Evidence",
             "FastSigning",
             "HistoryChecker",

@@ -52,9 +52,9 @@ struct AdminSocketTests {
         try await InProcessServer.run { server in
             let listener = try await LocalListener.bind(path: self.path, limits: .admin)
             async let serving: Void = server.commands.serve(listener)
-            let visitor = try await RawVisitor(unixSocket: self.path)
-            await visitor.send([0x00, 0x01, 0x00, 0x01] + Array(repeating: 0x20, count: 100))
-            #expect(await happens { await visitor.closed() })
+            let client = try await RawClient(unixSocket: self.path)
+            await client.send([0x00, 0x01, 0x00, 0x01] + Array(repeating: 0x20, count: 100))
+            #expect(await happens { await client.closed() })
             let connection = try await AdminConnection.connect(path: self.path, timeout: Self.patience)
             let _: FlagsReply = try await connection.call("flags list", NoArguments(), timeout: Self.patience)
             connection.close()

@@ -32,7 +32,7 @@ struct EntryLengthTests {
         #expect(wallets(1).inParts.count == 1 && AuditSubject().inParts == [AuditSubject()])
     }
 
-    @Test("more bytes without a line end than any entry has are not the remains of a crash, whatever follows them")
+    @Test("more bytes without a line end than any entry has are damage, regardless of the bytes after them")
     func endless() async throws {
         let log = try LogUnderTest()
         let bytes = try await log.filled()

@@ -10,7 +10,7 @@ import Vocabulary
 @Suite("Attacks on the deletion portal")
 struct PortalAttackTests {
     @Test(
-        "a form of another site is refused, whatever it carries",
+        "a form sent from another site is rejected, with any content",
         arguments: [
             [.origin: "https://evil.example"], [.fetchSite: "cross-site"], [.fetchSite: "same-site"],
             [.fetchSite: "same-origin, cross-site"], [.origin: "https://evil.example", .fetchSite: "same-origin"],
@@ -19,74 +19,74 @@ struct PortalAttackTests {
     )
     func forged(headers: HTTPFields) async throws {
         let portal = try TestPortal()
-        try await portal.run { visitor in
-            let question = try await visitor.check(TestDesk.code)
+        try await portal.run { browser in
+            let question = try await browser.check(FakeRevocationService.code)
             let fields: KeyValuePairs = ["seal": question.seal, "code": question.typed, "step": "delete"]
-            let refused = try await visitor.post(fields, headers)
+            let refused = try await browser.post(fields, headers)
             #expect(refused.status == .forbidden && refused.heading == "This request was not accepted")
-            #expect(portal.desk.asked.isEmpty)
+            #expect(portal.service.asked.isEmpty)
             let own: [HTTPFields] = [
                 [:], [.origin: "null"], [.fetchSite: "same-origin"], [.fetchSite: "none"],
                 [.origin: "http://localhost"], [.origin: "null", .fetchSite: "same-origin"],
             ]
-            for headers in own { #expect(try await visitor.post(fields, headers).status == .ok) }
+            for headers in own { #expect(try await browser.post(fields, headers).status == .ok) }
         }
     }
 
-    @Test("without a seal of this portal, for this source, this code and this hour nothing is asked")
+    @Test("without a seal of this portal for this source, code and hour no code is looked up")
     func seals() async throws {
         let portal = try TestPortal()
-        try await portal.run { visitor in
-            let question = try await visitor.at("192.0.2.1").check(TestDesk.code)
-            let form = try await visitor.at("192.0.2.1").get()
-            let other = try await visitor.at("192.0.2.1").check("0000-0000-0000-0000-00")
+        try await portal.run { browser in
+            let question = try await browser.at("192.0.2.1").check(FakeRevocationService.code)
+            let form = try await browser.at("192.0.2.1").get()
+            let other = try await browser.at("192.0.2.1").check("0000-0000-0000-0000-00")
             let (time, mac) = (question.seal.split(separator: ".")[0], question.seal.split(separator: ".")[1])
             let later = "\((Int64(time) ?? 0) + 1).\(mac)"
             for seal in ["", "x", ".", "1.x", form.seal, other.seal, later, "\(time).", question.seal + ".1"] {
-                let stale = try await visitor.at("192.0.2.1")
-                    .post(["seal": seal, "code": TestDesk.code, "step": "delete"])
+                let stale = try await browser.at("192.0.2.1")
+                    .post(["seal": seal, "code": FakeRevocationService.code, "step": "delete"])
                 #expect(
-                    stale.status == .forbidden && stale.typed == TestDesk.code,
-                    "the form again, with what was typed"
+                    stale.status == .forbidden && stale.typed == FakeRevocationService.code,
+                    "the form again, with the typed text"
                 )
                 #expect(stale.body.contains("was open for too long"))
             }
-            let fields: KeyValuePairs = ["seal": question.seal, "code": TestDesk.code, "step": "delete"]
-            #expect(try await visitor.at("192.0.2.2").post(fields).status == .forbidden)
-            #expect(portal.desk.asked.isEmpty)
+            let fields: KeyValuePairs = ["seal": question.seal, "code": FakeRevocationService.code, "step": "delete"]
+            #expect(try await browser.at("192.0.2.2").post(fields).status == .forbidden)
+            #expect(portal.service.asked.isEmpty)
             portal.clock.advance(by: FormSeal.lifetime - .milliseconds(1))
-            #expect(try await visitor.at("192.0.2.1").post(fields).status == .ok)
+            #expect(try await browser.at("192.0.2.1").post(fields).status == .ok)
             portal.clock.advance(by: .milliseconds(1))
-            #expect(try await visitor.at("192.0.2.1").post(fields).status == .forbidden)
-            #expect(portal.desk.asked.count == 1)
+            #expect(try await browser.at("192.0.2.1").post(fields).status == .forbidden)
+            #expect(portal.service.asked.count == 1)
         }
         let elsewhere = try TestPortal()
-        try await elsewhere.run { visitor in
+        try await elsewhere.run { browser in
             let foreign = FormSeal().seal(
                 .delete,
-                code: TestDesk.code,
+                code: FakeRevocationService.code,
                 for: try #require(.init(address: "127.0.0.1")),
                 at: elsewhere.clock.now()
             )
-            let fields: KeyValuePairs = ["seal": foreign, "code": TestDesk.code, "step": "delete"]
-            #expect(try await visitor.post(fields).status == .forbidden)
+            let fields: KeyValuePairs = ["seal": foreign, "code": FakeRevocationService.code, "step": "delete"]
+            #expect(try await browser.post(fields).status == .forbidden)
         }
-        #expect(elsewhere.desk.asked.isEmpty)
+        #expect(elsewhere.service.asked.isEmpty)
     }
 
-    @Test("what a person sends is never HTML, a header or a log line")
+    @Test("user input never becomes HTML, a header or a log line")
     func injection() async throws {
         let portal = try TestPortal()
         let hostile = "\"><script>alert(1)</script>\r\nSet-Cookie: a=b {{words.yes}} {{{style}}}"
-        try await portal.run { visitor in
-            for page in [try await visitor.check(hostile), try await visitor.delete(hostile)] {
+        try await portal.run { browser in
+            for page in [try await browser.check(hostile), try await browser.delete(hostile)] {
                 #expect(!page.body.contains("<script") && page.body.contains("&lt;script"))
-                #expect(page.body.contains("{{words.yes}}"), "no template of theirs is filled in")
+                #expect(page.body.contains("{{words.yes}}"), "the portal fills in no template of a client")
                 #expect(page.headers[.setCookie] == nil)
             }
             let paths = ["/%0d%0aSet-Cookie:x", "/en/../nl", "/<script>", "/?lang=%0d%0a", "//evil.example", "/.."]
             for path in paths {
-                let page = try await visitor.get(path, [.acceptLanguage: "nl\tq", .forwardedFor: "<script>"])
+                let page = try await browser.get(path, [.acceptLanguage: "nl\tq", .forwardedFor: "<script>"])
                 #expect(page.headers[.setCookie] == nil && page.headers[.location] == nil)
                 #expect(!page.body.contains("<script"))
             }
@@ -94,16 +94,16 @@ struct PortalAttackTests {
         #expect(!portal.log.text.contains("script"))
     }
 
-    @Test("every answer is sealed off: nothing kept, framed, loaded or referred")
+    @Test("responses cannot be cached or framed, load nothing and send no referrer")
     func headers() async throws {
-        try await TestPortal().run { visitor in
+        try await TestPortal().run { browser in
             var pages = [
-                try await visitor.get("/"), try await visitor.get("/nl"), try await visitor.get("/nothing"),
-                try await visitor.get("/livez"), try await visitor.check(TestDesk.code),
-                try await visitor.delete(TestDesk.code), try await visitor.delete("wrong"),
-                try await visitor.post(["step": "delete"]), try await visitor.post([:]),
+                try await browser.get("/"), try await browser.get("/nl"), try await browser.get("/nothing"),
+                try await browser.get("/livez"), try await browser.check(FakeRevocationService.code),
+                try await browser.delete(FakeRevocationService.code), try await browser.delete("wrong"),
+                try await browser.post(["step": "delete"]), try await browser.post([:]),
             ]
-            pages.append(try await visitor.request(.head, "/en"))
+            pages.append(try await browser.request(.head, "/en"))
             for page in pages {
                 let policy = page.headers[.contentSecurityPolicy] ?? ""
                 #expect(policy.hasPrefix("default-src 'none'; style-src 'sha256-"))
@@ -118,32 +118,32 @@ struct PortalAttackTests {
         }
     }
 
-    @Test("bodies that are no form of ours are refused and cost nothing")
+    @Test("bodies that are not forms of the portal are rejected and cost no attempt")
     func bodies() async throws {
         let portal = try TestPortal()
-        try await portal.run { visitor in
-            let form = try await visitor.get()
+        try await portal.run { browser in
+            let form = try await browser.get()
             let form1: HTTPFields = [.contentType: "application/x-www-form-urlencoded; charset=utf-8"]
-            let good = "seal=\(Visitor.escaped(form.seal))&code=1&step=check"
-            #expect(try await visitor.request(.post, "/en", form1, body: good).status == .ok)
+            let good = "seal=\(Browser.escaped(form.seal))&code=1&step=check"
+            #expect(try await browser.request(.post, "/en", form1, body: good).status == .ok)
             let huge = String(repeating: "a", count: 5_000_000)
             for (body, status) in [
                 (good + "&code=2", HTTPResponse.Status.badRequest), ("step=check&code=%", .badRequest),
                 ("step=check&code=%ff", .badRequest), ("step=destroy", .badRequest), ("", .badRequest),
                 ("code=" + huge, .contentTooLarge), (good + "&x=" + huge.prefix(2048), .contentTooLarge),
             ] {
-                let told = try await visitor.at("192.0.2.9").request(.post, "/en", form1, body: body)
-                #expect(told.status == status, "\(body.prefix(40))")
+                let response = try await browser.at("192.0.2.9").request(.post, "/en", form1, body: body)
+                #expect(response.status == status, "\(body.prefix(40))")
             }
             for type in ["text/plain", "multipart/form-data; boundary=x", "application/json", ""] {
-                let told = try await visitor.request(.post, "/en", [.contentType: type], body: good)
-                #expect(told.status == .unsupportedMediaType)
+                let response = try await browser.request(.post, "/en", [.contentType: type], body: good)
+                #expect(response.status == .unsupportedMediaType)
             }
             for method in [HTTPRequest.Method.put, .delete, .options, .patch] {
-                #expect(try await visitor.request(method, "/en").status == .methodNotAllowed)
+                #expect(try await browser.request(method, "/en").status == .methodNotAllowed)
             }
-            #expect(try await visitor.request(.post, "/livez", form1, body: good).status == .notFound)
-            #expect(portal.desk.asked.isEmpty)
+            #expect(try await browser.request(.post, "/livez", form1, body: good).status == .notFound)
+            #expect(portal.service.asked.isEmpty)
         }
     }
 }

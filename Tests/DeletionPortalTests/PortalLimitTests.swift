@@ -9,59 +9,60 @@ import Vocabulary
 
 @Suite("The deletion portal's limit of wrong codes")
 struct PortalLimitTests {
-    @Test("after ten wrong codes in an hour a source is told when to come back; right ones are not counted")
+    @Test("after ten wrong codes in an hour a source is response when to return; right codes are not counted")
     func tenWrong() async throws {
         let portal = try TestPortal()
-        try await portal.run { visitor in
+        try await portal.run { browser in
             let start = portal.clock.now()
             for number in 0..<10 {
-                #expect(try await visitor.delete(TestDesk.code).status == .ok)
-                #expect(try await visitor.delete("wrong \(number)").status == .unprocessableContent)
+                #expect(try await browser.delete(FakeRevocationService.code).status == .ok)
+                #expect(try await browser.delete("wrong \(number)").status == .unprocessableContent)
                 portal.clock.advance(by: .seconds(60))
             }
-            for code in ["wrong", TestDesk.code] {
-                let told = try await visitor.delete(code)
-                #expect(told.status == .tooManyRequests && told.heading == "Too many wrong codes")
-                #expect(told.headers[.retryAfter] == "3000" && told.body.contains("in 50 minutes"))
-                #expect(told.body.contains(">13:06<") && told.body.contains("Central European Standard Time, in 50"))
-                #expect(!told.body.contains("<button"), "there is nothing to press meanwhile")
+            for code in ["wrong", FakeRevocationService.code] {
+                let response = try await browser.delete(code)
+                #expect(response.status == .tooManyRequests && response.heading == "Too many wrong codes")
+                #expect(response.headers[.retryAfter] == "3000" && response.body.contains("in 50 minutes"))
+                #expect(response.body.contains(">13:06<"))
+                #expect(response.body.contains("Central European Standard Time, in 50"))
+                #expect(!response.body.contains("<button"), "no button until the limit ends")
             }
-            #expect(portal.desk.asked.count == 20, "a limited source's codes are not looked up")
-            let question = try await visitor.at("192.0.2.7").delete(TestDesk.code)
-            #expect(question.status == .ok, "others are not concerned")
+            #expect(portal.service.asked.count == 20, "the codes of a limited source are not looked up")
+            let question = try await browser.at("192.0.2.7").delete(FakeRevocationService.code)
+            #expect(question.status == .ok, "other sources are not affected")
             portal.clock.advance(by: start + .seconds(3600) - portal.clock.now() - .milliseconds(1))
-            #expect(try await visitor.delete(TestDesk.code).status == .tooManyRequests)
+            #expect(try await browser.delete(FakeRevocationService.code).status == .tooManyRequests)
             portal.clock.advance(by: .milliseconds(1))
-            #expect(try await visitor.delete("wrong").status == .unprocessableContent)
-            #expect(try await visitor.delete("wrong").status == .tooManyRequests, "each counts for its own hour")
+            #expect(try await browser.delete("wrong").status == .unprocessableContent)
+            #expect(try await browser.delete("wrong").status == .tooManyRequests, "each wrong code counts for an hour")
         }
     }
 
-    @Test("codes typed at the same moment are counted as if one came after the other")
+    @Test("concurrent codes are counted as if they arrived one after another")
     func parallel() async throws {
         let gate = Gate()
-        let portal = try TestPortal(desk: TestDesk(gate: gate))
-        try await portal.run { visitor in
-            let question = try await visitor.check("wrong")
+        let portal = try TestPortal(service: FakeRevocationService(gate: gate))
+        try await portal.run { browser in
+            let question = try await browser.check("wrong")
             try await withThrowingTaskGroup(of: HTTPResponse.Status.self) { tries in
                 for _ in 0..<40 {
                     tries.addTask {
-                        try await visitor.post(["seal": question.seal, "code": question.typed, "step": "delete"]).status
+                        try await browser.post(["seal": question.seal, "code": question.typed, "step": "delete"]).status
                     }
                 }
                 var statuses: [HTTPResponse.Status] = []
                 for _ in 0..<30 { statuses.append(try await tries.next().orThrow()) }
-                #expect(statuses.allSatisfy { $0 == .tooManyRequests }, "ten are under way, and no more")
+                #expect(statuses.allSatisfy { $0 == .tooManyRequests }, "ten lookups are in progress, and no more")
                 gate.open()
                 while let status = try await tries.next() { statuses.append(status) }
                 #expect(statuses.count { $0 == .unprocessableContent } == 10)
             }
-            #expect(portal.desk.asked.count == 10)
+            #expect(portal.service.asked.count == 10)
         }
     }
 
     @Test(
-        "the source is the last address that no trusted proxy wrote",
+        "the source is the last address that was not added by a trusted proxy",
         arguments: [
             ("192.0.2.1", ["203.0.113.5"], "192.0.2.1"),
             ("127.0.0.1", [], "127.0.0.1"),
@@ -88,27 +89,27 @@ struct PortalLimitTests {
         #expect(source?.description == expected)
     }
 
-    @Test("a client in front of the proxy cannot name itself anew, and a network of IPv6 is one source")
+    @Test("a client cannot choose its own address before the proxy, and an IPv6 network is one source")
     func spoofed() async throws {
         let portal = try TestPortal()
-        try await portal.run { visitor async throws in
+        try await portal.run { browser async throws in
             for number in 0..<10 {
-                let sent = visitor.at("198.51.100.\(number), 2001:db8:0:7:\(number)::\(number)")
+                let sent = browser.at("198.51.100.\(number), 2001:db8:0:7:\(number)::\(number)")
                 #expect(try await sent.delete("wrong").status == .unprocessableContent)
             }
-            let again = visitor.at("203.0.113.99, 2001:db8:0:7:ffff::1")
+            let again = browser.at("203.0.113.99, 2001:db8:0:7:ffff::1")
             #expect(try await again.delete("wrong").status == .tooManyRequests)
-            #expect(try await visitor.at("2001:db8:0:8::1").delete("wrong").status == .unprocessableContent)
+            #expect(try await browser.at("2001:db8:0:8::1").delete("wrong").status == .unprocessableContent)
         }
         let untrusting = try TestPortal(settings: [("portal.trusted-proxies", "[192.0.2.1]")])
-        try await untrusting.run { visitor in
-            for number in 0..<10 { _ = try await visitor.at("198.51.100.\(number)").delete("wrong") }
-            #expect(try await visitor.at("203.0.113.1").delete("wrong").status == .tooManyRequests)
-            #expect(Set(untrusting.desk.sources).count == 1)
+        try await untrusting.run { browser in
+            for number in 0..<10 { _ = try await browser.at("198.51.100.\(number)").delete("wrong") }
+            #expect(try await browser.at("203.0.113.1").delete("wrong").status == .tooManyRequests)
+            #expect(Set(untrusting.service.sources).count == 1)
         }
     }
 
-    @Test("what is remembered is bounded: the oldest are forgotten, never one with a try under way")
+    @Test("memory is bounded: the oldest sources are evicted, never one with a lookup in progress")
     func bounded() throws {
         let limit = WrongCodeLimit(capacity: 100)
         let now = Timestamp(milliseconds: 0)
@@ -129,18 +130,18 @@ struct PortalLimitTests {
         }
         #expect(limit.begin(latest, at: now + .seconds(7)) == now + .seconds(3606))
         for _ in 0..<9 { #expect(limit.begin(held, at: now) == nil) }
-        #expect(limit.begin(held, at: now) != nil, "its place was held")
+        #expect(limit.begin(held, at: now) != nil, "the source was not evicted")
         #expect(limit.begin(try source(4999), at: now + .seconds(4000)) == nil)
         let count = limit.count
         for number in 0..<4000 {
             #expect(limit.begin(try source(10_000 + number), at: now + .seconds(4000)) == nil)
             limit.end(try source(10_000 + number), at: now + .seconds(4000), wasWrong: false)
         }
-        #expect(limit.count <= count, "right codes leave nothing behind")
+        #expect(limit.count <= count, "right codes leave no entry")
     }
 
     @Test(
-        "networks are read as they are meant, and nothing else is",
+        "address ranges are parsed in all their forms, and nothing else is accepted",
         arguments: [
             ("10.0.0.0/8", true), ("0.0.0.0/0", true), ("::/0", true), ("2001:db8::/32", true), ("127.0.0.1", true),
             ("10.0.0.1/8", false), ("10.0.0.0/33", false), ("10.0.0.0/-1", false), ("10.0.0.0/", false),

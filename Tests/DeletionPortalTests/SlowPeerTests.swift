@@ -13,40 +13,40 @@ struct SlowPeerTests {
     }
 
     @Test(
-        "whoever sends nothing, half a head or half a body is hung up on",
+        "a client that sends nothing, half a header or half a body is disconnected",
         arguments: [
             "", "GET /en HTTP/1.1\r\nHost: local",
-            "POST /en HTTP/1.1\r\nHost: localhost\r\nX: " + RawVisitor.head(byteCount: 1),
-            RawVisitor.head(byteCount: 100) + "code=", RawVisitor.head(byteCount: 5_000_000) + "code=",
+            "POST /en HTTP/1.1\r\nHost: localhost\r\nX: " + RawClient.head(byteCount: 1),
+            RawClient.head(byteCount: 100) + "code=", RawClient.head(byteCount: 5_000_000) + "code=",
             "GET /en HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nx",
         ]
     )
     func halves(sent: String) async throws {
-        try await Self.hasty().run { visitor in
-            let peer = try await RawVisitor(port: visitor.port)
+        try await Self.hasty().run { browser in
+            let peer = try await RawClient(port: browser.port)
             await peer.send(sent)
             #expect(await happens { await peer.closed() })
         }
     }
 
     @Test(
-        "a body that trickles is no idle connection and is ended all the same, whatever it is sent for",
+        "a body that arrives slowly is not an idle connection, and is still cut off for every method",
         arguments: ["POST", "GET", "PUT", "DELETE", "BREW"]
     )
     func trickle(method: String) async throws {
         let portal = try Self.hasty()
-        try await portal.run { visitor in
-            let peer = try await RawVisitor(port: visitor.port)
-            await peer.send(RawVisitor.head(method, byteCount: 1_000_000))
+        try await portal.run { browser in
+            let peer = try await RawClient(port: browser.port)
+            await peer.send(RawClient.head(method, byteCount: 1_000_000))
             let dripping = Task { while !Task.isCancelled { await peer.send("a") } }
             #expect(await happens { await peer.closed() })
             dripping.cancel()
         }
-        #expect(portal.desk.asked.isEmpty)
+        #expect(portal.service.asked.isEmpty)
     }
 
     @Test(
-        "what is no HTTP, or too much of it, is refused without an answer from the page",
+        "invalid or oversized HTTP is rejected without a page",
         arguments: [
             "\u{16}\u{3}\u{1}\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET /\r\n\r\n",
             "GET / HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "x", count: 20_000) + "\r\n\r\n",
@@ -57,8 +57,8 @@ struct SlowPeerTests {
         ]
     )
     func broken(sent: String) async throws {
-        try await Self.hasty().run { visitor in
-            let peer = try await RawVisitor(port: visitor.port)
+        try await Self.hasty().run { browser in
+            let peer = try await RawClient(port: browser.port)
             await peer.send(sent)
             let answer = await peer.receive(until: "</html>")
             #expect(!answer.contains("200 OK"), "\(answer.prefix(200))")
@@ -66,20 +66,20 @@ struct SlowPeerTests {
         }
     }
 
-    @Test("a stop waits for the answer that is under way, and for nobody who is silent")
+    @Test("shutdown waits for a response in progress and not for silent clients")
     func stop() async throws {
         let gate = Gate()
-        let portal = try TestPortal(desk: TestDesk(gate: gate))
+        let portal = try TestPortal(service: FakeRevocationService(gate: gate))
         let answered = Answered()
-        try await portal.run { visitor in
-            let question = try await visitor.check(TestDesk.code)
-            let port = visitor.port
-            let (peer, silent) = (try await RawVisitor(port: port), try await RawVisitor(port: port))
-            let body = "seal=\(Visitor.escaped(question.seal))&code=\(question.typed)&step=delete"
-            await peer.send(RawVisitor.head(byteCount: body.utf8.count) + body)
+        try await portal.run { browser in
+            let question = try await browser.check(FakeRevocationService.code)
+            let port = browser.port
+            let (peer, silent) = (try await RawClient(port: port), try await RawClient(port: port))
+            let body = "seal=\(Browser.escaped(question.seal))&code=\(question.typed)&step=delete"
+            await peer.send(RawClient.head(byteCount: body.utf8.count) + body)
             answered.task = Task { await peer.receive(until: "</html>") }
-            #expect(await eventually { !portal.desk.asked.isEmpty })
-            // What ends this closure also tells the portal to stop.
+            #expect(await eventually { !portal.service.asked.isEmpty })
+            // The end of this closure also stops the portal.
             Task {
                 await silent.closed()
                 gate.open()

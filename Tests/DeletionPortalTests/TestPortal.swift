@@ -12,32 +12,32 @@ import Vocabulary
 
 @testable import DeletionPortal
 
-/// The portal as it is served, over real connections, with a desk and a clock of the test's.
+/// The real portal over real connections, with a fake revocation service and a manual clock.
 struct TestPortal {
-    let desk: TestDesk
+    let service: FakeRevocationService
     let clock = ManualClock()
     let log = PortalLog()
     let server: PortalServer
 
     init(
-        desk: TestDesk = TestDesk(),
+        service: FakeRevocationService = FakeRevocationService(),
         limits: PortalServer.Limits = PortalServer.Limits(),
         settings: [(name: String, value: String)] = []
     ) throws {
-        self.desk = desk
+        self.service = service
         let flags = [("portal.socket", "/nowhere"), ("portal.listen", "127.0.0.1:0")] + settings
         let log = self.log
         self.server = try PortalServer(
             try ServerSettings(file: nil, flags: flags, currentFolder: "/", sections: ["portal", "log"]),
-            desk: desk,
+            service: service,
             clock: self.clock,
             log: Logger(label: "test") { _ in log.handler },
             limits: limits
         )
     }
 
-    /// Serves for the length of `body`.
-    func run(_ body: @Sendable (Visitor) async throws -> Void) async throws {
+    /// Serves for the duration of `body`.
+    func run(_ body: @Sendable (Browser) async throws -> Void) async throws {
         let (ports, source) = AsyncStream<Int>.makeStream()
         let application = self.server.application { channel in
             source.yield(channel.localAddress?.port ?? 0)
@@ -50,7 +50,7 @@ struct TestPortal {
             var port: Int?
             for await number in ports { port = number }
             do {
-                try await body(Visitor(port: try port.orThrow()))
+                try await body(Browser(port: try port.orThrow()))
             } catch {
                 await group.triggerGracefulShutdown()
                 throw error
@@ -61,16 +61,16 @@ struct TestPortal {
     }
 }
 
-/// A person with a browser, as far as requests go; each request has a connection of its own.
-struct Visitor: Sendable {
+/// A user's browser: sends requests, each over a separate connection.
+struct Browser: Sendable {
     let port: Int
-    /// The address that the proxy in front says; each has its own tries.
+    /// The address that the proxy reports; each has a separate allowance.
     var address: String?
 
-    /// The same person over another network.
-    func at(_ address: String) -> Visitor { Visitor(port: self.port, address: address) }
+    /// The same user on another network.
+    func at(_ address: String) -> Browser { Browser(port: self.port, address: address) }
 
-    func get(_ path: String = "/en", _ headers: HTTPFields = [:]) async throws -> Seen {
+    func get(_ path: String = "/en", _ headers: HTTPFields = [:]) async throws -> PageResponse {
         try await self.request(.get, path, headers)
     }
 
@@ -79,35 +79,35 @@ struct Visitor: Sendable {
         _ path: String,
         _ headers: HTTPFields = [:],
         body: String? = nil
-    ) async throws -> Seen {
+    ) async throws -> PageResponse {
         var lines = ["\(method.rawValue) \(path) HTTP/1.1", "Host: localhost", "Connection: close"]
         lines += headers.map { "\($0.name.rawName): \($0.value)" }
         if let address { lines.append("X-Forwarded-For: \(address)") }
         if let body { lines.append("Content-Length: \(body.utf8.count)") }
-        let peer = try await RawVisitor(port: self.port)
+        let peer = try await RawClient(port: self.port)
         await peer.send(lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? ""))
-        return try Seen(await peer.receive(until: nil))
+        return try PageResponse(await peer.receive(until: nil))
     }
 
-    /// Sends a form's fields.
+    /// Sends the fields of a form.
     func post(
         _ fields: KeyValuePairs<String, String>,
         to path: String = "/en",
         _ headers: HTTPFields = [:]
-    ) async throws -> Seen {
+    ) async throws -> PageResponse {
         var headers = headers
         if headers[.contentType] == nil { headers[.contentType] = "application/x-www-form-urlencoded" }
         let body = fields.map { "\($0)=\(Self.escaped($1))" }.joined(separator: "&")
         return try await self.request(.post, path, headers, body: body)
     }
 
-    /// From the form to the question.
-    func check(_ code: String, _ headers: HTTPFields = [:]) async throws -> Seen {
+    /// Enters a code; returns the confirmation page.
+    func check(_ code: String, _ headers: HTTPFields = [:]) async throws -> PageResponse {
         try await self.post(["seal": try await self.get().seal, "code": code, "step": "check"], headers)
     }
 
-    /// From the form to the end.
-    func delete(_ code: String, _ headers: HTTPFields = [:]) async throws -> Seen {
+    /// Enters a code and confirms it; returns the last page.
+    func delete(_ code: String, _ headers: HTTPFields = [:]) async throws -> PageResponse {
         let question = try await self.check(code)
         guard question.status == .ok else { return question }
         return try await self.post(["seal": question.seal, "code": question.typed, "step": "delete"], headers)
@@ -118,13 +118,13 @@ struct Visitor: Sendable {
     }
 }
 
-/// An answer as a browser has it.
-struct Seen: Sendable {
+/// A response as a browser receives it.
+struct PageResponse: Sendable {
     let status: HTTPResponse.Status
     let headers: HTTPFields
     let body: String
 
-    /// Reads a whole answer.
+    /// Reads a complete response.
     init(_ answer: String) throws {
         let head = try answer.firstRange(of: "\r\n\r\n").orThrow()
         var lines = answer[..<head.lowerBound].components(separatedBy: "\r\n")[...]
@@ -142,9 +142,9 @@ struct Seen: Sendable {
         self.body = String(answer[head.upperBound...])
     }
 
-    /// The seal of the page's own form; it stands in the main part, behind the language switch.
+    /// The seal of the page's form, in the main part after the language switch.
     var seal: String { self.value("seal") }
-    /// What the page's own form sends as code, or its field holds.
+    /// The code in the page's form, hidden or in its field.
     var typed: String { self.value("code") }
 
     var heading: String { self.part("<h1", "</h1>").split(separator: ">").last.map(String.init) ?? "" }

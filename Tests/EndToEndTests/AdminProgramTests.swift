@@ -9,18 +9,18 @@ import Wire
 @Suite("The server's admin commands, with the real programs")
 struct AdminProgramTests {
     private let lab: LabUnderTest
-    private let phone: TestPhone
+    private let phone: CommandLinePhone
 
     init() async throws {
         self.lab = try await LabUnderTest()
-        self.phone = TestPhone(in: self.lab)
+        self.phone = CommandLinePhone(in: self.lab)
     }
 
     private func admin(_ arguments: String...) async throws -> ProgramRun {
         try await ServerProcess.run("remote-pin-server", ["admin"] + arguments + ["--lab", self.lab.lab.path])
     }
 
-    /// The one line of JSON that a command prints.
+    /// The line of JSON that a command prints.
     private func json(_ arguments: String...) async throws -> JSONValue {
         let run = try await ServerProcess.run(
             "remote-pin-server",
@@ -31,7 +31,7 @@ struct AdminProgramTests {
         return try JSONValue(run.output)
     }
 
-    @Test("a wallet is shown, revoked with its open session, and shown as revoked; the app shows that it is")
+    @Test("a wallet is shown, revoked with its open session, then shown as revoked by the server and by the app")
     func wallet() async throws {
         let server = try await self.lab.start()
         try await self.phone.setUp(pin: "135790")
@@ -60,7 +60,7 @@ struct AdminProgramTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("a wallet's state has one word, whether it is shown to people, to programs or listed")
+    @Test("a wallet's state has the same name in tables, in JSON and in lists")
     func states() async throws {
         let server = try await self.lab.start(["REMOTE_PIN_LOG_FILE": "none"])
         let wallet = try await self.lab.register(pin: "135790")
@@ -121,7 +121,7 @@ struct AdminProgramTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("the solution is revoked only when that is meant, and restored")
+    @Test("the solution is revoked only after confirmation, and can be restored")
     func solution() async throws {
         let server = try await self.lab.start()
         try await self.phone.setUp(pin: "135790")
@@ -135,7 +135,7 @@ struct AdminProgramTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("flags and the update policy hold after a kill, and the policy follows the lab's clock")
+    @Test("flags and the update policy survive a kill, and the policy follows the lab's clock")
     func afterKill() async throws {
         let first = try await self.lab.start()
         let wallet = try await self.lab.register(pin: "135790")
@@ -157,7 +157,7 @@ struct AdminProgramTests {
         #expect(await second.terminate() == 0)
     }
 
-    @Test("without the deletion code no wallet gets one, Hello says so, and none can be shown")
+    @Test("with the deletion code off no wallet gets one, Hello reports it, and none can be shown")
     func noDeletionCode() async throws {
         let server = try await self.lab.start(["REMOTE_PIN_FEATURES_DELETION_CODE": "false"])
         let wallet = try await self.lab.register(pin: "135790")
@@ -172,7 +172,7 @@ struct AdminProgramTests {
     }
 
     @Test(
-        "what cannot be done is refused before anybody is asked, with the way out",
+        "an impossible command is rejected before the confirmation, with the way out",
         arguments: [
             (["wallet", "show", "zz"], "32 hexadecimal digits"), (["revoke", "wallet"], "wallet"),
             (["revoke", "wallet", "12"], "32 hexadecimal digits"),
@@ -198,7 +198,7 @@ struct AdminProgramTests {
         #expect(run.output.contains(wayOut), "\(run.output)")
     }
 
-    @Test("every command explains itself with an example, and a server that does not run is named")
+    @Test("the help of every command has an example, and an unreachable server is named")
     func help() async throws {
         for command in [
             ["wallet", "show"], ["revoke", "wallet"], ["revoke", "recovery-code"], ["revoke", "solution"],

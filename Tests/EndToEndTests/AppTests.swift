@@ -10,11 +10,11 @@ struct AppTests {
     private static let leave = "\u{1B}[?1049l"
 
     private let lab: LabUnderTest
-    private let phone: TestPhone
+    private let phone: CommandLinePhone
 
     init() async throws {
         self.lab = try await LabUnderTest()
-        self.phone = TestPhone(in: self.lab)
+        self.phone = CommandLinePhone(in: self.lab)
     }
 
     @Test("the wallet can be set up by keys, and no digit of the PIN is drawn")

@@ -28,7 +28,7 @@ struct AuditProgramTests {
         return try JSONValue(run.output)
     }
 
-    @Test("who gave a command is on record, the log is verified with and without the server, and holds no code")
+    @Test("the log names the user of each command, is verified with and without the server, and contains no code")
     func record() async throws {
         let server = try await self.lab.start()
         let (wallet, other) = (try await self.lab.register(pin: "135790"), try await self.lab.register(pin: "135790"))
@@ -54,7 +54,7 @@ struct AuditProgramTests {
         for secret in [code, text, try other.deletionCode.orThrow().grouped] {
             #expect(!content.contains(secret) && !server.output.contains(secret))
         }
-        // A cut and a change.
+        // A log that was cut, and one that was changed.
         let lines = content.split(separator: "\n", omittingEmptySubsequences: true)
         try DurableFile.write(Array((lines.dropLast().joined(separator: "\n") + "\n").utf8), to: self.file)
         #expect(try await self.admin("audit", "verify").exitCode == 0)
@@ -70,7 +70,7 @@ struct AuditProgramTests {
         #expect(refused.output.contains("`remote-pin-server admin audit verify` shows how far"))
     }
 
-    @Test("each entry is one row of the table: lines become one, and what is cut says so; JSON has all of it")
+    @Test("each entry is one row of the table, with a mark if it is shortened; JSON has all of it")
     func table() async throws {
         let server = try await self.lab.start()
         let rules = ["..1.2=block", "1.2..1.4=recommend", "1.4..2.0=notify"]
@@ -86,16 +86,16 @@ struct AuditProgramTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("after a kill at whatever moment no wallet is revoked that is not on record")
+    @Test("after a kill at any moment every revoked wallet has an audit entry")
     func killed() async throws {
-        var dice = Dice(for: "audit kills")
+        var random = SeededRandom(for: "audit kills")
         for _ in 0..<10 {
             let server = try await self.lab.start()
             var wallets: [TestWallet] = []
             for _ in 0..<6 { wallets.append(try await self.lab.register(pin: "135790")) }
             let sessions = try await [wallets[0].openSession(), wallets[1].openSession()]
             let (lab, named) = (self.lab.lab.path, "\(wallets[5].walletID)")
-            let moment = Moment(after: .random(in: 1...8, using: &dice)) { server.send(SIGKILL) }
+            let moment = EventTrigger(after: .random(in: 1...8, using: &random)) { server.send(SIGKILL) }
             await withTaskGroup { group in
                 for session in sessions {
                     group.addTask {
@@ -137,10 +137,10 @@ struct AuditProgramTests {
         #expect(try await self.json("audit", "verify")["intact"] == .boolean(true))
     }
 
-    @Test("a reload says of each part whether the old one stays, and serves with what was good")
+    @Test("a reload reports for each part whether the old one stays, and the server uses the valid ones")
     func reload() async throws {
         let server = try await self.lab.start()
-        let observed = try Observed(server)
+        let observed = try ObservedServer(server)
         func times() async throws -> [Double?] {
             var times: [Double?] = []
             for outcome in ["done", "refused"] {
@@ -169,7 +169,7 @@ struct AuditProgramTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("status, sessions, wallets and the level of the log are told and set")
+    @Test("status, sessions, wallets and the log level are shown, and the level is set")
     func operation() async throws {
         let server = try await self.lab.start()
         let wallet = try await self.lab.register(pin: "135790")
@@ -199,7 +199,7 @@ struct AuditProgramTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("members of the group can open the socket as well, and a group that there is not is named")
+    @Test("members of the group can open the socket, and a group that does not exist is named")
     func group() async throws {
         var environment = LabUnderTest.sixteenAttempts
         environment["REMOTE_PIN_ADMIN_GROUP"] = "no-such-group"
@@ -213,7 +213,7 @@ struct AuditProgramTests {
     }
 
     @Test(
-        "with a full disk under the audit log commands are refused and nothing is done; with room they are",
+        "while the audit log's disk is full commands are rejected without effect; with free space they work again",
         .enabled(if: SmallDisk.isPermitted, "small file systems can only be mounted by root")
     )
     func fullDisk() async throws {
@@ -226,7 +226,7 @@ struct AuditProgramTests {
         let wallet = try await self.lab.register(pin: "135790")
         let session = try await wallet.openSession()
         disk.fill()
-        // What is left of the last page takes some entries of commands that only look.
+        // The rest of the last page has room for some entries of commands that only read.
         var run = try await self.admin("status")
         while run.exitCode == 0 { run = try await self.admin("status") }
         #expect(run.exitCode == 69 && run.output.contains("audit log"), "\(run.output)")

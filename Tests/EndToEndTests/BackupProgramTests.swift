@@ -26,7 +26,7 @@ struct BackupProgramTests {
     private func done(_ arguments: String...) async throws -> JSONValue {
         let run = try await ServerProcess.run("remote-pin-server", arguments + ["--json", "--lab", self.lab.lab.path])
         try #require(run.exitCode == 0, "\(run.output)")
-        // What is told of the audit log goes to standard error, which comes along.
+        // Messages about the audit log go to standard error, which is captured too.
         let line = try (run.output.split(separator: "\n").last { $0.hasPrefix("{") }).orThrow()
         return try JSONValue(String(line))
     }
@@ -41,7 +41,7 @@ struct BackupProgramTests {
         return session.pinState
     }
 
-    @Test("after a restore each wallet is in its last round, its right PIN ends that, and what was revoked stays so")
+    @Test("after a restore each wallet is in its last round, its right PIN resets it, and revoked wallets stay revoked")
     func restored() async throws {
         var server = try await self.lab.start(Self.log)
         let (wallet, revoked) = (try await self.lab.register(pin: "135790"), try await self.lab.register(pin: "135790"))
@@ -66,14 +66,14 @@ struct BackupProgramTests {
         #expect(try await self.state(of: wallet) == .open(attemptsLeft: 4, finalRound: false))
         guard case .revoked(Revocation(reason: .user, mayRegisterAnew: true)) = try await revoked.openSession().opening
         else {
-            Issue.record("what was revoked lives again")
+            Issue.record("a revoked wallet can be used again")
             return
         }
         #expect(try await self.done("admin", "status")["epoch"] == .integer(2))
         #expect(await server.terminate() == 0)
     }
 
-    @Test("an older store, or a backup, that is put in place by hand is not served")
+    @Test("a server does not start with an older store or a backup in place of its store")
     func swapped() async throws {
         var server = try await self.lab.start(Self.log)
         _ = try await self.lab.register(pin: "135790")
@@ -95,7 +95,7 @@ struct BackupProgramTests {
         #expect(backup?.output.contains("the file is a backup") == true, "\(backup?.output ?? "")")
     }
 
-    @Test("without the audit log a script has to say that it knows, and a wrong rule or a missing backup is named")
+    @Test("without the audit log a restore needs an option, and an invalid rule or a missing backup is named")
     func asking() async throws {
         _ = try await self.done("backup", self.file("one.backup"))
         try self.move(self.data, to: self.file("away"))
@@ -114,14 +114,14 @@ struct BackupProgramTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("after a mistaken restore the store of before is copied and restored: nothing revoked since lives again")
+    @Test("after a mistaken restore the earlier store is copied and restored, and all its revocations still hold")
     func mistaken() async throws {
         var server = try await self.lab.start(Self.log)
         let (first, second) = (try await self.lab.register(pin: "135790"), try await self.lab.register(pin: "135790"))
         let wrong = try await self.done("backup", self.file("wrong.backup"))
         let newest = try await self.lab.register(pin: "135790")
         #expect(await server.terminate() == 0)
-        // As bad as it gets: a copy that lacks what its own epoch brought afterwards.
+        // The worst case: a copy that lacks the changes of its own epoch.
         try FileManager.default.copyItem(atPath: self.data, toPath: self.file("kept"))
         server = try await self.lab.start(Self.log)
         #expect(try await self.run("admin", "revoke", "wallet", "\(first.walletID)").exitCode == 0)
@@ -139,7 +139,7 @@ struct BackupProgramTests {
         let refused = await #expect(throws: ServerProcess.NotReady.self) { try await self.lab.start(Self.log) }
         #expect(refused?.output.contains("remote-pin-server backup FILE") == true, "\(refused?.output ?? "")")
         let kept = try await self.done("backup", self.file("kept.backup"))
-        // Of when the mistaken restore was begun: what was guessed in these two hours is not in it.
+        // The copy is dated like the first backup, within an hour.
         let moments = try [wrong, kept].map { try Date((($0["takenAt"]?.string).orThrow()), strategy: .iso8601) }
         #expect(moments[1].timeIntervalSince(moments[0]) < 3600, "\(kept)")
         try self.move(self.data, to: self.file("copied"))
@@ -149,14 +149,14 @@ struct BackupProgramTests {
         #expect(try await self.state(of: newest) == .open(attemptsLeft: 4, finalRound: true))
         for wallet in [first, second] {
             guard case .revoked = try await wallet.openSession().opening else {
-                Issue.record("what was revoked lives again")
+                Issue.record("a revoked wallet can be used again")
                 return
             }
         }
         #expect(await server.terminate() == 0)
     }
 
-    @Test("a backup of a stopped server is on record as begun and as made, or as failed")
+    @Test("a backup of a stopped server has audit entries for its beginning and for its success or failure")
     func onRecord() async throws {
         let log = "\(self.lab.lab.serverFolder)/audit.log"
         func phases() throws -> [JSONValue?] {
@@ -172,7 +172,7 @@ struct BackupProgramTests {
 
     private var keyFile: String { "\(self.lab.lab.serverFolder)/vault.key" }
 
-    @Test("as another user than the server's nothing is restored or copied, and the message names the way out")
+    @Test("backup and restore are rejected for any user but the server's, with the way out")
     func otherUser() async throws {
         guard getuid() == 0 else { return }
         _ = try await self.done("backup", self.file("one.backup"))
@@ -187,7 +187,7 @@ struct BackupProgramTests {
         _ = try await self.done("backup", self.file("two.backup"))
     }
 
-    @Test("a server does not start with a key file from before a rotation, and says which copy to put back")
+    @Test("a server does not start with a key file from before a rotation, and names the copy to install")
     func olderKeyFile() async throws {
         var server = try await self.lab.start(Self.log)
         let wallet = try await self.lab.register(pin: "135790")
@@ -209,18 +209,18 @@ struct BackupProgramTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("a restore that is killed at some moment leaves no store or a whole one; the same command then finishes it")
+    @Test("a restore that is killed at any moment leaves no store or a complete one; the same command then finishes it")
     func killed() async throws {
         var server = try await self.lab.start(Self.log)
         let (wallet, revoked) = (try await self.lab.register(pin: "135790"), try await self.lab.register(pin: "135790"))
         _ = try await self.done("backup", self.file("one.backup"))
         #expect(try await self.run("admin", "revoke", "wallet", "\(revoked.walletID)").exitCode == 0)
         #expect(await server.terminate() == 0)
-        var dice = Dice(for: "restores")
+        var random = SeededRandom(for: "restores")
         for round in 0..<12 {
             try self.move(self.data, to: self.file("away-\(round)"))
             for _ in 0..<4 where !DurableFile.exists("\(self.data)/wallets.db") {
-                let seconds = "0.0\(Int.random(in: 10...99, using: &dice))"
+                let seconds = "0.0\(Int.random(in: 10...99, using: &random))"
                 _ = try await ServerProcess.run(
                     "/usr/bin/timeout",
                     ["-s", "KILL", seconds, Programs.path("remote-pin-server"), "restore", self.file("one.backup")]
@@ -233,7 +233,7 @@ struct BackupProgramTests {
             server = try await self.lab.start(Self.log)
             #expect(try await self.state(of: wallet) == .open(attemptsLeft: 4, finalRound: true))
             guard case .revoked = try await revoked.openSession().opening else {
-                Issue.record("what was revoked lives again")
+                Issue.record("a revoked wallet can be used again")
                 return
             }
             #expect(await server.terminate() == 0)

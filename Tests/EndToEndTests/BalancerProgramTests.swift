@@ -5,7 +5,7 @@ import Transport
 import Vocabulary
 import Wire
 
-/// The real server behind a balancer that speaks the PROXY protocol.
+/// The real server behind a load balancer that sends PROXY protocol headers.
 @Suite("Behind a balancer, with the real programs")
 struct BalancerProgramTests {
     private let lab: LabUnderTest
@@ -34,7 +34,7 @@ struct BalancerProgramTests {
     }
 
     @Test(
-        "a wallet is set up and opens through it, and sessions and log name the source that the header names",
+        "a wallet is set up and opens through it, and sessions and the log show the source from the header",
         arguments: [
             ("127.0.0.1:0", "127.0.0.1", BalancerHeader.ipv4(7), "192.0.2.7", "192.0.2.7:8080"),
             ("127.0.0.1:0", "127.0.0.1", BalancerHeader.ipv6(9), "2001:db8:1:2::/64", "[2001:db8:1:2::9]:8080"),
@@ -44,7 +44,7 @@ struct BalancerProgramTests {
     func named(listen: String, balancer: String, header: [UInt8], source: String, peer: String) async throws {
         let server = try await self.lab.start(Self.settings.merging(["REMOTE_PIN_LISTEN_ADDRESS": listen]) { $1 })
         let balancer = try await Balancer(before: self.lab, saying: header, from: balancer)
-        let phone = TestPhone(in: self.lab)
+        let phone = CommandLinePhone(in: self.lab)
         let setUp = try await phone.run("setup", "--code-written-down", pins: [Self.pin], at: balancer.folder)
         #expect(setUp.exitCode == 0, "\(setUp.output)")
         let wrong = try await phone.run("unlock", pins: ["864209"], at: balancer.folder)
@@ -60,10 +60,10 @@ struct BalancerProgramTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("who is not named and sends a header gets no connection, nor who is named and sends none; both are counted")
+    @Test("a header from an unlisted address and a listed address without a header are rejected, and both are counted")
     func refused() async throws {
         let server = try await self.lab.start(Self.settings)
-        let observed = try Observed(server)
+        let observed = try ObservedServer(server)
         let failures = "remote_pin_handshake_failures_total"
         for (header, from, reason) in [
             (BalancerHeader.ipv4(7), "127.0.0.2", "broken"), ([], "127.0.0.1", "proxy_header"),
@@ -75,23 +75,23 @@ struct BalancerProgramTests {
             await #expect(throws: (any Error).self, "\(from)") { try await TestServer(lab: balancer.folder).connect() }
             #expect(try await observed.value(series) == before + 1, "\(from)")
         }
-        // Nobody of those was taken for somebody else.
+        // None of these connections was counted under another source.
         #expect(!server.output.contains("peer=192.0.2.7"))
         let honest = try await Balancer(before: self.lab, saying: BalancerHeader.ipv4(8))
         #expect(try await self.wallet(behind: honest).openSession().check(Self.pin).isValid)
-        // Somebody who comes past the balancer from an address that is not named needs no header.
+        // A client that bypasses the balancer from an unlisted address needs no header.
         let past = try await Balancer(before: self.lab, saying: [], from: "127.0.0.2")
         #expect(try await self.wallet(behind: past).openSession().check(Self.pin).isValid)
         #expect(await server.terminate() == 0)
     }
 
-    @Test("its health check is no failure, and a connection of its own is its own source")
+    @Test("the balancer's health check is not a failure, and its own connection counts as its own source")
     func healthCheck() async throws {
         let server = try await self.lab.start(Self.settings)
-        let observed = try Observed(server)
+        let observed = try ObservedServer(server)
         let before = try await observed.metrics().split(separator: "\n").filter { $0.contains("handshake_failures") }
         for _ in 0..<20 {
-            let check = try await RawVisitor(port: LabFile(of: self.lab.lab).port)
+            let check = try await RawClient(port: LabFile(of: self.lab.lab).port)
             await check.send(BalancerHeader.local)
             check.close()
             await check.closed()
@@ -107,7 +107,7 @@ struct BalancerProgramTests {
         #expect(await server.terminate() == 0)
     }
 
-    /// How many calls of a connection are taken before one is put off.
+    /// The number of calls that a connection may make before one is rate-limited.
     private func callsUntilLimited(of connection: ClientConnection) async -> Int? {
         for count in 0..<100 {
             let answer = await connection.answer(.reportWipe)
@@ -116,7 +116,7 @@ struct BalancerProgramTests {
         return nil
     }
 
-    @Test("two sources behind one balancer have an allowance each: who floods takes nothing from the other")
+    @Test("two sources behind one balancer have separate allowances: a flood from one leaves the other's untouched")
     func allowances() async throws {
         let server = try await self.lab.start(
             Self.settings.merging([
@@ -129,13 +129,13 @@ struct BalancerProgramTests {
         let honest = try await self.wallet(behind: other).openSession()
         let flooder = try await TestServer(lab: flooding.folder).connect()
         #expect(await self.callsUntilLimited(of: flooder) != nil)
-        // Another connection from there has what came back meanwhile, and no burst of its own.
+        // Another connection of that source gets only the part of the allowance restored since, not a new burst.
         let again = try await TestServer(lab: flooding.folder).connect()
         #expect(try #require(await self.callsUntilLimited(of: again)) < 20)
         #expect(try await honest.check(Self.pin).isValid)
         #expect(try await self.wallet(behind: other).openSession().check(Self.pin).isValid)
         #expect(server.output.contains("source=192.0.2.1") && !server.output.contains("source=192.0.2.2"))
-        // Connections, too: the flooder's places are its own.
+        // The limit on connections is also separate: the flooding source uses up only its own.
         let crowd = try await Balancer(before: self.lab, saying: BalancerHeader.ipv6(3))
         var held: [ClientConnection] = []
         while held.count < 10, let more = try? await TestServer(lab: crowd.folder).connect() { held.append(more) }

@@ -18,7 +18,7 @@ struct CheckAttestationTests {
     private static let time = Timestamp(milliseconds: 1_795_000_000_000)
     private static let challenge = Array(repeating: 7 as UInt8, count: 32)
 
-    /// A chain of a good device of the lab, or of one with an open bootloader.
+    /// The chain of a valid device of the lab, or of one with an unlocked bootloader.
     private func chain(_ authority: LabAuthority, isLocked: Bool = true) -> [[UInt8]] {
         let root = RootOfTrust(
             verifiedBootKey: [1],
@@ -57,7 +57,7 @@ struct CheckAttestationTests {
         return path
     }
 
-    @Test("a phone's chain is explained, from one PEM file or from DER files, and the status says what came of it")
+    @Test("a phone's chain is explained, from one PEM file or from DER files, and the exit status states the result")
     func evidence() async throws {
         let lab = try await self.lab()
         let authority = try LabAuthority.load(from: lab.authorityFolder)
@@ -82,7 +82,7 @@ struct CheckAttestationTests {
         #expect(elsewhere.output.contains("refused: untrusted_root"))
     }
 
-    @Test("what was left out or does not fit together is named")
+    @Test("missing and contradictory arguments are named")
     func usage() async throws {
         let junk = try self.file("junk", Array("hello".utf8))
         let map = try self.file("map.cbor", [0xA0])
@@ -127,7 +127,7 @@ struct CheckAttestationTests {
         return try self.file("manifest.json", Array(text.utf8))
     }
 
-    @Test("a manifest's cases are listed, and the status is 0 only where all agree")
+    @Test("a manifest's cases are listed, and the status is 0 only if all agree")
     func manifests() async throws {
         let good = try await server(["check-attestation", try self.manifest(expecting: #"{"outcome": "accept"}"#)])
         #expect(good.output == "ok    lab/good: accepted (expected accepted)\n1 of 1 cases agree\n")
@@ -139,7 +139,7 @@ struct CheckAttestationTests {
         #expect(wrong.output.hasSuffix("0 of 1 cases agree, 1 do not\n"))
     }
 
-    @Test("check-config tells apps, roots and the status list's age in sentences")
+    @Test("check-config describes apps, roots and the age of the status list in sentences")
     func configuration() async throws {
         let lab = try await self.lab()
         let run = try await server(["check-config", lab.path])
@@ -153,7 +153,7 @@ struct CheckAttestationTests {
         }
     }
 
-    @Test("on SIGHUP a spoiled status list is named and the old one kept, and a good one taken")
+    @Test("SIGHUP loads a valid status list; an invalid one is named and the old one stays in use")
     func statusList() async throws {
         let lab = try await self.lab()
         let running = try await ServerProcess.start(["serve", lab.path, "--log.file", "none"])

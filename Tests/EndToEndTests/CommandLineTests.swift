@@ -15,11 +15,11 @@ struct CommandLineTests {
     private static let pin = "024791"
 
     private let lab: LabUnderTest
-    private let phone: TestPhone
+    private let phone: CommandLinePhone
 
     init() async throws {
         self.lab = try await LabUnderTest()
-        self.phone = TestPhone(in: self.lab)
+        self.phone = CommandLinePhone(in: self.lab)
     }
 
     @Test("exit code 12 means permanently blocked, and 17 that the app is too old")
@@ -34,7 +34,7 @@ struct CommandLineTests {
         settings["REMOTE_PIN_UPDATE_ANDROID_MINIMUM"] = "2.0.0"
         server = try await self.lab.start(settings)
         #expect(try await self.phone.run("open").exitCode == 17)
-        #expect(try await TestPhone(in: self.lab, "new").run("setup", pins: [Self.pin]).exitCode == 17)
+        #expect(try await CommandLinePhone(in: self.lab, "new").run("setup", pins: [Self.pin]).exitCode == 17)
         #expect(await server.terminate() == 0)
     }
 
@@ -123,7 +123,7 @@ struct CommandLineTests {
         )
         #expect(skipped.exitCode == 0 && skipped.output.contains("UC2.1/1.3b"), "\(skipped.output)")
         #expect(skipped.output.contains("deletionCode"))
-        let refused = try await TestPhone(in: self.lab, "refused").run(
+        let refused = try await CommandLinePhone(in: self.lab, "refused").run(
             "setup",
             "--biometrics",
             "fingerprint",
@@ -147,7 +147,7 @@ struct CommandLineTests {
     func copiedStorage() async throws {
         let server = try await self.lab.start()
         try await self.phone.setUp(pin: Self.pin)
-        let thief = TestPhone(in: self.lab, "thief")
+        let thief = CommandLinePhone(in: self.lab, "thief")
         #expect(try await thief.run("open").exitCode == 0)
         for (name, bytes) in try self.phone.files() {
             try DurableFile.write(bytes, to: "\(thief.home)/app/\(name)")
@@ -156,7 +156,7 @@ struct CommandLineTests {
         for pins in [[Self.pin], ["864209"]] {
             #expect(try await thief.run("unlock", pins: pins).exitCode == 70)
         }
-        let other = TestPhone(in: self.lab, "other")
+        let other = CommandLinePhone(in: self.lab, "other")
         try await other.setUp(pin: Self.pin)
         for (name, bytes) in try self.phone.files() {
             try DurableFile.write(bytes, to: "\(other.home)/app/\(name)")
@@ -204,7 +204,7 @@ struct CommandLineTests {
     }
 }
 
-extension TestPhone {
+extension CommandLinePhone {
     /// The regular files in a folder of the home.
     fileprivate func regularFiles(_ folder: String) throws -> [String: [UInt8]] {
         let path = "\(self.home)/\(folder)"

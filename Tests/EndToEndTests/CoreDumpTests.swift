@@ -6,9 +6,9 @@ import Testing
 
 @Suite("What a crash leaves")
 struct CoreDumpTests {
-    @Test("a server's memory is kept by nobody when it crashes")
+    @Test("a crash of the server writes no core dump")
     func server() async throws {
-        // What it inherits would allow as much as may be.
+        // The process inherits the highest permitted limit.
         var limit = rlimit()
         unsafe getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
         limit.rlim_cur = limit.rlim_max

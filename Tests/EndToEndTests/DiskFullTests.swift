@@ -6,25 +6,25 @@ import TestSupport
 import Testing
 import Wire
 
-/// G4 against whoever can fill the server's disk, at any moment of a guess.
+/// G4 against an attacker who can fill the server's disk at any moment of a guess.
 @Suite(
     "A server whose disk is full",
     .enabled(if: SmallDisk.isPermitted, "small file systems can only be mounted by root"),
     .serialized
 )
 struct DiskFullTests {
-    @Test("right and wrong PINs get the same answer, nothing is judged or forgotten, and with room it goes on")
+    @Test("right and wrong PINs get the same answer, nothing is judged or lost, and free space restores the service")
     func full() async throws {
-        var dice = Dice(for: "disk full")
+        var random = SeededRandom(for: "disk full")
         let (lab, disk) = try await Self.labOnSmallDisk()
         let server = try await lab.start()
-        let guessers = try await Self.guessers(in: lab, &dice)
+        let guessers = try await Self.guessers(in: lab, &random)
         for _ in 0..<5 {
             try await guessers.all { try await $0.openSession() }
             try await Self.fill(disk, under: guessers)
-            // In any order, at the same time and one by one.
-            for guesser in guessers.shuffled(using: &dice) {
-                for right in [true, false].shuffled(using: &dice) {
+            // Concurrently in any order, then one after another.
+            for guesser in guessers.shuffled(using: &random) {
+                for right in [true, false].shuffled(using: &random) {
                     let refusal = try await guesser.guess(right: right)
                     #expect(Self.isUnavailable(refusal), "right: \(right)")
                 }
@@ -44,21 +44,21 @@ struct DiskFullTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("killed while its disk is full or filling, it has forgotten nothing once there is room")
+    @Test("a server that is killed while its disk is full or filling has lost no attempt once there is space")
     func killed() async throws {
-        var dice = Dice(for: "disk full and killed")
+        var random = SeededRandom(for: "disk full and killed")
         let (lab, disk) = try await Self.labOnSmallDisk()
         var server = try await lab.start()
-        let guessers = try await Self.guessers(in: lab, &dice)
+        let guessers = try await Self.guessers(in: lab, &random)
         for _ in 0..<15 {
             let victim = server
             try await guessers.all { try await $0.openSession() }
-            let moment = Moment(after: .random(in: 1...96, using: &dice)) { victim.send(SIGKILL) }
+            let moment = EventTrigger(after: .random(in: 1...96, using: &random)) { victim.send(SIGKILL) }
             async let guesses: Void = guessers.all { try await $0.guessUntilGone(moment) }
             disk.fill()
             try await guesses
             await victim.kill()
-            // A start on the full disk says so, or serves; it loses nothing either way.
+            // A start on the full disk fails with a message or succeeds; neither loses anything.
             do {
                 let early = try await lab.start()
                 await early.kill()
@@ -81,15 +81,15 @@ struct DiskFullTests {
         return (lab, try SmallDisk(at: lab.lab.dataFolder))
     }
 
-    private static func guessers(in lab: LabUnderTest, _ dice: inout Dice) async throws -> [Guesser] {
-        var guessers: [Guesser] = []
-        for _ in 0..<4 { guessers.append(try await Guesser(in: lab, dice: dice.split())) }
+    private static func guessers(in lab: LabUnderTest, _ random: inout SeededRandom) async throws -> [GuessingWallet] {
+        var guessers: [GuessingWallet] = []
+        for _ in 0..<4 { guessers.append(try await GuessingWallet(in: lab, random: random.split())) }
         return guessers
     }
 
-    /// Fills the disk while they guess, until the largest commit that four of them can make finds no room, and the
-    /// smallest neither.
-    private static func fill(_ disk: SmallDisk, under guessers: [Guesser]) async throws {
+    /// Fills the disk during guesses, until neither the largest commit that four wallets can make nor the smallest
+    /// fits.
+    private static func fill(_ disk: SmallDisk, under guessers: [GuessingWallet]) async throws {
         var inARow = 0
         while inARow < 8 {
             disk.fill()

@@ -11,11 +11,11 @@ struct DriveTests {
         .appendingPathComponent("../../docs").path
 
     private let lab: LabUnderTest
-    private let phone: TestPhone
+    private let phone: CommandLinePhone
 
     init() async throws {
         self.lab = try await LabUnderTest()
-        self.phone = TestPhone(in: self.lab)
+        self.phone = CommandLinePhone(in: self.lab)
     }
 
     @Test("the Python example of docs/testing-guide.md sets a wallet up and enters a wrong PIN")
@@ -174,7 +174,7 @@ struct DriveTests {
         #expect(wrong.exitCode == 64 && wrong.output.contains("unreachable"))
         #expect(try await self.phone.run("open", "--platform", "android").exitCode == 64)
         #expect(try await self.phone.run("open", "--language", "nl").output.contains("Introductie"))
-        #expect(try await TestPhone(in: self.lab, "new").run("open", "--network", "unreachable").exitCode == 16)
+        #expect(try await CommandLinePhone(in: self.lab, "new").run("open", "--network", "unreachable").exitCode == 16)
         #expect(try await self.phone.run("open", "--language", "de").exitCode == 64)
         #expect(await server.terminate() == 0)
     }

@@ -2,27 +2,27 @@ import Glibc
 import TestSupport
 import Testing
 
-/// G3 and G4 against whoever can end the server's process at any instruction.
+/// G3 and G4 against an attacker who can end the server's process at any instruction.
 @Suite("A server that is killed")
 struct KillTests {
     private static let kills = 200
 
-    @Test("after each of 200 kills every wrong verdict is still counted, and no right PIN is")
+    @Test("after each of 200 kills every wrong verdict is still counted, and no right PIN is counted as wrong")
     func kills() async throws {
-        var dice = Dice(for: "kills")
+        var random = SeededRandom(for: "kills")
         let lab = try await LabUnderTest()
         var server = try await lab.start()
-        let guessers = try await Self.guessers(in: lab, &dice)
+        let guessers = try await Self.guessers(in: lab, &random)
         for _ in 0..<Self.kills {
             let victim = server
-            if dice.isOne(in: 5) {
-                // Directly after the start, while sessions are being opened.
-                let moment = Moment(after: .random(in: 1...16, using: &dice)) { victim.send(SIGKILL) }
+            if random.isOne(in: 5) {
+                // A kill directly after the start, while sessions are being opened.
+                let moment = EventTrigger(after: .random(in: 1...16, using: &random)) { victim.send(SIGKILL) }
                 try await guessers.all { try await $0.openSession(moment) }
             } else {
                 try await guessers.all { try await $0.openSession() }
                 try await guessers.all { if await $0.isBlocked { try await $0.renew() } }
-                let moment = Moment(after: .random(in: 1...64, using: &dice)) { victim.send(SIGKILL) }
+                let moment = EventTrigger(after: .random(in: 1...64, using: &random)) { victim.send(SIGKILL) }
                 try await guessers.all { try await $0.guessUntilGone(moment) }
             }
             await victim.kill()
@@ -32,19 +32,19 @@ struct KillTests {
         #expect(await server.terminate() == 0)
         var unanswered = 0
         for guesser in guessers { unanswered += await guesser.unanswered }
-        #expect(unanswered > Self.kills, "the kills hit guesses that were under way")
+        #expect(unanswered > Self.kills, "the kills hit guesses that were in progress")
     }
 
-    @Test("a server that is told to stop amid guesses answers or drops each, forgets none, and ends with status 0")
+    @Test("a server that gets SIGTERM during guesses answers or drops each, loses none, and exits with status 0")
     func stops() async throws {
-        var dice = Dice(for: "stops")
+        var random = SeededRandom(for: "stops")
         let lab = try await LabUnderTest()
         var server = try await lab.start()
-        let guessers = try await Self.guessers(in: lab, &dice)
+        let guessers = try await Self.guessers(in: lab, &random)
         for signal in [SIGTERM, SIGINT, SIGTERM, SIGINT] {
             try await guessers.all { try await $0.openSession() }
             let stopped = server
-            let moment = Moment(after: .random(in: 1...64, using: &dice)) { stopped.send(signal) }
+            let moment = EventTrigger(after: .random(in: 1...64, using: &random)) { stopped.send(signal) }
             try await guessers.all { try await $0.guessUntilGone(moment) }
             #expect(await stopped.ended() == 0)
             server = try await lab.start()
@@ -53,29 +53,29 @@ struct KillTests {
         #expect(await server.terminate() == 0)
     }
 
-    /// Eight wallets; one of them never knows its PIN.
-    private static func guessers(in lab: LabUnderTest, _ dice: inout Dice) async throws -> [Guesser] {
-        var guessers: [Guesser] = []
+    /// Eight wallets, one of which never enters its PIN.
+    private static func guessers(in lab: LabUnderTest, _ random: inout SeededRandom) async throws -> [GuessingWallet] {
+        var guessers: [GuessingWallet] = []
         for number in 0..<8 {
-            guessers.append(try await Guesser(in: lab, dice: dice.split(), isStubborn: number == 0))
+            guessers.append(try await GuessingWallet(in: lab, random: random.split(), isStubborn: number == 0))
         }
         return guessers
     }
 
-    /// At the end each wallet that is not blocked for good gets in with its PIN.
-    private static func settle(_ guessers: [Guesser]) async throws {
+    /// Checks that at the end the PIN opens each wallet that is not permanently blocked.
+    private static func settle(_ guessers: [GuessingWallet]) async throws {
         try await guessers.all { guesser in
             try await guesser.openSession()
             let refusal = try await guesser.guess(right: true)
             #expect(refusal == nil)
             let possible = await guesser.possible
-            #expect(possible == [0] || possible == [Guesser.allowance])
+            #expect(possible == [0] || possible == [GuessingWallet.allowance])
         }
     }
 }
 
-extension Guesser {
-    /// Registers anew and opens a session.
+extension GuessingWallet {
+    /// Registers again and opens a session.
     fileprivate func renew() async throws {
         try await self.registerAnew()
         try await self.openSession()

@@ -1,11 +1,12 @@
 import TestSupport
 import Testing
 
-/// What becomes of a program whose output goes to a disk that is full, or to somebody who reads no more of it.
+/// A program whose output goes to a full disk, or to a reader that stops reading.
 @Suite("A program's lost output")
 struct LostOutputTests {
-    /// Some that write it at once, and some whose parser leaves it to the C library; all but the third say more than a
-    /// reader that takes one byte.
+    /// Commands that write their output directly, and commands whose argument parser uses the C library's buffer.
+    ///
+    /// All but the third print more than the reader that takes one byte.
     private static let commands: [(program: String, arguments: [String], status: Int32)] = [
         ("remote-pin-server", ["settings", "--markdown"], 74),
         ("remote-pin-server", ["--help"], 74),
@@ -16,7 +17,7 @@ struct LostOutputTests {
         ("wallet", ["--help"], 70),
     ]
 
-    /// Runs one of them with its output sent elsewhere by a shell.
+    /// Runs a command with its output redirected by a shell.
     private func run(_ number: Int, to destination: String) async throws -> (run: ProgramRun, status: Int32) {
         let (program, arguments, status) = Self.commands[number]
         let line = "set -o pipefail; \"$0\" \"$@\" \(destination)"
@@ -24,14 +25,14 @@ struct LostOutputTests {
         return (run, status)
     }
 
-    @Test("where it does not fit on the disk, it says so and does not end as if all were well", arguments: 0..<7)
+    @Test("a program whose output does not fit on the disk reports it and does not exit with success", arguments: 0..<7)
     func fullDisk(number: Int) async throws {
         let (run, status) = try await self.run(number, to: ">/dev/full")
         #expect(run.exitCode == status, "\(run.output)")
         #expect(run.output == "standard output is incomplete: No space left on device\n")
     }
 
-    @Test("where it was started without streams, nothing else that it opens takes their numbers")
+    @Test("a program started without standard streams gives their descriptors to no other file")
     func noStreams() async throws {
         let folder = TemporaryFolder()
         let script = """
@@ -44,10 +45,10 @@ struct LostOutputTests {
         let arguments = ["-c", script, Programs.path("remote-pin-server"), folder.file("lab")]
         let run = try await ServerProcess.run("/bin/bash", arguments)
         #expect(run.output == "/dev/null\n/dev/null\n/dev/null\n")
-        #expect(run.exitCode == 74, "that it is ready could not be told")
+        #expect(run.exitCode == 74, "the line that announces readiness could not be written")
     }
 
-    @Test("where its reader has had enough, nothing is wrong", arguments: 0..<7)
+    @Test("a reader that stops early is not an error", arguments: 0..<7)
     func reader(number: Int) async throws {
         let (run, _) = try await self.run(number, to: "| head -c 1")
         #expect(run.exitCode == 0, "\(run.output)")

@@ -19,10 +19,10 @@ struct ObservationProgramTests {
         self.lab = try await LabUnderTest()
     }
 
-    @Test("a scrape of a used server is what promtool takes, and tells what was done")
+    @Test("promtool accepts the scrape of a used server, and the metrics count its work")
     func scrape() async throws {
         let server = try await self.lab.start(Self.loud)
-        let observed = try Observed(server)
+        let observed = try ObservedServer(server)
         let wallet = try await self.lab.register(pin: "135790")
         let session = try await wallet.openSession()
         #expect(try await session.check("135790") == wallet.unlockShare.asValid)
@@ -34,7 +34,7 @@ struct ObservationProgramTests {
             "remote_pin_metrics_refused_total{reason=\"unknown\"} 0",
             "remote_pin_metrics_refused_total{reason=\"labels\"} 0",
         ] { #expect(metrics.contains("\n\(line)\n"), "\(line)") }
-        // Every metric of the catalogue is there.
+        // Every metric of the catalogue is present.
         let page = try await ServerProcess.run("remote-pin-server", ["metrics"]).output
         let names = page.split(separator: "\n").filter { !$0.hasPrefix(" ") }.map { $0.prefix { $0 != "{" } }
         try #require(names.count > 20)
@@ -55,10 +55,10 @@ struct ObservationProgramTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("at SIGTERM readiness drops before connections have ended, and the server still lives")
+    @Test("after SIGTERM readiness drops before connections end, while liveness still succeeds")
     func readinessDrops() async throws {
         let server = try await self.lab.start(Self.loud.merging(["REMOTE_PIN_DRAIN_DELAY": "5m"]) { $1 })
-        let observed = try Observed(server)
+        let observed = try ObservedServer(server)
         let wallet = try await self.lab.register(pin: "135790")
         let session = try await wallet.openSession()
         #expect(try await observed.get("/readyz").hasPrefix("HTTP/1.1 200 "))
@@ -72,13 +72,13 @@ struct ObservationProgramTests {
         #expect(await server.ended() == 128 + SIGTERM)
     }
 
-    @Test("a server without the listener has none, and one whose address is taken says so and does not start")
+    @Test("a server without the setting has no listener, and one whose address is in use says so and does not start")
     func addresses() async throws {
         let silent = try await self.lab.start(Self.loud.merging(["REMOTE_PIN_OBSERVATION_LISTEN": "none"]) { $1 })
         #expect(!silent.output.contains("observed"))
         #expect(await silent.terminate() == 0)
         let (server, other) = (try await self.lab.start(Self.loud), try await LabUnderTest())
-        let port = try Observed(server).port
+        let port = try ObservedServer(server).port
         let taken = Self.loud.merging(["REMOTE_PIN_OBSERVATION_LISTEN": "127.0.0.1:\(port)"]) { $1 }
         await #expect {
             _ = try await other.start(taken)
@@ -88,7 +88,7 @@ struct ObservationProgramTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("an app's user who quotes the code that was shown leads to the line in the log")
+    @Test("the correlation id on a user's screen leads to the line in the log")
     func correlation() async throws {
         let server = try await self.lab.start(Self.loud)
         let session = try await self.lab.register(pin: "135790").openSession()

@@ -14,20 +14,20 @@ struct PortalProgramTests {
         self.lab = try await LabUnderTest()
     }
 
-    @Test("a person types the code of a lost phone; its app then shows that the wallet was deleted")
+    @Test("a user types the code of a lost phone; its app then shows that the wallet was deleted")
     func deletion() async throws {
         let server = try await self.lab.start(["REMOTE_PIN_LOG_LEVEL": "debug"])
-        let phone = TestPhone(in: self.lab)
+        let phone = CommandLinePhone(in: self.lab)
         let setup = try await phone.run("setup", pins: ["135790"])
         let code = try #require(setup.output.firstMatch(of: /[0-9A-Z]{4}(-[0-9A-Z]{4}){3}-[0-9A-Z]{2}/)).output.0
         #expect(try await phone.run("unlock", "--code-written-down", pins: ["135790"]).exitCode == 0)
 
-        // By the server's program, which becomes the portal's.
+        // Started by the server's program, which executes the portal's.
         let portal = try await ServerProcess.start(["portal", self.lab.lab.path, "--log.level", "debug"])
         let page = try PageOverHTTP(portal.output)
         let question = try await page.post("code=\(code.lowercased())&step=check&seal=\(try await page.seal())")
         #expect(question.contains("Do you want to delete this wallet?"))
-        #expect(try await phone.run("unlock", pins: ["135790"]).exitCode == 0, "asked is not done")
+        #expect(try await phone.run("unlock", pins: ["135790"]).exitCode == 0, "nothing is deleted yet")
         let seal = PageOverHTTP.seal(of: question)
         let form = "code=\(code)&step=delete&seal=\(seal)"
         #expect(try await page.post(form).contains("Your NL Wallet was deleted"))
@@ -47,7 +47,7 @@ struct PortalProgramTests {
     }
 
     @Test(
-        "what keeps the portal from starting is said with the way out",
+        "a reason that keeps the portal from starting is named with the way out",
         arguments: [
             ([], 78, "--portal.socket PATH"),
             (["--portal.socket", "s", "--portal.listen", "nowhere"], 78, "HOST:PORT"),
@@ -65,7 +65,7 @@ struct PortalProgramTests {
     }
 
     @Test(
-        "a check says everything that is wrong, or that the configuration is good, and serves nothing",
+        "a check reports every error, or that the configuration is good, and serves nothing",
         arguments: [
             (["--portal.socket", "s"], 0, "the configuration is good"),
             (["--portal.socket", "s"], 0, "/s is missing"),
@@ -84,7 +84,7 @@ struct PortalProgramTests {
         }
     }
 
-    @Test("a group that does not exist, and a socket that is the operator's, keep the server from starting")
+    @Test("a group that does not exist and the admin socket's path keep the server from starting")
     func socket() async throws {
         await #expect(throws: ServerProcess.NotReady.self) {
             try await self.lab.start(["REMOTE_PIN_PORTAL_GROUP": "no-such-group"])
@@ -105,7 +105,7 @@ struct PortalProgramTests {
         #expect(!FileManager.default.fileExists(atPath: String(path)))
     }
 
-    @Test("the portal explains itself with examples, also as a word of the server's program")
+    @Test("the portal's help has examples, also as a command of the server's program")
     func help() async throws {
         for arguments in [("remote-pin-portal", ["--help"]), ("remote-pin-server", ["portal", "--help"])] {
             let help = try await ServerProcess.run(arguments.0, arguments.1)
@@ -115,7 +115,7 @@ struct PortalProgramTests {
     }
 }
 
-/// The page over a connection of its own for each request.
+/// The page, fetched over a separate connection for each request.
 private struct PageOverHTTP {
     let port: Int
 
@@ -130,7 +130,7 @@ private struct PageOverHTTP {
         try await self.send("POST /en", form)
     }
 
-    /// The seal of the page's own form, as a form sends it.
+    /// The seal in the page's form, as a browser sends it.
     static func seal(of page: String) -> String {
         let main = page.components(separatedBy: "<main>").last ?? ""
         let field = main.components(separatedBy: "name=\"seal\" value=\"").last ?? ""

@@ -3,7 +3,7 @@ import HostSystem
 import TestSupport
 import Testing
 
-/// All scenarios, with servers that log everything they can, and a search through what they wrote.
+/// All scenarios, with servers at their most verbose log level, and a search through their output.
 @Suite("Secrets in the logs of all scenarios")
 struct ScenarioSecrecyTests {
     private let folder = TemporaryFolder()
@@ -16,7 +16,7 @@ struct ScenarioSecrecyTests {
         }
     }
 
-    /// The PINs that scenarios enter: six digits in quotes, or behind `enter:` and `pin:`.
+    /// The PINs in scenarios: six digits in quotes, or after `enter:` and `pin:`.
     private func pins() throws -> Set<String> {
         let names = try DurableFile.names(in: Self.scenarios).filter { $0.hasSuffix(".yaml") }
         let text = try self.texts(names, in: Self.scenarios).map(\.text).joined(separator: "\n")
@@ -24,21 +24,21 @@ struct ScenarioSecrecyTests {
         return Set(quoted + text.matches(of: /(?:enter|pin): ?"?([0-9]{6})\b/).map { String($0.1) })
     }
 
-    @Test("no PIN, key, share, code or evidence stands in a server's log at level debug or in its metrics")
+    @Test("a server's log at level debug and its metrics contain no PIN, key, share, code or evidence")
     func scenarios() async throws {
         var scanner = SecretScanner()
         let pins = try self.pins()
         try #require(pins.count >= 5)
         for pin in pins { scanner.add("PIN", word: pin) }
         let logs = "\(self.folder.path)/logs"
-        let scrapes = Scrapes(logs: logs)
+        let scrapes = MetricsScraper(logs: logs)
         let run = try await scrapes.during {
             try await ServerProcess.run("wallet", ["run", Self.scenarios, "--server-logs", logs])
         }
         #expect(run.exitCode == 0, "\(run.output.suffix(2000))")
         let written = try self.texts(try DurableFile.names(in: logs), in: logs)
         let count = try DurableFile.names(in: Self.scenarios).count { $0.hasSuffix(".yaml") }
-        #expect(written.count == count, "each scenario's server has logged")
+        #expect(written.count == count, "each scenario's server has written a log")
         var lines = 0
         for (name, text) in written {
             lines += text.count { $0 == "\n" }
@@ -47,13 +47,13 @@ struct ScenarioSecrecyTests {
         }
         #expect(lines > 20 * count && written.contains { $0.text.contains("\"level\":\"debug\"") })
         print("searched \(lines) lines of \(count) servers, \(scrapes.texts.count) scrapes for \(pins.count) PINs")
-        // Four a second; how many of the servers live long enough for one hangs on the machine.
+        // Four scrapes a second; the machine's speed decides how many servers run long enough for one.
         #expect(!scrapes.texts.isEmpty)
         for text in scrapes.texts {
             let findings = scanner.findings(in: text)
             #expect(findings.isEmpty, "\(findings)")
         }
-        // Planted into what was written, the very same search finds them.
+        // The same search finds secrets that the test adds to the output.
         let some = try #require(written.first)
         let pin = try #require(pins.first)
         #expect(scanner.findings(inLines: some.text + "{\"message\":\"entered \(pin)\"}\n").count == 1)

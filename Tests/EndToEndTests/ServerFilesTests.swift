@@ -7,7 +7,7 @@ import Testing
 import Transport
 import Vocabulary
 
-/// Files that are not what the server needs, at its start and while it runs.
+/// Invalid files at the server's start and while it runs.
 @Suite("The server's files")
 struct ServerFilesTests {
     private let lab: LabUnderTest
@@ -16,7 +16,7 @@ struct ServerFilesTests {
         self.lab = try await LabUnderTest()
     }
 
-    @Test("a store of a newer version is named with both versions, and left as it is")
+    @Test("a store of a newer version is named with both versions and left unchanged")
     func newerStore() async throws {
         let path = "\(self.lab.lab.dataFolder)/wallets.db"
         var bytes = try DurableFile.read(path, atMost: 1 << 24)
@@ -30,7 +30,7 @@ struct ServerFilesTests {
     }
 
     @Test(
-        "a vault key file that is open to others, damaged or missing is named with the way out",
+        "a vault key file that others can read, damaged or missing is named with the way out",
         arguments: [("mode", "chmod 600"), ("damage", "restore the file from a backup"), ("loss", "vault.key")]
     )
     func vaultKey(what: String, message: String) async throws {
@@ -44,13 +44,13 @@ struct ServerFilesTests {
         let run = try await ServerProcess.run("remote-pin-server", ["lab", "up", self.lab.lab.path])
         #expect(run.exitCode == 78, "\(run.output)")
         #expect(run.output.contains(message), "\(run.output)")
-        #expect(DurableFile.exists(path) == (what != "loss"), "a key is never made anew")
+        #expect(DurableFile.exists(path) == (what != "loss"), "no new key replaces a missing one")
         try DurableFile.write(bytes, to: path)
         let server = try await self.lab.start()
         #expect(await server.terminate() == 0)
     }
 
-    @Test("a lab has one port ever after, none that the system hands out to others meanwhile")
+    @Test("a lab always uses the same port, outside the range that the system assigns to clients")
     func port() async throws {
         let range = try DurableFile.read("/proc/sys/net/ipv4/ip_local_port_range", atMost: 64)
         let first = try #require(Int(String(decoding: range, as: UTF8.self).prefix { $0.isNumber }))
@@ -64,7 +64,7 @@ struct ServerFilesTests {
         #expect(ports.allSatisfy { $0 > 1_023 && $0 < first }, "\(ports), \(first)")
     }
 
-    @Test("SIGHUP brings the new certificate and keeps connections; a bad one is named and changes nothing")
+    @Test("SIGHUP loads a new certificate and keeps connections; an invalid one is named and changes nothing")
     func certificate() async throws {
         let server = try await self.lab.start()
         let old = try self.lab.server
@@ -91,7 +91,7 @@ struct ServerFilesTests {
         try DurableFile.write(Array("no certificate".utf8), to: self.lab.lab.certificateFile)
         server.send(SIGHUP)
         #expect(await server.writes("the old certificate stays"))
-        // What the next start would refuse is not taken either.
+        // A certificate that the next start would reject is rejected here too.
         try DurableFile.write(Array(certificate.utf8), to: self.lab.lab.certificateFile)
         try DurableFile.write(Array(key.utf8), to: self.lab.lab.certificateKeyFile, mode: 0o640)
         server.send(SIGHUP)
@@ -102,7 +102,7 @@ struct ServerFilesTests {
     }
 
     @Test(
-        "a full disk keeps the server from starting, or it serves; nothing is lost",
+        "on a full disk the server starts or reports the reason; nothing is lost",
         .enabled(if: SmallDisk.isPermitted)
     )
     func fullDisk() async throws {

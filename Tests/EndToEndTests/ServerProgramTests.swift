@@ -10,7 +10,7 @@ private func server(_ arguments: String...) async throws -> ProgramRun {
     try await ServerProcess.run("remote-pin-server", arguments)
 }
 
-/// A lab in a folder of its own, made by the program.
+/// A lab in a separate folder, created by the program.
 private func lab(_ path: String) async throws -> LabFolder {
     let run = try await server("init", "--lab", path)
     try #require(run.exitCode == 0, "\(run.output)")
@@ -22,7 +22,7 @@ struct ServerProgramTests {
     private let folder = TemporaryFolder()
     private var path: String { self.folder.path }
 
-    @Test("a lab is served on a free port, and on the same one after it was killed")
+    @Test("a lab is served on a free port, and on the same one after a kill")
     func samePort() async throws {
         let lab = try await lab("\(self.path)/lab")
         #expect(try LabFile(of: lab).port == 0)
@@ -35,7 +35,7 @@ struct ServerProgramTests {
         #expect(await second.terminate() == 0)
     }
 
-    @Test("wherever a lab lies its socket can be opened, and its clock only goes forward")
+    @Test("the socket of a lab in any folder can be opened, and the lab's clock only advances")
     func deepLab() async throws {
         let deep = "\(self.path)/" + Array(repeating: "a-rather-long-name", count: 10).joined(separator: "/")
         let parents = deep.split(separator: "/").dropLast()
@@ -53,7 +53,7 @@ struct ServerProgramTests {
         #expect(try await server("admin", "clock", "advance", "61s", "--lab", deep).exitCode == 69)
     }
 
-    @Test("as many threads serve connections as are asked for")
+    @Test("the configured number of threads serves connections")
     func threads() async throws {
         let lab = try await lab("\(self.path)/lab")
         let running = try await ServerProcess.start(["serve", lab.path, "--listen.threads", "3"])
@@ -63,7 +63,7 @@ struct ServerProgramTests {
         #expect(await running.terminate() == 0)
     }
 
-    @Test("as many files may be open as connections need, and where the machine allows fewer the log says so")
+    @Test("the limit on open files is raised for the connections; if the machine allows fewer, the log says so")
     func openFiles() async throws {
         let lab = try await lab("\(self.path)/lab")
         for (connections, warns) in [(2000, false), (1_000_000, true)] {
@@ -79,7 +79,7 @@ struct ServerProgramTests {
         }
     }
 
-    @Test("what exists is never overwritten")
+    @Test("existing files are never overwritten")
     func initTwice() async throws {
         let lab = try await lab("\(self.path)/lab")
         let key = try DurableFile.read(lab.vaultKeyFile, atMost: 4096)
@@ -91,7 +91,7 @@ struct ServerProgramTests {
         #expect(try DurableFile.read(lab.vaultKeyFile, atMost: 4096) == key)
     }
 
-    @Test("a data folder in use is refused with the process that has it")
+    @Test("a data folder in use is rejected with the id of the process that uses it")
     func inUse() async throws {
         let lab = try await lab("\(self.path)/lab")
         let running = try await ServerProcess.start(["serve", lab.path])
@@ -101,7 +101,7 @@ struct ServerProgramTests {
         #expect(await running.terminate() == 0)
     }
 
-    @Test("a store that is missing or none is named, and nothing of it is lost")
+    @Test("a missing or invalid store is named and left unchanged")
     func unusableStore() async throws {
         let lab = try await lab("\(self.path)/lab")
         let store = "\(lab.dataFolder)/wallets.db"
@@ -131,7 +131,7 @@ struct ServerProgramTests {
         #expect(setting.split { " =".contains($0) }.contains("79"))
     }
 
-    @Test("init without a lab invents nothing: what only the operator knows has to be named")
+    @Test("init without a lab requires the values that only the operator knows")
     func production() async throws {
         let path = "\(self.path)/production"
         #expect(try await server("init", path).exitCode == 0)
@@ -141,7 +141,7 @@ struct ServerProgramTests {
         for name in ["tls.certificate", "tls.key", "android.apps"] { #expect(run.output.contains(name)) }
     }
 
-    @Test("init makes what a configuration names although it is not complete, once, and no key for a store that exists")
+    @Test("init creates the files that an incomplete configuration names, once, and no key for an existing store")
     func initState() async throws {
         let file = "\(self.path)/server.yaml"
         let text = "data: {folder: there/data}\nvault: {key-file: keys/vault.key}\n"
@@ -160,7 +160,7 @@ struct ServerProgramTests {
         #expect(try await server("init", "--lab", "--config", file).exitCode == 64)
     }
 
-    @Test("production refuses a lab's roots, its folder and its clock; a lab refuses production's store")
+    @Test("production rejects a lab's roots, folder and clock; a lab rejects production's store")
     func boundary() async throws {
         let lab = try await lab("\(self.path)/lab")
         let path = "\(self.path)/production"
@@ -191,7 +191,7 @@ struct ServerProgramTests {
         #expect(await running.terminate() == 0)
     }
 
-    @Test("every problem of a configuration is named at once, with its line and the nearest name")
+    @Test("all problems of a configuration are reported together, with line and nearest name")
     func problems() async throws {
         let lab = try await lab("\(self.path)/lab")
         let file = "\(self.path)/wrong.yaml"
@@ -204,7 +204,7 @@ struct ServerProgramTests {
         #expect(!run.output.contains("`tls.key` must be set"))
     }
 
-    @Test("a status list, a certificate and a key that are missing are each named once, in words")
+    @Test("a missing status list, certificate and key are each reported once, in words")
     func missing() async throws {
         let lab = try await lab("\(self.path)/lab")
         let run = try await server(
@@ -225,7 +225,7 @@ struct ServerProgramTests {
         #expect(chain.output.contains("`tls.certificate`: /nowhere/tls.pem: no such file"), "\(chain.output)")
     }
 
-    @Test("a key file that others can read is refused")
+    @Test("a key file that others can read is rejected")
     func openKey() async throws {
         let lab = try await lab("\(self.path)/lab")
         let key = try DurableFile.read(lab.certificateKeyFile, atMost: 4096)
@@ -235,7 +235,7 @@ struct ServerProgramTests {
         #expect(run.output.contains("others must not read it"), "\(run.output)")
     }
 
-    @Test("each setting is shown with where it comes from, and beside what is wrong the rest all the same")
+    @Test("each setting is shown with its source, and errors in some settings do not hide the others")
     func origins() async throws {
         let file = "\(self.path)/server.yaml"
         func write(_ text: String) throws { try DurableFile.write(Array(text.utf8), to: file) }
@@ -265,7 +265,7 @@ struct ServerProgramTests {
         let settings = Dictionary(grouping: json["settings"]?.array ?? []) { $0["name"]?.string ?? "" }
         #expect(
             settings["log.level"]?.first?["value"]?.string == nil,
-            "what was refused is not shown as another's value"
+            "a rejected value is not shown as another setting's"
         )
         #expect(settings["tls.certificate"]?.first?["line"] == .integer(1))
         #expect(settings["session.lifetime"]?.first?["sourceName"]?.string == "REMOTE_PIN_SESSION_LIFETIME")
@@ -276,7 +276,7 @@ struct ServerProgramTests {
         }
     }
 
-    @Test("the program explains itself")
+    @Test("the program has a help text")
     func help() async throws {
         let help = try await server("help", "serve")
         #expect(help.exitCode == 0)

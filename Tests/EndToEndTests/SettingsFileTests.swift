@@ -19,7 +19,7 @@ struct SettingsFileTests {
         return try await ServerProcess.run("wallet", ["open", "--home", self.home, "--json"])
     }
 
-    @Test("relative paths start at the file's folder, wherever the program was started")
+    @Test("relative paths start at the file's folder, not at the program's working directory")
     func relativePaths() async throws {
         let server = try await self.lab.start()
         let made = try LabFile(of: self.lab.lab)

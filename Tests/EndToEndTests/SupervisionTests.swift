@@ -11,13 +11,13 @@ import Wire
 @Suite("The server under a service manager")
 struct SupervisionTests {
     private let lab: LabUnderTest
-    private let ear: DatagramEar
+    private let receiver: DatagramReceiver
     private let socket: String
 
     init() async throws {
         self.lab = try await LabUnderTest()
         self.socket = "\(self.lab.folder)/notify"
-        self.ear = try DatagramEar(self.socket)
+        self.receiver = try DatagramReceiver(self.socket)
     }
 
     private func start(_ more: [String: String] = [:]) async throws -> ServerProcess {
@@ -26,41 +26,41 @@ struct SupervisionTests {
         )
     }
 
-    @Test("it is told ready, reloading and ready again, and stopping; a bad certificate shows in the status")
+    @Test("systemd is notified of ready, reloading, ready and stopping; an invalid certificate appears in the status")
     func life() async throws {
         let server = try await self.start()
-        #expect(await self.ear.next().hasPrefix("READY=1\nSTATUS=serving wallets on 127.0.0.1:"))
+        #expect(await self.receiver.next().hasPrefix("READY=1\nSTATUS=serving wallets on 127.0.0.1:"))
         _ = try await self.lab.register(pin: "135790")
         server.send(SIGHUP)
-        #expect(await self.ear.next().hasPrefix("RELOADING=1\nMONOTONIC_USEC="))
-        #expect(await self.ear.next() == "READY=1\nSTATUS=serving wallets")
+        #expect(await self.receiver.next().hasPrefix("RELOADING=1\nMONOTONIC_USEC="))
+        #expect(await self.receiver.next() == "READY=1\nSTATUS=serving wallets")
         try DurableFile.write(Array("no certificate".utf8), to: self.lab.lab.certificateFile)
         server.send(SIGHUP)
-        #expect(await self.ear.next().hasPrefix("RELOADING=1"))
-        #expect(await self.ear.next().contains("the old certificate stays"))
+        #expect(await self.receiver.next().hasPrefix("RELOADING=1"))
+        #expect(await self.receiver.next().contains("the old certificate stays"))
         server.send(SIGTERM)
-        #expect(await self.ear.next().hasPrefix("STOPPING=1\nSTATUS=draining"))
+        #expect(await self.receiver.next().hasPrefix("STOPPING=1\nSTATUS=draining"))
         #expect(await server.ended() == 0)
         #expect(server.output.contains("stopped"))
     }
 
-    @Test("the watchdog is fed while the server works")
+    @Test("the server notifies the watchdog while it works")
     func watchdog() async throws {
         let server = try await self.start(["WATCHDOG_USEC": "100000"])
         var heard: [String] = []
         while heard.filter({ $0 == "WATCHDOG=1" }).count < 4 {
-            heard.append(await self.ear.next())
+            heard.append(await self.receiver.next())
             try #require(heard.last != "")
         }
         #expect(await server.terminate() == 0)
     }
 
-    @Test("a stop tells clients to come back, and the verdict of a call under way is not lost")
+    @Test("at shutdown clients are asked to reconnect later, and the verdict of a call in progress is not lost")
     func drain() async throws {
         let server = try await self.start()
         let wallet = try await self.lab.register(pin: "135790")
         let session = try await wallet.openSession()
-        // Sent, and perhaps judged, before the signal: it has an answer or none at all.
+        // Sent, and perhaps judged, before the signal: it is answered or not at all.
         async let checked = session.check("135790")
         server.send(SIGTERM)
         let answer = try await checked
@@ -71,10 +71,10 @@ struct SupervisionTests {
         #expect(await again.terminate() == 0)
     }
 
-    @Test("a connection at rest gets `unavailable` with id 0 and a time before it is closed")
+    @Test("an idle connection gets `unavailable` with id 0 and a retry time before it is closed")
     func goodbye() async throws {
         let server = try await self.start(["REMOTE_PIN_LOG_LEVEL": "debug"])
-        let peer = try PlainPeer(to: self.lab.lab)
+        let peer = try SilentClient(to: self.lab.lab)
         #expect(await server.writes("debug connected"))
         server.send(SIGTERM)
         let frames = await peer.frames()
@@ -89,7 +89,7 @@ struct SupervisionTests {
         #expect(await server.ended() == 0)
     }
 
-    @Test("in the time of drain.delay connections are still taken; a second signal ends it at once")
+    @Test("during drain.delay the server still accepts connections; a second signal ends it at once")
     func second() async throws {
         let server = try await self.start(["REMOTE_PIN_DRAIN_DELAY": "5m"])
         let wallet = try await self.lab.register(pin: "135790")
@@ -104,10 +104,10 @@ struct SupervisionTests {
         #expect(await again.terminate() == 0)
     }
 
-    @Test("who keeps a connection open is cut off after drain.limit, and the server ends")
+    @Test("a client that keeps its connection open is disconnected after drain.limit, and the server ends")
     func limit() async throws {
         let server = try await self.start(["REMOTE_PIN_DRAIN_LIMIT": "100ms", "REMOTE_PIN_LOG_LEVEL": "debug"])
-        let peer = try PlainPeer(to: self.lab.lab)
+        let peer = try SilentClient(to: self.lab.lab)
         #expect(await server.writes("debug connected"))
         peer.freeze()
         server.send(SIGTERM)

@@ -2,7 +2,7 @@ import HistoryChecker
 import Vocabulary
 
 /// A fault of a model server.
-enum Fault: String, CaseIterable, Sendable {
+enum ModelFault: String, CaseIterable, Sendable {
     /// A verdict is sent before it is durable: a crash takes the count back.
     case crashGivesGuessBack
     /// The count is read when an operation arrives and written when it is judged.
@@ -37,7 +37,7 @@ enum Fault: String, CaseIterable, Sendable {
 /// The rules of PF2.8 on plain numbers, with at most one fault.
 struct ModelServer {
     let policy: AttemptPolicy
-    let fault: Fault?
+    let fault: ModelFault?
     private(set) var state = State()
     /// The number of times that the fault changed the state or a response.
     private(set) var faultCount = 0
@@ -61,7 +61,7 @@ struct ModelServer {
         let failuresThen: Int
     }
 
-    init(_ policy: AttemptPolicy, fault: Fault? = nil) {
+    init(_ policy: AttemptPolicy, fault: ModelFault? = nil) {
         self.policy = policy
         self.fault = fault
     }

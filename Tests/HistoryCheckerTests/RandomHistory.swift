@@ -51,7 +51,7 @@ struct RandomHistory {
     private(set) var violations: [HistoryViolation] = []
     var faultCount: Int { self.server.faultCount }
 
-    init(seed: UInt64, kind: Kind, policy: AttemptPolicy? = nil, fault: Fault? = nil) {
+    init(seed: UInt64, kind: Kind, policy: AttemptPolicy? = nil, fault: ModelFault? = nil) {
         var random = SeededGenerator(seed: seed)
         let policy = policy ?? Self.policy(&random)
         let rules = CheckerRules(

@@ -10,24 +10,24 @@ struct ServiceManagerTests {
     @Test("messages arrive as one datagram, at a path and at an abstract name", arguments: [false, true])
     func messages(isAbstract: Bool) async throws {
         let name = isAbstract ? "@remote-pin-\(UInt64.random(in: .min ... .max))" : self.folder.file("notify")
-        let ear = try DatagramEar(name)
+        let receiver = try DatagramReceiver(name)
         let manager = try #require(ServiceManager(environment: ["NOTIFY_SOCKET": name]))
         #expect(manager.tell(.ready, .status("two\nlines")))
-        #expect(await ear.next() == "READY=1\nSTATUS=two lines")
+        #expect(await receiver.next() == "READY=1\nSTATUS=two lines")
         #expect(manager.tell(.stopping))
-        #expect(await ear.next() == "STOPPING=1")
+        #expect(await receiver.next() == "STOPPING=1")
         #expect(manager.tell(.alive))
-        #expect(await ear.next() == "WATCHDOG=1")
+        #expect(await receiver.next() == "WATCHDOG=1")
     }
 
     @Test("a reload is reported with a monotonic time, on the manager's own clock")
     func reloading() async throws {
-        let ear = try DatagramEar(self.folder.file("notify"))
+        let receiver = try DatagramReceiver(self.folder.file("notify"))
         let manager = try #require(ServiceManager(environment: ["NOTIFY_SOCKET": self.folder.file("notify")]))
         var last: Int64 = 0
         for _ in 0..<2 {
             #expect(manager.tell(.reloading))
-            let lines = await ear.next().split(separator: "\n")
+            let lines = await receiver.next().split(separator: "\n")
             #expect(lines.first == "RELOADING=1")
             let time = try #require(lines.last?.split(separator: "=").last.flatMap { Int64($0) })
             #expect(lines.last?.hasPrefix("MONOTONIC_USEC=") == true && time > last)

@@ -91,7 +91,7 @@ struct AttackTests {
     }
 
     @Test(
-        "a result that one correct server in a thousand exceeds is no accusation, and a rarer one is",
+        "a result that one correct server in a thousand exceeds does not accuse the server; a rarer one does",
         arguments: [
             (25, 100, false), (37, 100, false), (49, 100, true), (100, 100, true), (0, 100, false), (2, 2, false),
         ]

@@ -43,7 +43,7 @@ struct ServerLossTests {
         #expect(result.notes.contains { $0.contains("were opened again at the end") }, "\(result.notes)")
         #expect(result.exitCode == 99)
         #expect(result.notes.contains { $0.contains("--forget-histories") })
-        // A deliberate restore is no fault.
+        // A deliberate restore is not a fault.
         let fleet = try Fleet.open(lab.walletsFile, for: Target(lab: lab.path).fingerprint)
         try fleet.forgetHistories()
         try fleet.close()

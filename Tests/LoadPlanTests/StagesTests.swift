@@ -63,7 +63,7 @@ struct StagesTests {
         #expect(schedule.name(at: .seconds(155)) == "spike")
     }
 
-    @Test("aliases in a file are rejected before they are resolved", arguments: ManyLaughs.texts)
+    @Test("aliases in a file are rejected before they are resolved", arguments: BillionLaughs.texts)
     func aliases(text: String) {
         let error = #expect(throws: PlanError.self) { try Stages(yaml: text, source: "s.yaml") }
         #expect(error?.problems.map(\.place) == ["s.yaml:2"])

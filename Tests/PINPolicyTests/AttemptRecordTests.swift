@@ -99,7 +99,7 @@ struct AttemptRecordTests {
         #expect(record.wrong(at: self.start, attempt: attempt) == .wrong(.open(attemptsLeft: 3, finalRound: false)))
     }
 
-    @Test("after the clock was set back, a block lasts its full length again, once, and the record says so")
+    @Test("after the clock was set back, a block lasts its full length again, once, and the record shows it")
     func clockSetBack() {
         var record = AttemptRecord()
         for _ in 0..<4 { _ = record.wrong(at: self.start) }

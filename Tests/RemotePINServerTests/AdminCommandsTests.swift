@@ -16,7 +16,7 @@ struct AdminCommandsTests {
     private static let byCode = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
     private static let ofSolution = Revocation(reason: .solution, mayRegisterAnew: false)
 
-    @Test("a lab's clock is moved, and what is then due has happened before the answer")
+    @Test("an advance of a lab's clock has taken full effect when the command returns")
     func advance() async throws {
         try await InProcessServer.run { server in
             let session = try await server.wallet().openSession()
@@ -38,7 +38,7 @@ struct AdminCommandsTests {
         }
     }
 
-    @Test("a revoked wallet's open session is told at its next call, and so is every later one")
+    @Test("a revoked wallet's open session learns of it at its next call and at every later one")
     func revokeWallet() async throws {
         try await InProcessServer.run { server in
             let (wallet, other) = (try await server.wallet(), try await server.wallet(.iOS))
@@ -59,7 +59,7 @@ struct AdminCommandsTests {
         }
     }
 
-    @Test("where one wallet is unknown, none is revoked and the unknown ones are named")
+    @Test("if one wallet is unknown, none is revoked and the unknown ones are named")
     func allOrNone() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -74,7 +74,7 @@ struct AdminCommandsTests {
         }
     }
 
-    @Test("a revocation that returned leaves no share on its way, whatever was in flight", arguments: 0..<3)
+    @Test("after a revocation has returned no share is sent, not even one that was in flight", arguments: 0..<3)
     func inFlight(kind: Int) async throws {
         let gate = Gate()
         var options = InProcessServer.Options()
@@ -87,7 +87,7 @@ struct AdminCommandsTests {
                 #expect(try await session.answer(.linkRecoveryCode([9]), pin: "135790") == .recoveryCodeLinked)
             }
             gate.close()
-            // The PIN is judged right, the share read, and the answer is held back just before it leaves.
+            // The PIN is judged right and the share read; the answer is delayed just before it is sent.
             async let answer = session.check("135790")
             await gate.isReached()
             let calls: [any AdminCall] = [
@@ -99,7 +99,7 @@ struct AdminCommandsTests {
         }
     }
 
-    @Test("a recovery code's revocation ends the wallets linked to it, now and later; off the list, new ones can link")
+    @Test("revoking a recovery code ends the wallets linked to it, now and later; off the list, new wallets can link")
     func recoveryCode() async throws {
         try await InProcessServer.run { server in
             let bytes = Array("NL-999-1234".utf8)
@@ -135,14 +135,14 @@ struct AdminCommandsTests {
             let fresh = try await other.openSession()
             #expect(try await fresh.answer(.linkRecoveryCode(bytes), pin: "135790") == .recoveryCodeLinked)
             guard case .revoked(Self.byCode) = try await linked.openSession().opening else {
-                Issue.record("taking the code off the list revived a wallet")
+                Issue.record("the removal of the code from the list revived a wallet")
                 return
             }
             #expect(server.log.lines.allSatisfy { !$0.contains("NL-999") }, "no log line holds the code")
         }
     }
 
-    @Test("the solution is revoked for open sessions, Hello and enrollments alike, and restored as it was")
+    @Test("the revocation of the solution applies to open sessions, Hello and enrollments, and is reversible")
     func solution() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -162,7 +162,7 @@ struct AdminCommandsTests {
         }
     }
 
-    @Test("a wallet's report says what is counted, blocked, linked, attested and revoked, and nothing secret")
+    @Test("a wallet's report contains its counts, blocks, links, facts and revocation, and no secret")
     func report() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet(.iOS)
@@ -197,7 +197,7 @@ struct AdminCommandsTests {
         }
     }
 
-    @Test("what remains of the last round is blocked for good, in that round")
+    @Test("a wallet that has used up its last round is shown as permanently blocked in that round")
     func permanent() async throws {
         var options = InProcessServer.Options()
         options.rules.attempts = try AttemptPolicy(rounds: 2, attemptsPerRound: 1, blocks: []).orThrow()
@@ -217,7 +217,7 @@ struct AdminCommandsTests {
         }
     }
 
-    @Test("the last session is known after the timers told the store, and after it was asked by another server")
+    @Test("the last session is known after the timers have written it, and to another server on the same store")
     func lastSession() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -230,7 +230,7 @@ struct AdminCommandsTests {
         }
     }
 
-    @Test("a flag counts from a wallet's next session on: for listed wallets, for all, for none")
+    @Test("a flag applies from a wallet's next session on: for listed wallets, for all, for none")
     func flags() async throws {
         try await InProcessServer.run { server in
             let (wallet, other) = (try await server.wallet(), try await server.wallet())
@@ -260,7 +260,7 @@ struct AdminCommandsTests {
         }
     }
 
-    @Test("the update policy counts from the next Hello on, outranks the settings, and is cleared back to them")
+    @Test("the update policy applies from the next Hello on, overrides the settings, and can be cleared")
     func updatePolicy() async throws {
         var options = InProcessServer.Options()
         options.rules.updates = UpdatePolicy(android: UpdatePolicy.Versions(notify: AppVersion("9")))
@@ -281,7 +281,7 @@ struct AdminCommandsTests {
             server.clock.advance(by: .seconds(100))
             #expect(try await server.terms().update == .block(updateAvailable: true))
             let session = try await wallet.openSession()
-            #expect(try await session.check("135790") == .refused(.notAllowed), "a blocked version is served nothing")
+            #expect(try await session.check("135790") == .refused(.notAllowed), "a blocked version gets no instruction")
             #expect(await session.connection.answer(.reportWipe) == .other("reportWipe"))
 
             let cleared = try await server.give(ClearUpdatePolicy([.android, .iOS]))
@@ -290,7 +290,7 @@ struct AdminCommandsTests {
         }
     }
 
-    @Test("what the store does not take is said to be unavailable, and nothing of it counts")
+    @Test("a change that the store rejects is reported as unavailable and has no effect")
     func storeGone() async throws {
         try await InProcessServer.run { server in
             await server.store.close()
@@ -307,7 +307,7 @@ struct AdminCommandsTests {
 }
 
 extension InProcessServer {
-    /// What Hello says.
+    /// The terms in the reply to Hello.
     fileprivate func terms(_ version: String = "1.0.0", _ platform: Platform = .android) async throws -> ServerTerms {
         let connection = try await self.endpoint.connect()
         defer { connection.close() }

@@ -26,7 +26,7 @@ struct AuditGrowthTests {
         pin: String,
         attemptID: AttemptID = .random(),
         pair: TestWallet.PINPair? = nil
-    ) async throws -> Answer {
+    ) async throws -> VerdictSummary {
         let call = try session.instructCall(.linkRecoveryCode(Self.code), pin: pin, attemptID: attemptID, pair: pair)
         return await session.connection.answer(.instruct(call))
     }

@@ -217,7 +217,7 @@ struct AuditTests {
     }
 }
 
-extension Answer {
+extension VerdictSummary {
     fileprivate var isUnavailable: Bool {
         if case .refused(.unavailable) = self { true } else { false }
     }

@@ -71,7 +71,7 @@ struct BadInputTests {
         ("an empty frame", [0, 0, 0, 0], [.malformed]),
         ("a frame that is too long", [0, 1, 0, 1], [.malformed]),
         ("a frame of four gigabytes", [0xFF, 0xFF, 0xFF, 0xFF], [.malformed]),
-        ("a frame that is no message", frame([0xFF, 0xFF, 0xFF]), [.malformed]),
+        ("a frame that is not a message", frame([0xFF, 0xFF, 0xFF]), [.malformed]),
         ("a message without a call", frame([0x08, 0x07]), [.unsupported, .malformed]),
         ("an unknown call", frame([0x08, 0x07, 0xA2, 0x06, 0x00]), [.unsupported, .malformed]),
         ("a call with a value outside its range", frame([0x08, 0x07, 0x12, 0x00]), [.malformed, .malformed]),
@@ -94,7 +94,7 @@ struct BadInputTests {
             let session = try await wallet.openSession()
             async let answers = RawExchange(server: server).answers(to: bad.bytes + frame([]))
             for _ in 0..<20 { #expect(try await session.check("135790") == wallet.unlockShare.asValid) }
-            let reasons = try await answers.map { Answer($0) }
+            let reasons = try await answers.map { VerdictSummary($0) }
             #expect(reasons == bad.answers.map { .refused($0) }, "\(bad.name)")
             #expect(try await session.check("135790") == wallet.unlockShare.asValid)
         }

@@ -12,18 +12,18 @@ import Wire
 struct BurstTests {
     /// Sends `count` guesses for one wallet over all sessions at once, pipelined on each, and
     /// returns the number of each answer.
-    private func burst(_ count: Int, over sessions: [TestSession]) async throws -> [Answer: Int] {
-        try await withThrowingTaskGroup(of: [Answer].self) { group in
+    private func burst(_ count: Int, over sessions: [TestSession]) async throws -> [VerdictSummary: Int] {
+        try await withThrowingTaskGroup(of: [VerdictSummary].self) { group in
             for session in sessions {
                 group.addTask {
-                    var answers: [Answer] = []
+                    var answers: [VerdictSummary] = []
                     for guess in 0..<(count / sessions.count) {
                         answers.append(try await session.check(guess.isMultiple(of: 2) ? "000000" : "999999"))
                     }
                     return answers
                 }
             }
-            var counts: [Answer: Int] = [:]
+            var counts: [VerdictSummary: Int] = [:]
             for try await answers in group { for answer in answers { counts[answer, default: 0] += 1 } }
             return counts
         }

@@ -53,8 +53,8 @@ private struct Draft {
         return try await connection.call(.register(call), timeout: TestWallet.patience)
     }
 
-    func answer(_ change: (inout Register) -> Void = { _ in }) async throws -> Answer {
-        Answer(try await self.send(change))
+    func answer(_ change: (inout Register) -> Void = { _ in }) async throws -> VerdictSummary {
+        VerdictSummary(try await self.send(change))
     }
 }
 

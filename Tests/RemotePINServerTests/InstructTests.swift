@@ -133,7 +133,7 @@ struct InstructTests {
             let wallet = try await server.wallet()
             let session = try await wallet.openSession()
             let attempt = AttemptID.random()
-            let verdict = Answer.wrong(.open(attemptsLeft: 3, finalRound: false))
+            let verdict = VerdictSummary.wrong(.open(attemptsLeft: 3, finalRound: false))
             #expect(try await session.check(wrong, attempt: attempt) == verdict)
             #expect(try await session.check(wrong, attempt: attempt) == verdict)
             // On another connection neither, and the answer does not even distinguish the right
@@ -157,12 +157,12 @@ struct InstructTests {
             let sessions = [
                 try await wallet.openSession(), try await wallet.openSession(), try await wallet.openSession(),
             ]
-            #expect(Answer(try await sessions[0].changePIN(from: wrong, to: "246802")).isWrong)
-            #expect(Answer(try await sessions[0].changePIN(from: right, to: "246802")) == .pinChanged)
+            #expect(VerdictSummary(try await sessions[0].changePIN(from: wrong, to: "246802")).isWrong)
+            #expect(VerdictSummary(try await sessions[0].changePIN(from: right, to: "246802")) == .pinChanged)
             #expect(wallet.pinPair.id != old.id)
             for session in sessions {
                 let late = try session.instructCall(pin: right, pair: old)
-                let changed = Answer.refused(.pinKeyChanged(current: wallet.pinPair.id))
+                let changed = VerdictSummary.refused(.pinKeyChanged(current: wallet.pinPair.id))
                 #expect(await session.connection.answer(.instruct(late)) == changed)
                 #expect(try await session.check(right).isWrong)
                 #expect(try await session.check("246802") == wallet.unlockShare.asValid)
@@ -179,8 +179,8 @@ struct InstructTests {
             let first = wallet.pinPair
             let (old, new) = (try await wallet.openSession(), try await wallet.openSession())
             #expect(try await old.check(right).isValid)
-            #expect(Answer(try await new.changePIN(from: right, to: "246802")) == .pinChanged)
-            #expect(Answer(try await new.changePIN(from: "246802", to: "975310", id: first.id)) == .pinChanged)
+            #expect(VerdictSummary(try await new.changePIN(from: right, to: "246802")) == .pinChanged)
+            #expect(VerdictSummary(try await new.changePIN(from: "246802", to: "975310", id: first.id)) == .pinChanged)
             // The id that the old session opened is current again, but its key is not.
             let replaced = try old.instructCall(pin: right, pair: first)
             #expect(await old.connection.answer(.instruct(replaced)).isWrong)
@@ -196,7 +196,7 @@ struct InstructTests {
             let pair = TestWallet.PINPair()
             let change = Instruction.changePIN(newKey: try pair.key(for: "246802").publicKey, newKeyID: pair.id)
             let session = try await wallet.openSession()
-            func answer(_ call: Instruct) async -> Answer { await session.connection.answer(.instruct(call)) }
+            func answer(_ call: Instruct) async -> VerdictSummary { await session.connection.answer(.instruct(call)) }
             #expect(await answer(try session.instructCall(change, pin: right)) == .refused(.malformed))
             let unasked = try session.instructCall(pin: right, newPIN: (pair, "246802"))
             #expect(await answer(unasked) == .refused(.malformed))

@@ -10,13 +10,13 @@ import Vocabulary
 import WalletStore
 import Wire
 
-@Suite("What the deletion portal can have the server do")
+@Suite("The deletion portal's calls to the server")
 struct PortalCallsTests {
     private func request(_ code: String, from source: String = "192.0.2.1") -> PortalRequest {
         PortalRequest(id: 1, code: code, source: source)
     }
 
-    @Test("a code revokes its wallet and ends its sessions; again it says the same time, and nothing else is possible")
+    @Test("a code revokes its wallet and ends its sessions; a repetition returns the same time and does no more")
     func revoke() async throws {
         try await InProcessServer.run { server in
             let calls = PortalCalls(of: server.server)
@@ -30,7 +30,7 @@ struct PortalCallsTests {
             #expect(await calls.carryOut(self.request(code.characters, from: "2001:db8::1")) == done)
             let record = try await server.record().suffix(2)
             #expect(record.allSatisfy { $0.actor == .portal && $0.subject.wallets == [wallet.walletID] })
-            #expect(record.first?.phase == .begun, "on record before it was committed, and once")
+            #expect(record.first?.phase == .begun, "recorded before the commit, and once")
             let byUser = Revocation(reason: .user, mayRegisterAnew: true)
             guard case .revoked(byUser) = try await wallet.openSession().opening else {
                 Issue.record("not revoked")
@@ -41,7 +41,7 @@ struct PortalCallsTests {
         }
     }
 
-    @Test("what is no code, a code that nobody has and a short text are told alike; a source that is none is refused")
+    @Test("an invalid, unknown or short code gets the same answer; an invalid source is rejected")
     func wrong() async throws {
         try await InProcessServer.run { server in
             let calls = PortalCalls(of: server.server)
@@ -54,7 +54,7 @@ struct PortalCallsTests {
         }
     }
 
-    @Test("the server's own limit is the source's that the portal names, and nobody else's")
+    @Test("the server limits the source that the portal names, and no other")
     func limited() async throws {
         try await InProcessServer.run { server in
             let calls = PortalCalls(of: server.server)
@@ -68,7 +68,7 @@ struct PortalCallsTests {
         }
     }
 
-    @Test("codes that nobody has, from however many sources, fill no log")
+    @Test("unknown codes from any number of sources do not fill the log")
     func lines() async throws {
         try await InProcessServer.run { server in
             let calls = PortalCalls(of: server.server)
@@ -76,14 +76,14 @@ struct PortalCallsTests {
             for number in 1...60 {
                 #expect(await calls.carryOut(self.request("x", from: "2001:db8:0:\(number)::1")) == .notRecognised)
             }
-            // Twenty in ten seconds, of which a slow machine needs more.
+            // Twenty lines in ten seconds; a slow machine needs more than ten seconds.
             let most = 20 * Int((ContinuousClock.now - start) / .seconds(10) + 1)
             let lines = server.log.lines.count { $0.contains("deletion code not recognized") }
             #expect(lines >= 20 && lines <= most, "\(lines)")
         }
     }
 
-    @Test("what is done and not whole gets no answer, is told of once, and is done when asked again")
+    @Test("an incomplete revocation gets no answer, is reported once, and is completed by a repetition")
     func notErased() async throws {
         let fails = Mutex(true)
         try await InProcessServer.run(.failing(with: .notErased, at: .afterCommit) { fails.withLock { $0 } }) {
@@ -109,7 +109,7 @@ struct PortalCallsTests {
         }
     }
 
-    @Test("a store that does not take it is unavailable, which is no word on the code")
+    @Test("if the store rejects the revocation the answer is `unavailable`, which reveals nothing about the code")
     func unavailable() async throws {
         try await InProcessServer.run { server in
             let calls = PortalCalls(of: server.server)

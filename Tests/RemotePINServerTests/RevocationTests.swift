@@ -146,7 +146,7 @@ struct RevocationTests {
     func limited() async throws {
         try await InProcessServer.run { server in
             let portal = try await server.endpoint.connect()
-            var answers: [Answer] = []
+            var answers: [VerdictSummary] = []
             for _ in 0..<25 { answers.append(await portal.answer(.revokeWithCode("0123456789ABCDEFGH"))) }
             #expect(answers.filter { $0 == .other("not recognised") }.count == 20)
             #expect(answers.last == .refused(.rateLimited(retryAfter: .seconds(1))))

@@ -14,7 +14,7 @@ import Wire
 private let right = "135790"
 private let wrong = "000000"
 private let untouched = PINState.open(attemptsLeft: 4, finalRound: false)
-private let limited = Answer.refused(.rateLimited(retryAfter: .seconds(1)))
+private let limited = VerdictSummary.refused(.rateLimited(retryAfter: .seconds(1)))
 
 /// Options for a server with small limits per source.
 private func options(
@@ -71,7 +71,7 @@ struct SourceLimitTests {
             let wallet = try await server.wallet()
             let session = try await wallet.openSession()
             let flooder = try await server.endpoint.connect()
-            var answers: [Answer] = []
+            var answers: [VerdictSummary] = []
             for _ in 0..<60 { answers.append(await flooder.answer(.reportWipe)) }
             #expect(answers.suffix(30).allSatisfy { $0 == limited })
             #expect(try await session.check(right) == wallet.unlockShare.asValid)

@@ -129,7 +129,7 @@ struct SourceTableTests {
             _ = self.useUp(table, other, 1, at: start)
         }
         #expect(table.count <= 100)
-        #expect(self.useUp(table, attacker, at: start) == 0, "it owes most of all, so it is forgotten last")
+        #expect(self.useUp(table, attacker, at: start) == 0, "it has the largest debt, so it is evicted last")
     }
 
     @Test("a source with a connection is never forgotten")

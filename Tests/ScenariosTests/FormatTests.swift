@@ -82,7 +82,7 @@ struct FormatTests {
         #expect(lines == ["1", "1", "2", "3", "3", "4", "6", "9"])
     }
 
-    @Test("aliases are rejected before they are resolved", arguments: ManyLaughs.texts)
+    @Test("aliases are rejected before they are resolved", arguments: BillionLaughs.texts)
     func aliases(text: String) {
         let found = self.problems("case: X\n" + text)
         #expect(found.count == 1 && found.first?.hasPrefix("3 ") == true, "\(found)")

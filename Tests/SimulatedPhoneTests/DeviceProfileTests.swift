@@ -124,7 +124,7 @@ struct DeviceProfileTests {
 
     @Test("aliases, by which a few lines can exceed any memory, are rejected before they are resolved")
     func aliases() throws {
-        for text in ManyLaughs.texts {
+        for text in BillionLaughs.texts {
             let problems = self.problems("platform: ios\n" + text)
             try #require(problems.count == 1, "\(problems)")
             #expect(problems[0].hasPrefix("phone.yaml:3: ") && problems[0].contains("`*a0`"), "\(problems)")

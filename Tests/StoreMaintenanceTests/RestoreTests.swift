@@ -201,7 +201,7 @@ struct RestoreTests {
     }
 
     @Test(
-        "if a new log was begun after the backup, all its ends are repeated, whatever its numbers and length",
+        "if a new log was begun after the backup, all its ends are repeated, regardless of its numbers and length",
         arguments: [0, 20]
     )
     func newLog(before: Int) async throws {

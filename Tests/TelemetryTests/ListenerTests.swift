@@ -31,9 +31,9 @@ private final class Listening: Sendable {
 
     /// Sends these bytes and returns the whole response, up to the end of the connection.
     func answer(to request: String) async throws -> String {
-        let visitor = try await RawVisitor(port: self.listener.port)
-        await visitor.send(request)
-        return await visitor.receive()
+        let client = try await RawClient(port: self.listener.port)
+        await client.send(request)
+        return await client.receive()
     }
 
     func get(_ path: String, method: String = "GET") async throws -> String {
@@ -133,7 +133,7 @@ struct ListenerAttackTests {
     )
     func slow(sent: String) async throws {
         try await Listening.run(Self.hasty) { listening in
-            let peer = try await RawVisitor(port: listening.listener.port)
+            let peer = try await RawClient(port: listening.listener.port)
             await peer.send(sent)
             let dripping = Task { while !Task.isCancelled { await peer.send(sent.isEmpty ? "" : "a") } }
             #expect(await happens { await peer.closed() })
@@ -215,9 +215,9 @@ struct ListenerAttackTests {
         var limits = ObservationListener.Limits()
         (limits.connections, limits.connection) = (8, .seconds(3600))
         try await Listening.run(limits) { listening in
-            var crowd: [RawVisitor] = []
+            var crowd: [RawClient] = []
             for _ in 0..<40 {
-                let peer = try await RawVisitor(port: listening.listener.port)
+                let peer = try await RawClient(port: listening.listener.port)
                 await peer.send("GET /metrics HTTP/1.1\r\nX: ")
                 crowd.append(peer)
             }

@@ -50,7 +50,7 @@ struct KeyMapTests {
         #expect(picture.selected == 1)
     }
 
-    @Test("all actions have different keys, whatever their titles", arguments: [true, false])
+    @Test("all actions have different keys, independent of their titles", arguments: [true, false])
     func distinct(takesPIN: Bool) {
         let actions = Array(ActionID.allCases.prefix(9)).map { ($0, "Back") }
         let keys = KeyMap(Screens.screen("Many", pin: takesPIN, actions: actions)).entries.map(\.key)

@@ -25,7 +25,7 @@ final class TestCertificates: Sendable {
         self.keyPath = try self.folder.write(key, to: "server.key")
     }
 
-    /// Replaces the certificate by another one of the same authority.
+    /// Replaces the certificate with another one of the same authority.
     func replace() throws {
         let (chain, key) = self.authority.issueTLSServerCertificate(names: ["localhost", "127.0.0.1"])
         _ = try self.folder.write(chain, to: "server.pem")

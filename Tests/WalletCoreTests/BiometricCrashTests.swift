@@ -11,7 +11,7 @@ struct BiometricCrashTests {
     struct Operation: Sendable, CustomTestStringConvertible {
         let name: String
         /// Prepares the wallet before the operation.
-        let prepare: @Sendable (TestPhone) async throws -> Void
+        let prepare: @Sendable (FakePhone) async throws -> Void
         /// Runs the operation on a locked wallet; a crash interrupts it.
         let run: @Sendable (EngineUnderTest) async -> EngineUnderTest.Outcome
         /// The modes in which a crash may leave the wallet, the final one last.
@@ -25,7 +25,7 @@ struct BiometricCrashTests {
             name: "turning on, fallback mode",
             prepare: { _ = try await EngineUnderTest.setUp($0, .off) },
             run: { app in
-                let checked = await app.check(TestPhone.oldPIN)
+                let checked = await app.check(FakePhone.oldPIN)
                 return checked == .done ? await app.enable() : checked
             },
             modes: [.off, .fallback]
@@ -37,7 +37,7 @@ struct BiometricCrashTests {
                 phone.server.withState { $0.wantsSafeMode = true }
             },
             run: { app in
-                let checked = await app.check(TestPhone.oldPIN)
+                let checked = await app.check(FakePhone.oldPIN)
                 return checked == .done ? await app.enable() : checked
             },
             modes: [.off, .safe]
@@ -46,7 +46,7 @@ struct BiometricCrashTests {
             name: "turning off, fallback mode",
             prepare: { _ = try await EngineUnderTest.setUp($0, .fallback) },
             run: { app in
-                let checked = await app.check(TestPhone.oldPIN)
+                let checked = await app.check(FakePhone.oldPIN)
                 return checked == .done ? await app.disable() : checked
             },
             modes: [.fallback, .off]
@@ -85,7 +85,7 @@ struct BiometricCrashTests {
         arguments: Self.operations
     )
     func crashAtAnyPoint(operation: Operation) async throws {
-        let uncut = TestPhone()
+        let uncut = FakePhone()
         try await operation.prepare(uncut)
         uncut.crashPoint.arm(nil)
         #expect(await operation.run(try uncut.process()) == .done)
@@ -93,7 +93,7 @@ struct BiometricCrashTests {
         #expect(uncut.crashPoint.log.contains("write state.json"))
         var seen: Set<BiometricMode> = []
         for cut in (0..<uncut.crashPoint.places).flatMap({ [CrashPoint.Cut.before($0), .after($0)] }) {
-            let phone = TestPhone()
+            let phone = FakePhone()
             try await operation.prepare(phone)
             phone.crashPoint.arm(cut)
             _ = await operation.run(try phone.process())
@@ -108,13 +108,13 @@ struct BiometricCrashTests {
 
     /// The wallet unlocks in the state that the crash left; then the operation is completed if
     /// necessary.
-    private static func finish(_ operation: Operation, on phone: TestPhone, _ cut: String) async throws {
-        #expect(try await phone.opens(with: TestPhone.oldPIN), "\(cut)")
+    private static func finish(_ operation: Operation, on phone: FakePhone, _ cut: String) async throws {
+        #expect(try await phone.opens(with: FakePhone.oldPIN), "\(cut)")
         if try phone.process().mode != operation.modes.last {
             #expect(await operation.run(try phone.process()) == .done, "\(cut)")
         }
         #expect(try phone.process().mode == operation.modes.last, "\(cut)")
-        #expect(try await phone.opens(with: TestPhone.oldPIN), "\(cut)")
+        #expect(try await phone.opens(with: FakePhone.oldPIN), "\(cut)")
         #expect(phone.server.onlyRecord?.wrongAttempts == 0, "\(cut)")
     }
 
@@ -123,29 +123,29 @@ struct BiometricCrashTests {
         arguments: [BiometricMode.fallback, .safe]
     )
     func changeCutEverywhere(mode: BiometricMode) async throws {
-        let uncut = TestPhone()
+        let uncut = FakePhone()
         _ = try await EngineUnderTest.setUp(uncut, mode)
         uncut.crashPoint.arm(nil)
         let app = try uncut.process()
         #expect(await app.unlock() == .done)
-        #expect(await app.change(from: TestPhone.oldPIN, to: TestPhone.newPIN) == .done)
-        #expect(try await uncut.opens(with: TestPhone.newPIN))
+        #expect(await app.change(from: FakePhone.oldPIN, to: FakePhone.newPIN) == .done)
+        #expect(try await uncut.opens(with: FakePhone.newPIN))
         var survivors: Set<String> = []
         for cut in (0..<uncut.crashPoint.places).flatMap({ [CrashPoint.Cut.before($0), .after($0)] }) {
             for arrivesLate in [false, true] {
-                let phone = TestPhone()
+                let phone = FakePhone()
                 _ = try await EngineUnderTest.setUp(phone, mode)
                 phone.server.withState { $0.keepsLate = arrivesLate }
                 phone.crashPoint.arm(cut)
                 let app = try phone.process()
                 if await app.unlock() == .done {
-                    _ = await app.change(from: TestPhone.oldPIN, to: TestPhone.newPIN)
+                    _ = await app.change(from: FakePhone.oldPIN, to: FakePhone.newPIN)
                 }
                 phone.crashPoint.arm(nil)
                 if arrivesLate { phone.server.deliverLate() }
                 #expect(try phone.process().mode == mode)
-                let old = try await phone.opens(with: TestPhone.oldPIN)
-                let new = try await phone.opens(with: TestPhone.newPIN)
+                let old = try await phone.opens(with: FakePhone.oldPIN)
+                let new = try await phone.opens(with: FakePhone.newPIN)
                 #expect(old != new, "cut \(cut), late \(arrivesLate): old \(old), new \(new)")
                 survivors.insert(new ? "new" : "old")
             }
@@ -155,14 +155,14 @@ struct BiometricCrashTests {
 
     @Test("a wipe with a crash at any point leaves a wallet that unlocks, or no item once the next process starts")
     func wipeCrash() async throws {
-        let uncut = TestPhone()
+        let uncut = FakePhone()
         _ = try await EngineUnderTest.setUp(uncut, .safe)
         uncut.crashPoint.arm(nil)
         #expect(await (try uncut.process()).perform(.wipe) == .done)
         #expect(uncut.items.isEmpty)
         #expect(uncut.crashPoint.log.contains("remove item"))
         for cut in (0..<uncut.crashPoint.places).flatMap({ [CrashPoint.Cut.before($0), .after($0)] }) {
-            let phone = TestPhone()
+            let phone = FakePhone()
             _ = try await EngineUnderTest.setUp(phone, .safe)
             phone.crashPoint.arm(cut)
             _ = await (try phone.process()).perform(.wipe)
@@ -171,14 +171,14 @@ struct BiometricCrashTests {
                 #expect(phone.items.isEmpty, "\(cut)")
                 #expect(phone.disk.contents[.accessData] == nil, "\(cut)")
             } else {
-                #expect(try await phone.opens(with: TestPhone.oldPIN), "\(cut)")
+                #expect(try await phone.opens(with: FakePhone.oldPIN), "\(cut)")
             }
         }
     }
 
     @Test("a wipe removes the wallet's items and keeps those of the host application")
     func hostItems() async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         phone.keychain.withState { $0.items["host.token"] = TestKeychain.Item(secret: [1], access: .passcode) }
         let app = try await EngineUnderTest.setUp(phone, .safe)
         _ = await app.perform(.lock)
@@ -195,11 +195,11 @@ struct BiometricCrashTests {
     @Test("a write that reached the disk but was reported as failed loses no item that the disk names")
     func uncertainWrite() async throws {
         for modeWanted in [BiometricMode.fallback, .safe] {
-            let phone = TestPhone()
+            let phone = FakePhone()
             let app = try await EngineUnderTest.setUp(phone, .off)
             phone.server.withState { $0.wantsSafeMode = modeWanted == .safe }
             _ = await app.perform(.lock)
-            #expect(await app.check(TestPhone.oldPIN) == .done)
+            #expect(await app.check(FakePhone.oldPIN) == .done)
             // Item and state were both written; the process continues without knowing it.
             phone.crashPoint.arm(.after(1))
             #expect(await app.enable() == .failed)
@@ -209,8 +209,8 @@ struct BiometricCrashTests {
             // The clean-up at the next PIN check of the same process: disk and keychain must agree
             // at each step.
             phone.crashPoint.arm(nil)
-            #expect(await app.check(TestPhone.oldPIN) == .done)
-            #expect(try await phone.opens(with: TestPhone.oldPIN))
+            #expect(await app.check(FakePhone.oldPIN) == .done)
+            #expect(try await phone.opens(with: FakePhone.oldPIN))
         }
     }
 
@@ -218,17 +218,17 @@ struct BiometricCrashTests {
     func uncertainWriteCut() async throws {
         for place in 0..<8 {
             for cut in [CrashPoint.Cut.before(place), .after(place)] {
-                let phone = TestPhone()
+                let phone = FakePhone()
                 let app = try await EngineUnderTest.setUp(phone, .off)
                 phone.server.withState { $0.wantsSafeMode = true }
                 _ = await app.perform(.lock)
-                #expect(await app.check(TestPhone.oldPIN) == .done)
+                #expect(await app.check(FakePhone.oldPIN) == .done)
                 phone.crashPoint.arm(.after(1))
                 #expect(await app.enable() == .failed)
                 phone.crashPoint.arm(cut)
-                _ = await app.check(TestPhone.oldPIN)
+                _ = await app.check(FakePhone.oldPIN)
                 phone.crashPoint.arm(nil)
-                #expect(try await phone.opens(with: TestPhone.oldPIN), "\(cut)")
+                #expect(try await phone.opens(with: FakePhone.oldPIN), "\(cut)")
             }
         }
     }

@@ -48,7 +48,7 @@ struct BiometricForgeryTests {
         Lie(name: "another answer") { _ in .reportWipe },
     ]
 
-    private static func tell(_ lie: Lie, on phone: TestPhone) {
+    private static func tell(_ lie: Lie, on phone: FakePhone) {
         phone.server.withState { state in
             state.forge = { result in
                 guard case .openSession(.active(let wallet)) = result else { return result }
@@ -60,7 +60,7 @@ struct BiometricForgeryTests {
     @Test("no false session opens anything, deletes anything or ends the safe mode", arguments: Self.lies)
     func nothingChanges(lie: Lie) async throws {
         for mode in [BiometricMode.fallback, .safe] {
-            let phone = TestPhone()
+            let phone = FakePhone()
             _ = try await EngineUnderTest.setUp(phone, mode)
             let files = phone.disk.contents
             let items = phone.items
@@ -73,13 +73,13 @@ struct BiometricForgeryTests {
             }
             #expect(phone.items == items)
             phone.server.withState { $0.forge = nil }
-            #expect(try await phone.opens(with: TestPhone.oldPIN))
+            #expect(try await phone.opens(with: FakePhone.oldPIN))
         }
     }
 
     @Test("a forged flag causes at most a migration, which requires the PIN and a prompt")
     func forgedFlag() async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         _ = try await EngineUnderTest.setUp(phone, .fallback)
         Self.tell(.session("flag on") { $0.features.safeBiometricUnlock = true }, on: phone)
         let state = phone.disk.contents[.state]
@@ -93,15 +93,15 @@ struct BiometricForgeryTests {
         #expect(try phone.process().mode == .safe)
         #expect(try await phone.process().unlock() == .done)
         #expect(try phone.process().mode == .fallback)
-        #expect(try await phone.opens(with: TestPhone.oldPIN))
+        #expect(try await phone.opens(with: FakePhone.oldPIN))
     }
 
     @Test("a biometric slot is never made with an unproven presence share")
     func unprovenShare() async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         _ = try await EngineUnderTest.setUp(phone, .off)
         let app = try phone.process()
-        #expect(await app.check(TestPhone.oldPIN) == .done)
+        #expect(await app.check(FakePhone.oldPIN) == .done)
         // The connection of the PIN check ends; an attacker answers on the next one with a random
         // share.
         await app.engine.disconnect()
@@ -109,7 +109,7 @@ struct BiometricForgeryTests {
         _ = await app.perform(.askStatus)
         #expect(await app.enable() == .done)
         phone.server.withState { $0.forge = nil }
-        #expect(try await phone.opens(with: TestPhone.oldPIN))
+        #expect(try await phone.opens(with: FakePhone.oldPIN))
     }
 
     @Test(
@@ -117,7 +117,7 @@ struct BiometricForgeryTests {
         arguments: [false, true]
     )
     func unprovenShareInSetup(isLiar: Bool) async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         phone.keychain.withState { $0.biometrics = .fingerprint }
         phone.server.withState { state in
             state.wantsSafeMode = true
@@ -134,15 +134,15 @@ struct BiometricForgeryTests {
             }
         }
         let app = try EngineUnderTest(phone)
-        #expect(await app.perform(.enroll(EngineUnderTest.entry(TestPhone.oldPIN))) == .done)
+        #expect(await app.perform(.enroll(EngineUnderTest.entry(FakePhone.oldPIN))) == .done)
         #expect(await app.enable() == (isLiar ? .failed : .done))
         phone.server.withState { $0.forge = nil }
-        #expect(try await phone.opens(with: TestPhone.oldPIN))
+        #expect(try await phone.opens(with: FakePhone.oldPIN))
     }
 
     @Test("after a revocation neither slot opens", arguments: [BiometricMode.fallback, .safe])
     func revoked(mode: BiometricMode) async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         _ = try await EngineUnderTest.setUp(phone, mode)
         // The app was started and opened its session before the revocation.
         let app = try phone.process()
@@ -151,7 +151,7 @@ struct BiometricForgeryTests {
         phone.server.revokeAll(.wallet)
         #expect(await app.unlock() == .revoked)
         #expect(app.isLocked)
-        let pin = await app.check(TestPhone.oldPIN)
+        let pin = await app.check(FakePhone.oldPIN)
         #expect(pin == (mode == .safe ? .failed : .revoked))
         #expect(app.isLocked)
         #expect(try await phone.process().unlock() == .revoked)
@@ -159,7 +159,7 @@ struct BiometricForgeryTests {
 
     @Test("a permanently blocked wallet receives no presence share and reports the block")
     func blockedPermanently() async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         _ = try await EngineUnderTest.setUp(phone, .safe)
         phone.server.withState { state in
             for id in state.records.keys { state.records[id]?.isBlockedPermanently = true }
@@ -173,17 +173,17 @@ struct BiometricForgeryTests {
 
     @Test("a biometric unlock requires the server")
     func unreachable() async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         _ = try await EngineUnderTest.setUp(phone, .safe)
         phone.server.withState { $0.reachable = false }
         let app = try phone.process()
         guard case .failed(.serverUnreachable) = await app.engine.perform(.unlockWithBiometrics(.match)) else {
-            Issue.record("it is not said that the server cannot be reached")
+            Issue.record("the wallet did not report an unreachable server")
             return
         }
         phone.device.setNetwork(false)
         guard case .failed(.noInternet) = await app.engine.perform(.unlockWithBiometrics(.match)) else {
-            Issue.record("it is not said that there is no network")
+            Issue.record("the wallet did not report a missing network")
             return
         }
         #expect(app.isLocked)

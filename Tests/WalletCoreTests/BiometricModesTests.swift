@@ -9,7 +9,7 @@ import Wire
 
 @Suite("Changes between the biometric modes")
 struct BiometricModesTests {
-    let phone = TestPhone()
+    let phone = FakePhone()
 
     /// A wallet in the fallback mode after the server has set the flag for the safe mode.
     private func beforeMigration() async throws -> EngineUnderTest {
@@ -29,7 +29,7 @@ struct BiometricModesTests {
         #expect(after.pairs.map(\.slot) != before.pairs.map(\.slot))
         #expect(self.phone.items == [after.biometrics?.item.name])
         #expect(self.phone.keychain.withState(\.prompts) == [.migrate])
-        #expect(try await self.phone.opens(with: TestPhone.oldPIN))
+        #expect(try await self.phone.opens(with: FakePhone.oldPIN))
     }
 
     @Test("SB5: the migration runs once")
@@ -54,7 +54,7 @@ struct BiometricModesTests {
         #expect(!app.isLocked)
         #expect(self.phone.items == items)
         #expect(self.phone.disk.contents[.state] == state)
-        #expect(try await self.phone.opens(with: TestPhone.oldPIN))
+        #expect(try await self.phone.opens(with: FakePhone.oldPIN))
     }
 
     @Test("SB5: an item that does not read back as written is not used")
@@ -67,7 +67,7 @@ struct BiometricModesTests {
         #expect(self.phone.disk.contents[.state] == state)
         #expect(self.phone.items == items)
         self.phone.keychain.withState { $0.isBroken = false }
-        #expect(try await self.phone.opens(with: TestPhone.oldPIN))
+        #expect(try await self.phone.opens(with: FakePhone.oldPIN))
     }
 
     @Test("SB5: neither a biometric alone nor a PIN alone migrates")
@@ -79,7 +79,7 @@ struct BiometricModesTests {
         #expect(app.mode == .fallback)
         #expect(self.phone.items == [try #require(app.registration?.biometrics).item.name])
         let next = try self.phone.process()
-        #expect(await next.check(TestPhone.oldPIN) == .done)
+        #expect(await next.check(FakePhone.oldPIN) == .done)
         #expect(next.mode == .fallback)
     }
 
@@ -93,7 +93,7 @@ struct BiometricModesTests {
         #expect(app.mode == .fallback)
         #expect(self.phone.items == items)
         #expect(self.phone.keychain.withState(\.prompts) == [.unlock])
-        #expect(try await self.phone.process().check(TestPhone.oldPIN) == .done)
+        #expect(try await self.phone.process().check(FakePhone.oldPIN) == .done)
         // The item does not stay open for operations that require another prompt.
         #expect(app.engine.unlocked?.item == nil)
     }
@@ -106,7 +106,7 @@ struct BiometricModesTests {
             let app = try self.phone.process()
             #expect(await (wantsSafe ? app.migrate() : app.unlock()) == .done)
             #expect(app.mode == (wantsSafe ? .safe : .fallback))
-            #expect(try await self.phone.opens(with: TestPhone.oldPIN))
+            #expect(try await self.phone.opens(with: FakePhone.oldPIN))
         }
     }
 
@@ -115,7 +115,7 @@ struct BiometricModesTests {
         _ = try await EngineUnderTest.setUp(self.phone, .safe)
         let app = try self.phone.process()
         #expect(await app.unlock() == .done)
-        #expect(await app.change(from: TestPhone.oldPIN, to: TestPhone.newPIN) == .done)
+        #expect(await app.change(from: FakePhone.oldPIN, to: FakePhone.newPIN) == .done)
         let registration = try #require(app.registration)
         let biometrics = try #require(registration.biometrics)
         let item = try #require(self.phone.openItem(biometrics.item))
@@ -123,9 +123,9 @@ struct BiometricModesTests {
         for pair in registration.pairs {
             #expect(throws: Never.self) { try pair.unsealed(with: item, walletID: registration.walletID.value) }
         }
-        #expect(try await self.phone.opens(with: TestPhone.newPIN))
+        #expect(try await self.phone.opens(with: FakePhone.newPIN))
         #expect(try LocalStore(self.phone.disk).state.registration?.pairs.count == 1)
-        #expect(try await !self.phone.opens(with: TestPhone.oldPIN))
+        #expect(try await !self.phone.opens(with: FakePhone.oldPIN))
     }
 
     @Test("a PIN change before turning biometrics off remains valid afterwards")
@@ -133,10 +133,10 @@ struct BiometricModesTests {
         _ = try await EngineUnderTest.setUp(self.phone, .safe)
         let app = try self.phone.process()
         #expect(await app.unlock() == .done)
-        #expect(await app.change(from: TestPhone.oldPIN, to: TestPhone.newPIN) == .done)
+        #expect(await app.change(from: FakePhone.oldPIN, to: FakePhone.newPIN) == .done)
         #expect(await app.disable() == .done)
-        #expect(try await self.phone.opens(with: TestPhone.newPIN))
-        #expect(try await !self.phone.opens(with: TestPhone.oldPIN))
+        #expect(try await self.phone.opens(with: FakePhone.newPIN))
+        #expect(try await !self.phone.opens(with: FakePhone.oldPIN))
     }
 
     @Test(
@@ -147,15 +147,15 @@ struct BiometricModesTests {
         _ = try await EngineUnderTest.setUp(self.phone, mode)
         let app = try self.phone.process()
         #expect(await app.unlock() == .done)
-        #expect(await app.check(TestPhone.newPIN) == .wrong)
-        #expect(await app.check(TestPhone.oldPIN) == .done)
+        #expect(await app.check(FakePhone.newPIN) == .wrong)
+        #expect(await app.check(FakePhone.oldPIN) == .done)
         self.phone.server.withState { state in
             state.forge = { result in
                 guard case .instruct(.pinValid) = result else { return result }
                 return .instruct(.pinValid(unlockShare: .random()))
             }
         }
-        #expect(await app.check(TestPhone.oldPIN) == .failed)
+        #expect(await app.check(FakePhone.oldPIN) == .failed)
     }
 
     @Test("a state file from before biometrics is read, and one of a newer format is not changed")
@@ -166,7 +166,7 @@ struct BiometricModesTests {
         #expect(text.contains("\"version\" : 1"))
         #expect(!text.contains("biometrics") && !text.contains("hasPID"))
         let app = try self.phone.process()
-        #expect(await app.check(TestPhone.oldPIN) == .done)
+        #expect(await app.check(FakePhone.oldPIN) == .done)
         #expect(await app.enable() == .done)
         let sealed = String(decoding: try #require(self.phone.disk.contents[.state]), as: UTF8.self)
         #expect(sealed.contains("\"version\" : 2"))

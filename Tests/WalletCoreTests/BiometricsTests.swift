@@ -10,7 +10,7 @@ import Wire
 
 @Suite("Biometrics in both modes")
 struct BiometricsTests {
-    let phone = TestPhone()
+    let phone = FakePhone()
 
     @Test("SB1: in the safe mode PIN and unlock share open nothing without the keychain item")
     func enableSafe() async throws {
@@ -19,7 +19,7 @@ struct BiometricsTests {
         let registration = try #require(app.registration)
         let walletID = registration.walletID.value
         let pair = try #require(registration.pairs.first)
-        let entry = EngineUnderTest.entry(TestPhone.oldPIN)
+        let entry = EngineUnderTest.entry(FakePhone.oldPIN)
         #expect(throws: SealBroken.self) {
             _ = try pair.open(with: entry, share: record.unlockShare, walletID: walletID).count
         }
@@ -32,7 +32,7 @@ struct BiometricsTests {
     @Test("in the fallback mode the PIN unlocks without the item, and the item without the PIN")
     func enableFallback() async throws {
         _ = try await EngineUnderTest.setUp(self.phone, .fallback)
-        #expect(try await self.phone.process().check(TestPhone.oldPIN) == .done)
+        #expect(try await self.phone.process().check(FakePhone.oldPIN) == .done)
         let app = try self.phone.process()
         #expect(await app.unlock() == .done)
         #expect(!app.isLocked)
@@ -74,7 +74,7 @@ struct BiometricsTests {
         #expect(await app.unlock(.mismatch) == .prompted(.lockedOut))
         #expect(await app.unlock() == .prompted(.lockedOut))
         let calls = self.phone.server.withState(\.calls)
-        #expect(await app.check(TestPhone.newPIN) == .failed)
+        #expect(await app.check(FakePhone.newPIN) == .failed)
         #expect(self.phone.server.withState(\.calls) == calls)
     }
 
@@ -122,7 +122,7 @@ struct BiometricsTests {
         let app = try self.phone.process()
         #expect(await app.unlock() == .itemGone)
         #expect(app.mode == .fallback)
-        #expect(await app.check(TestPhone.oldPIN) == .done)
+        #expect(await app.check(FakePhone.oldPIN) == .done)
         #expect(app.mode == .off)
     }
 
@@ -139,7 +139,7 @@ struct BiometricsTests {
         #expect(self.phone.server.withState { $0.calls.count { $0 == "instruct" } } == instructions)
         #expect(app.mode == .off)
         #expect(self.phone.items.isEmpty)
-        #expect(try await self.phone.opens(with: TestPhone.oldPIN))
+        #expect(try await self.phone.opens(with: FakePhone.oldPIN))
         let state = try LocalStore(self.phone.disk).state
         #expect(state.registration?.biometrics == nil)
         #expect(state.version == 1)
@@ -155,14 +155,14 @@ struct BiometricsTests {
         #expect(await app.prompt(.disable, .cancel) == .prompted(.cancelled))
         #expect(await app.perform(.disableBiometrics) == .failed)
         // The check value proves the PIN; without the item no slot can be made for a new PIN.
-        #expect(await app.check(TestPhone.oldPIN) == .done)
+        #expect(await app.check(FakePhone.oldPIN) == .done)
         let change = Effect.changePIN(
-            old: EngineUnderTest.entry(TestPhone.oldPIN),
-            new: EngineUnderTest.entry(TestPhone.newPIN)
+            old: EngineUnderTest.entry(FakePhone.oldPIN),
+            new: EngineUnderTest.entry(FakePhone.newPIN)
         )
         #expect(await app.perform(change) == .failed)
         #expect(self.phone.disk.contents[.state] == before)
-        #expect(try await self.phone.opens(with: TestPhone.oldPIN))
+        #expect(try await self.phone.opens(with: FakePhone.oldPIN))
     }
 
     @Test("SB10: an item is opened only by the method for which it was created")
@@ -172,7 +172,7 @@ struct BiometricsTests {
             (.passcode, [.passcode], [.match]),
             (.either, [.match, .passcode], []),
         ] {
-            let phone = TestPhone()
+            let phone = FakePhone()
             let app = try await EngineUnderTest.setUp(phone)
             #expect(await app.enable(method) == .done)
             #expect(app.engine.facts().unlockMethod == method)
@@ -189,7 +189,7 @@ struct BiometricsTests {
         self.phone.keychain.withState { $0.biometrics = .notEnrolled }
         #expect(await app.enable() == .failed)
         #expect(app.mode == .off)
-        #expect(try await self.phone.opens(with: TestPhone.oldPIN))
+        #expect(try await self.phone.opens(with: FakePhone.oldPIN))
     }
 
     @Test("turning biometrics on again replaces the item", arguments: [BiometricMode.fallback, .safe])
@@ -204,7 +204,7 @@ struct BiometricsTests {
         #expect(await app.enable(.either) == .done)
         #expect(self.phone.items.count == 1)
         #expect(self.phone.items != first)
-        #expect(try await self.phone.opens(with: TestPhone.oldPIN))
+        #expect(try await self.phone.opens(with: FakePhone.oldPIN))
     }
 
     @Test("the files contain no keychain item and no share")

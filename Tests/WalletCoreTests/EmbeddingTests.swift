@@ -16,12 +16,12 @@ struct EmbeddingTests {
 
     @Test("the example sets a wallet up, leaves it, and follows the lock state")
     func runs() async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         let host = HostApplication(try phone.wallet())
         var steps: [String] = []
         try await host.run { screen in
             steps.append(screen.step)
-            guard screen.inputs.isEmpty else { return .type(Array(TestPhone.oldPIN.utf8)) }
+            guard screen.inputs.isEmpty else { return .type(Array(FakePhone.oldPIN.utf8)) }
             let wanted: [ActionID] = [.skip, .next, .writtenDown]
             return wanted.first { action in screen.actions.contains { $0.id == action } }.map { .select($0) } ?? .leave
         }
@@ -40,7 +40,7 @@ struct EmbeddingTests {
         )
         let folder = FileManager.default.temporaryDirectory.path + "/embedding-\(WalletID.random())"
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let host = try HostApplication(folder: folder, device: TestPhone().device, server: server)
+        let host = try HostApplication(folder: folder, device: FakePhone().device, server: server)
         #expect(await host.wallet.launch().step == "UC1.2/2.1")
         #expect(await host.wallet.isLocked)
     }

@@ -10,10 +10,10 @@ import WalletFlows
 ///
 /// This allows orders of effects that no flow requests.
 struct EngineUnderTest {
-    let phone: TestPhone
+    let phone: FakePhone
     let engine: WalletEngine
 
-    init(_ phone: TestPhone, on device: (any Device)? = nil) throws {
+    init(_ phone: FakePhone, on device: (any Device)? = nil) throws {
         self.phone = phone
         self.engine = try WalletEngine(
             store: LocalStore(phone.disk),
@@ -25,16 +25,16 @@ struct EngineUnderTest {
     }
 
     /// Creates an engine with a wallet that is set up and still unlocked.
-    static func setUp(_ phone: TestPhone) async throws -> EngineUnderTest {
+    static func setUp(_ phone: FakePhone) async throws -> EngineUnderTest {
         phone.keychain.withState { $0.biometrics = .fingerprint }
         let app = try EngineUnderTest(phone)
-        _ = await app.engine.perform(.enroll(Self.entry(TestPhone.oldPIN)))
+        _ = await app.engine.perform(.enroll(Self.entry(FakePhone.oldPIN)))
         _ = await app.engine.perform(.keepProgress(.done))
         return app
     }
 
     /// Creates the same with biometrics in this mode.
-    static func setUp(_ phone: TestPhone, _ mode: BiometricMode) async throws -> EngineUnderTest {
+    static func setUp(_ phone: FakePhone, _ mode: BiometricMode) async throws -> EngineUnderTest {
         phone.server.withState { $0.wantsSafeMode = mode == .safe }
         let app = try await Self.setUp(phone)
         if mode != .off { try #require(await app.enable() == .done) }
@@ -103,7 +103,7 @@ struct EngineUnderTest {
 
     /// Unlocks with the PIN, then migrates with a prompt.
     func migrate(_ presentation: Presentation = .match) async -> Outcome {
-        let checked = await self.check(TestPhone.oldPIN)
+        let checked = await self.check(FakePhone.oldPIN)
         guard checked == .done else { return checked }
         guard self.mode == .fallback, self.engine.facts().wantsSafeMode else { return .failed }
         return await self.perform(.migrateBiometrics(presentation))
@@ -114,7 +114,7 @@ struct EngineUnderTest {
     var registration: LocalRegistration? { self.engine.store.state.registration }
 }
 
-extension TestPhone {
+extension FakePhone {
     func process() throws -> EngineUnderTest { try EngineUnderTest(self) }
 
     /// The names of the keychain's items.

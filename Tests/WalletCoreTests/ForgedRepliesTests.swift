@@ -45,28 +45,28 @@ struct ForgedRepliesTests {
     @Test("no reply without the right share makes the wallet delete or rewrite its data", arguments: 0..<10)
     func nothingChanges(index: Int) async throws {
         let (name, lie) = Self.lies[index]
-        let phone = TestPhone()
+        let phone = FakePhone()
         _ = try await phone.setUp()
         let before = phone.disk.contents
         phone.server.withState { $0.forge = lie }
-        #expect(try await !phone.unlocks(with: TestPhone.oldPIN), "\(name)")
+        #expect(try await !phone.unlocks(with: FakePhone.oldPIN), "\(name)")
         for file in [LocalFile.state, .accessData] {
             #expect(phone.disk.contents[file] == before[file], "\(name): \(file)")
         }
         phone.server.withState { $0.forge = nil }
-        #expect(try await phone.unlocks(with: TestPhone.oldPIN), "\(name)")
+        #expect(try await phone.unlocks(with: FakePhone.oldPIN), "\(name)")
     }
 
     @Test("a false reply that names a PIN key that never arrived and calls the PIN valid removes no pair")
     func forgedSuccessor() async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         let app = try await EngineUnderTest.setUp(phone)
-        #expect(await app.check(TestPhone.oldPIN) == .done)
+        #expect(await app.check(FakePhone.oldPIN) == .done)
         phone.server.withState { $0.reachable = false }
-        #expect(await app.change(from: TestPhone.oldPIN, to: TestPhone.newPIN) == .failed)
+        #expect(await app.change(from: FakePhone.oldPIN, to: FakePhone.newPIN) == .failed)
         let change = Effect.changePIN(
-            old: EngineUnderTest.entry(TestPhone.oldPIN),
-            new: EngineUnderTest.entry(TestPhone.newPIN)
+            old: EngineUnderTest.entry(FakePhone.oldPIN),
+            new: EngineUnderTest.entry(FakePhone.newPIN)
         )
         #expect(await app.perform(change) == .failed)
         let successor = try #require(app.registration?.pairs.last)
@@ -85,16 +85,16 @@ struct ForgedRepliesTests {
             }
         }
         let next = try phone.process()
-        #expect(await next.check(TestPhone.newPIN) == .failed)
+        #expect(await next.check(FakePhone.newPIN) == .failed)
         #expect(next.isLocked)
         #expect(next.registration?.pairs.count == 2)
         phone.server.withState { $0.forge = nil }
-        #expect(try await phone.opens(with: TestPhone.oldPIN))
+        #expect(try await phone.opens(with: FakePhone.oldPIN))
     }
 
     @Test("a cached revocation applies while the server cannot be reached, and the next launch asks again")
     func revocationIsAskedAgain() async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         _ = try await phone.setUp()
         let liar = Revocation(reason: .wallet, mayRegisterAnew: true)
         phone.server.withState { state in
@@ -115,7 +115,7 @@ struct ForgedRepliesTests {
 
     @Test("a wrong PIN whose reply is lost costs one attempt, however often it is repeated")
     func lostReply() async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         _ = try await phone.setUp()
         let wallet = try phone.wallet()
         _ = await wallet.launch()
@@ -127,7 +127,7 @@ struct ForgedRepliesTests {
                 return .refused(Refusal(.sessionRequired))
             }
         }
-        _ = try await wallet.enter(PINInput(typed: TestPhone.newPIN.utf8))
+        _ = try await wallet.enter(PINInput(typed: FakePhone.newPIN.utf8))
         phone.server.withState { $0.forge = nil }
         _ = try? await wallet.perform(.retry)
         #expect(phone.server.onlyRecord?.wrongAttempts == 1)

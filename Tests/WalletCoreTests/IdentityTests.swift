@@ -7,7 +7,7 @@ import Wire
 
 @Suite("Linking the recovery code")
 struct IdentityTests {
-    let phone = TestPhone()
+    let phone = FakePhone()
 
     private func code() throws -> RecoveryCode { try #require(RecoveryCode(Array("a person".utf8))) }
 
@@ -15,7 +15,7 @@ struct IdentityTests {
     func link() async throws {
         _ = try await EngineUnderTest.setUp(self.phone)
         let app = try self.phone.process()
-        let entry = EngineUnderTest.entry(TestPhone.oldPIN)
+        let entry = EngineUnderTest.entry(FakePhone.oldPIN)
         #expect(await app.perform(.checkPIN(entry)) == .done)
         #expect(!app.engine.facts().hasPID)
         #expect(await app.perform(.linkRecoveryCode(entry, try self.code())) == .done)
@@ -28,7 +28,7 @@ struct IdentityTests {
     @Test("a wrong PIN links nothing")
     func wrongPIN() async throws {
         let app = try await EngineUnderTest.setUp(self.phone)
-        let entry = EngineUnderTest.entry(TestPhone.newPIN)
+        let entry = EngineUnderTest.entry(FakePhone.newPIN)
         #expect(await app.perform(.linkRecoveryCode(entry, try self.code())) == .wrong)
         #expect(!app.engine.facts().hasPID)
         #expect(self.phone.server.onlyRecord?.recoveryCode == nil)
@@ -38,7 +38,7 @@ struct IdentityTests {
     func forged() async throws {
         _ = try await EngineUnderTest.setUp(self.phone)
         let app = try self.phone.process()
-        let entry = EngineUnderTest.entry(TestPhone.oldPIN)
+        let entry = EngineUnderTest.entry(FakePhone.oldPIN)
         #expect(await app.perform(.checkPIN(entry)) == .done)
         await app.engine.disconnect()
         self.phone.server.withState { state in
@@ -58,19 +58,19 @@ struct IdentityTests {
 
     @Test("after a crash at any point linking can be repeated and completes")
     func crashAtAnyPoint() async throws {
-        let uncut = TestPhone()
+        let uncut = FakePhone()
         _ = try await EngineUnderTest.setUp(uncut)
         uncut.crashPoint.arm(nil)
-        let entry = EngineUnderTest.entry(TestPhone.oldPIN)
+        let entry = EngineUnderTest.entry(FakePhone.oldPIN)
         #expect(await (try uncut.process()).perform(.checkPIN(entry)) == .done)
         #expect(await (try uncut.process()).perform(.linkRecoveryCode(entry, try self.code())) == .done)
         for cut in (0..<uncut.crashPoint.places).flatMap({ [CrashPoint.Cut.before($0), .after($0)] }) {
-            let phone = TestPhone()
+            let phone = FakePhone()
             _ = try await EngineUnderTest.setUp(phone)
             phone.crashPoint.arm(cut)
             for _ in 0..<2 {
                 let app = try phone.process()
-                let entry = EngineUnderTest.entry(TestPhone.oldPIN)
+                let entry = EngineUnderTest.entry(FakePhone.oldPIN)
                 _ = await app.perform(.linkRecoveryCode(entry, try self.code()))
                 phone.crashPoint.arm(nil)
             }

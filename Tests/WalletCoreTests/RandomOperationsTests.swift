@@ -20,9 +20,9 @@ struct RandomOperationsTests {
     func lives(seed: UInt64) async throws {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<25 {
-            let phone = TestPhone()
+            let phone = FakePhone()
             _ = try await EngineUnderTest.setUp(phone, .off)
-            var pin = TestPhone.oldPIN
+            var pin = FakePhone.oldPIN
             var story: [String] = []
             for _ in 0..<12 {
                 let wantsSafe = Bool.random(using: &generator)
@@ -31,7 +31,7 @@ struct RandomOperationsTests {
                 let place = Int.random(in: 0..<30, using: &generator)
                 let cut = Bool.random(using: &generator) ? CrashPoint.Cut.before(place) : .after(place)
                 phone.crashPoint.arm(cut)
-                let other = pin == TestPhone.oldPIN ? TestPhone.newPIN : TestPhone.oldPIN
+                let other = pin == FakePhone.oldPIN ? FakePhone.newPIN : FakePhone.oldPIN
                 try await Self.live(phone, wish, pin: pin, other: other)
                 phone.crashPoint.arm(nil)
                 story.append("\(wish) \(cut) safe \(wantsSafe)")
@@ -42,7 +42,7 @@ struct RandomOperationsTests {
     }
 
     /// One process: unlocks according to the mode, then runs the operation until a crash.
-    private static func live(_ phone: TestPhone, _ wish: Wish, pin: String, other: String) async throws {
+    private static func live(_ phone: FakePhone, _ wish: Wish, pin: String, other: String) async throws {
         let app = try phone.process()
         let byPIN = app.mode == .off || wish == .migrate && app.mode == .fallback
         guard await (byPIN ? app.check(pin) : app.unlock()) == .done else { return }

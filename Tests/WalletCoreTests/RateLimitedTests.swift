@@ -16,7 +16,7 @@ struct RateLimitedTests {
         arguments: ["hello", "openSession", "instruct"]
     )
     func unlock(call: String) async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         _ = try await phone.setUp()
         phone.crashPoint.arm(nil)
         let before = try LocalStore(phone.disk).state.registration
@@ -30,7 +30,7 @@ struct RateLimitedTests {
             }
         }
         _ = await wallet.launch()
-        let scene = try await wallet.enter(PINInput(typed: TestPhone.oldPIN.utf8))
+        let scene = try await wallet.enter(PINInput(typed: FakePhone.oldPIN.utf8))
         #expect(await wallet.obstacle == .serverUnreachable)
         #expect(scene.message.contains("No attempt was counted"), "\(scene.message)")
         #expect(scene.actions.contains { $0.id == .retry })
@@ -38,12 +38,12 @@ struct RateLimitedTests {
         #expect(try LocalStore(phone.disk).state.registration == before)
         phone.server.withState { $0.forge = nil }
         _ = try await wallet.perform(.retry)
-        #expect(try await phone.unlocks(with: TestPhone.oldPIN))
+        #expect(try await phone.unlocks(with: FakePhone.oldPIN))
     }
 
     @Test("an attempt whose reply was lost is never shown as not counted, even if the repetition fails")
     func lostBefore() async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         _ = try await phone.setUp()
         phone.crashPoint.arm(nil)
         let wallet = try phone.wallet()
@@ -52,7 +52,7 @@ struct RateLimitedTests {
         phone.server.withState {
             $0.losesNext = ["instruct"]; $0.leavesAtLoss = true
         }
-        let lost = try await wallet.enter(PINInput(typed: TestPhone.newPIN.utf8))
+        let lost = try await wallet.enter(PINInput(typed: FakePhone.newPIN.utf8))
         #expect(!lost.message.contains(claim), "\(lost.message)")
         let away = try await wallet.perform(.retry)
         #expect(await wallet.obstacle == .serverUnreachable)
@@ -71,7 +71,7 @@ struct RateLimitedTests {
         phone.server.withState { $0.reachable = false }
         _ = try await wallet.perform(.close)
         await wallet.close()
-        let other = try await wallet.enter(PINInput(typed: TestPhone.newPIN.utf8))
+        let other = try await wallet.enter(PINInput(typed: FakePhone.newPIN.utf8))
         #expect(other.message.contains(claim), "\(other.message)")
     }
 
@@ -80,7 +80,7 @@ struct RateLimitedTests {
         arguments: ["beginEnrollment", "register"]
     )
     func setup(call: String) async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         phone.server.withState { state in
             state.forge = { result in
                 switch (call, result) {
@@ -90,12 +90,12 @@ struct RateLimitedTests {
             }
         }
         let wallet = try phone.wallet()
-        _ = try await phone.choose(TestPhone.oldPIN, in: wallet)
+        _ = try await phone.choose(FakePhone.oldPIN, in: wallet)
         #expect(await wallet.obstacle == .serverUnreachable)
         phone.server.withState { $0.forge = nil }
         _ = try await wallet.perform(.retry)
         _ = try await wallet.perform(.next)
         _ = try await wallet.perform(.writtenDown)
-        #expect(try await phone.unlocks(with: TestPhone.oldPIN))
+        #expect(try await phone.unlocks(with: FakePhone.oldPIN))
     }
 }

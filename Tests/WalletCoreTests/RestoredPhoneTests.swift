@@ -8,8 +8,8 @@ import WalletFlows
 @Suite("SB9: a restore of the app to another phone")
 struct RestoredPhoneTests {
     /// A wallet with its restored files, but without the data that never leaves a phone.
-    private static func restored(_ mode: BiometricMode) async throws -> TestPhone {
-        let phone = TestPhone()
+    private static func restored(_ mode: BiometricMode) async throws -> FakePhone {
+        let phone = FakePhone()
         _ = try await EngineUnderTest.setUp(phone, mode)
         phone.keychain.withState { $0.items = [:] }
         try await phone.device.deleteKey()
@@ -28,8 +28,8 @@ struct RestoredPhoneTests {
         #expect(phone.disk.contents[.state] == nil)
         #expect(phone.disk.contents[.accessData] == nil)
         phone.keychain.withState { $0.biometrics = .none }
-        #expect(try await phone.choose(TestPhone.newPIN, in: try phone.wallet()).step == "UC2.1/1.5")
-        #expect(try await phone.unlocks(with: TestPhone.newPIN))
+        #expect(try await phone.choose(FakePhone.newPIN, in: try phone.wallet()).step == "UC2.1/1.5")
+        #expect(try await phone.unlocks(with: FakePhone.newPIN))
     }
 
     @Test("in the fallback mode the PIN opens nothing and costs no attempt, and deletion is offered")
@@ -39,7 +39,7 @@ struct RestoredPhoneTests {
             let before = phone.disk.contents[.state]
             let wallet = try phone.wallet()
             #expect(await wallet.launch().step == "UC2.3/1.3")
-            _ = try await wallet.enter(PINInput(typed: TestPhone.oldPIN.utf8))
+            _ = try await wallet.enter(PINInput(typed: FakePhone.oldPIN.utf8))
             #expect(await wallet.isLocked)
             #expect(phone.disk.contents[.state] == before)
             #expect(phone.server.onlyRecord?.wrongAttempts == 0)
@@ -53,20 +53,20 @@ struct RestoredPhoneTests {
 
     @Test("a wipe that was pending before the restore does not prevent a new wallet")
     func pendingWipe() async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         let app = try await EngineUnderTest.setUp(phone, .off)
         phone.server.withState { $0.reachable = false }
         #expect(await app.perform(.wipe) == .done)
         #expect(try LocalStore(phone.disk).state.unreportedWipe != nil)
         try await phone.device.deleteKey()
         phone.server.withState { $0.reachable = true }
-        #expect(await (try phone.process()).perform(.enroll(EngineUnderTest.entry(TestPhone.newPIN))) == .done)
-        #expect(try await phone.opens(with: TestPhone.newPIN))
+        #expect(await (try phone.process()).perform(.enroll(EngineUnderTest.entry(FakePhone.newPIN))) == .done)
+        #expect(try await phone.opens(with: FakePhone.newPIN))
     }
 
     @Test("a cached revocation is still shown")
     func revoked() async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         _ = try await EngineUnderTest.setUp(phone, .safe)
         phone.server.revokeAll(.wallet)
         #expect(await (try phone.wallet()).launch().step == "UC1.2/5.1")
@@ -79,33 +79,33 @@ struct RestoredPhoneTests {
         arguments: [BiometricMode.off, .fallback, .safe]
     )
     func notKnown(mode: BiometricMode) async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         _ = try await EngineUnderTest.setUp(phone, mode)
         let before = phone.disk.contents
         phone.server.withState { $0.records = [:] }
         let wallet = try phone.wallet()
         let screen = await wallet.launch()
-        #expect(phone.disk.contents[.state] == before[.state], "nobody's word deletes anything")
+        #expect(phone.disk.contents[.state] == before[.state], "no reply deletes anything")
         if mode == .safe {
             #expect(screen.step == "UC2.3/1.2")
             _ = try await wallet.perform(.close)
             _ = try await wallet.perform(.resetWallet)
         } else {
             if mode == .fallback { _ = try await wallet.perform(.close) }
-            _ = try await wallet.enter(PINInput(typed: TestPhone.oldPIN.utf8))
+            _ = try await wallet.enter(PINInput(typed: FakePhone.oldPIN.utf8))
             _ = try await wallet.perform(.close)
             _ = try await wallet.perform(.forgotPIN)
             _ = try await wallet.perform(.deleteWallet)
         }
         #expect(try await wallet.perform(.yesDelete).step == "UC1.1/1.1")
         phone.keychain.withState { $0.biometrics = .none }
-        #expect(try await phone.choose(TestPhone.newPIN, in: try phone.wallet()).step == "UC2.1/1.5")
-        #expect(try await phone.unlocks(with: TestPhone.newPIN))
+        #expect(try await phone.choose(FakePhone.newPIN, in: try phone.wallet()).step == "UC2.1/1.5")
+        #expect(try await phone.unlocks(with: FakePhone.newPIN))
     }
 
     @Test("a cached revocation is shown even after the server has purged the wallet")
     func purgedWallet() async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         _ = try await EngineUnderTest.setUp(phone, .safe)
         phone.server.revokeAll(.wallet)
         #expect(await (try phone.wallet()).launch().step == "UC1.2/5.1")

@@ -11,7 +11,7 @@ import WalletFlows
 @Suite("The wallet engine on a simulated phone")
 struct SimulatedKeychainTests {
     private let folder = TemporaryFolder()
-    private let phone = TestPhone()
+    private let phone = FakePhone()
 
     /// A process of the app on the phone in the folder, with this test's disk and server.
     private func process() throws -> EngineUnderTest {
@@ -31,9 +31,9 @@ struct SimulatedKeychainTests {
     @Test("all changes of mode and PIN work with the simulated keychain, across processes")
     func everything() async throws {
         _ = try LabAuthority.create(in: self.folder.file("authority"))
-        _ = await (try self.process()).engine.perform(.enroll(EngineUnderTest.entry(TestPhone.oldPIN)))
+        _ = await (try self.process()).engine.perform(.enroll(EngineUnderTest.entry(FakePhone.oldPIN)))
         var app = try self.process()
-        #expect(await app.check(TestPhone.oldPIN) == .done)
+        #expect(await app.check(FakePhone.oldPIN) == .done)
         #expect(await app.enable() == .done)
         app = try self.process()
         #expect(await app.unlock(.mismatch) == .prompted(.rejected))
@@ -44,7 +44,7 @@ struct SimulatedKeychainTests {
         #expect(await app.migrate() == .done)
         app = try self.process()
         #expect(await app.unlock() == .done)
-        #expect(await app.change(from: TestPhone.oldPIN, to: TestPhone.newPIN) == .done)
+        #expect(await app.change(from: FakePhone.oldPIN, to: FakePhone.newPIN) == .done)
         self.phone.server.withState { $0.wantsSafeMode = false }
         app = try self.process()
         #expect(await app.unlock() == .done)
@@ -52,6 +52,6 @@ struct SimulatedKeychainTests {
         #expect(await app.disable() == .done)
         #expect(try app.engine.device.keychain.names().isEmpty)
         app = try self.process()
-        #expect(await app.check(TestPhone.newPIN) == .done)
+        #expect(await app.check(FakePhone.newPIN) == .done)
     }
 }

@@ -8,7 +8,7 @@ import WalletFlows
 
 @Suite("The wallet in a host application")
 struct WalletTests {
-    let phone = TestPhone()
+    let phone = FakePhone()
 
     init() {
         self.phone.keychain.withState { $0.biometrics = .fingerprint }
@@ -66,9 +66,9 @@ struct WalletTests {
             settings.issuer = Issuer(code: code)
             settings.lockTimes.background = time
         }
-        _ = try await self.phone.choose(TestPhone.oldPIN, in: wallet)
+        _ = try await self.phone.choose(FakePhone.oldPIN, in: wallet)
         for action in [ActionID.enable, .next, .writtenDown, .obtain] { _ = try await wallet.perform(action) }
-        try #require(try await wallet.enter(PINInput(typed: TestPhone.oldPIN.utf8)).step == "UC7.1/1.1")
+        try #require(try await wallet.enter(PINInput(typed: FakePhone.oldPIN.utf8)).step == "UC7.1/1.1")
         return wallet
     }
 
@@ -100,7 +100,7 @@ struct WalletTests {
         let screen = await next.launch()
         #expect(screen.step == "UC2.3/1.2")
         #expect(screen.kind == .osPrompt)
-        await #expect(throws: WalletError.noInput) { try await next.enter(PINInput(typed: TestPhone.oldPIN.utf8)) }
+        await #expect(throws: WalletError.noInput) { try await next.enter(PINInput(typed: FakePhone.oldPIN.utf8)) }
         #expect(try await next.present(.mismatch).step == "UC2.3/4.1")
         await #expect(throws: WalletError.noPrompt) { try await next.present(.match) }
         #expect(try await next.perform(.tryAgain).step == "UC2.3/1.2")
@@ -113,7 +113,7 @@ struct WalletTests {
         self.phone.server.withState { $0.wantsSafeMode = true }
         let first = try self.phone.wallet()
         #expect(await first.launch().step == "UC2.3/1.3")
-        #expect(try await first.enter(PINInput(typed: TestPhone.oldPIN.utf8)).step == "UC7.1/1.1")
+        #expect(try await first.enter(PINInput(typed: FakePhone.oldPIN.utf8)).step == "UC7.1/1.1")
         #expect(self.phone.keychain.withState(\.prompts) == [.migrate])
         let second = try self.phone.wallet()
         #expect(await second.launch().step == "UC7.1/1.1")
@@ -125,15 +125,15 @@ struct WalletTests {
         self.phone.server.withState { $0.wantsSafeMode = true }
         let wallet = try await self.atDashboard()
         _ = try await wallet.open(.changePIN)
-        _ = try await wallet.enter(PINInput(typed: TestPhone.oldPIN.utf8))
-        _ = try await wallet.enter(PINInput(typed: TestPhone.newPIN.utf8))
-        #expect(try await wallet.enter(PINInput(typed: TestPhone.newPIN.utf8)).step == "UC2.6/1.3")
+        _ = try await wallet.enter(PINInput(typed: FakePhone.oldPIN.utf8))
+        _ = try await wallet.enter(PINInput(typed: FakePhone.newPIN.utf8))
+        #expect(try await wallet.enter(PINInput(typed: FakePhone.newPIN.utf8)).step == "UC2.6/1.3")
         #expect(self.phone.keychain.withState(\.prompts) == [.changePIN])
-        #expect(try await self.phone.opens(with: TestPhone.newPIN))
+        #expect(try await self.phone.opens(with: FakePhone.newPIN))
         let next = try self.phone.wallet()
         #expect(await next.launch().step == "UC7.1/1.1")
         for action in [ActionID.menu, .settings, .biometrics, .disable] { _ = try await next.perform(action) }
-        #expect(try await self.phone.opens(with: TestPhone.newPIN))
+        #expect(try await self.phone.opens(with: FakePhone.newPIN))
         #expect(self.phone.items.isEmpty)
     }
 
@@ -224,7 +224,7 @@ struct WalletTests {
     func noIssuer() async throws {
         let log = EventLog()
         let wallet = try self.phone.wallet(observer: log.add)
-        _ = try await self.phone.choose(TestPhone.oldPIN, in: wallet)
+        _ = try await self.phone.choose(FakePhone.oldPIN, in: wallet)
         for action in [ActionID.skip, .next, .writtenDown] { _ = try await wallet.perform(action) }
         #expect(try await wallet.perform(.obtain).step == "UC3.1/1.1")
         #expect(log.names.contains("pid-requested"))
@@ -268,7 +268,7 @@ struct WalletTests {
     func callsDuringCall() async throws {
         let reentrant = ReentrantIssuer()
         let wallet = try self.phone.wallet(observer: { _ in }) { $0.issuer = reentrant }
-        _ = try await self.phone.choose(TestPhone.oldPIN, in: wallet)
+        _ = try await self.phone.choose(FakePhone.oldPIN, in: wallet)
         for action in [ActionID.enable, .next, .writtenDown] { _ = try await wallet.perform(action) }
         reentrant.set {
             await #expect(throws: WalletError.busy) { try await wallet.perform(.help) }

@@ -8,7 +8,7 @@ import WalletFlows
 struct WipeTests {
     @Test("a wipe removes all data and is reported to the server")
     func wipe() async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         let wallet = try await phone.setUp()
         _ = try await wallet.open(.wipe)
         #expect(try await wallet.perform(.yesDelete).step == "UC1.1/1.1")
@@ -19,7 +19,7 @@ struct WipeTests {
 
     @Test("the wipe is reported even if the session or the connection has ended", arguments: [0, 1])
     func afterIdling(_ end: Int) async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         let wallet = try await phone.setUp()
         _ = try await wallet.open(.wipe)
         if end == 0 { phone.server.endSessions() } else { phone.server.endConnections() }
@@ -30,7 +30,7 @@ struct WipeTests {
 
     @Test("a blocked app version reports the wipe, too, although its launch has already sent an OpenSession")
     func blockedVersion() async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         _ = try await phone.setUp()
         phone.server.withState { $0.verdict = .block(updateAvailable: true) }
         let wallet = try phone.wallet()
@@ -43,7 +43,7 @@ struct WipeTests {
 
     @Test("a report is repeated once if its session ends or its answer is lost", arguments: [0, 1])
     func reportRepeated(_ end: Int) async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         let wallet = try await phone.setUp()
         _ = try await wallet.open(.wipe)
         phone.server.withState { state in
@@ -56,7 +56,7 @@ struct WipeTests {
 
     @Test("without the server only wallet id and hardware key remain until a later launch reports the wipe")
     func reportedAtLaterLaunch() async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         let wallet = try await phone.setUp()
         let walletID = try #require(await wallet.walletID)
         phone.server.withState { $0.reachable = false }
@@ -74,13 +74,13 @@ struct WipeTests {
 
     @Test("after a crash at any point a wipe has not begun, or nothing can be opened")
     func crashAtAnyPoint() async throws {
-        let uncut = TestPhone()
+        let uncut = FakePhone()
         let wallet = try await uncut.setUp()
         uncut.crashPoint.arm(nil)
         _ = try await wallet.open(.wipe)
         _ = try await wallet.perform(.yesDelete)
         for cut in (0..<uncut.crashPoint.places).flatMap({ [CrashPoint.Cut.before($0), .after($0)] }) {
-            let phone = TestPhone()
+            let phone = FakePhone()
             let wallet = try await phone.setUp()
             phone.crashPoint.arm(cut)
             _ = try await wallet.open(.wipe)
@@ -93,26 +93,26 @@ struct WipeTests {
                 #expect(await next.launch().step == "UC1.1/1.1", "cut \(cut)")
                 #expect(phone.server.onlyRecord == nil, "cut \(cut)")
             } else {
-                #expect(try await phone.unlocks(with: TestPhone.oldPIN), "cut \(cut)")
+                #expect(try await phone.unlocks(with: FakePhone.oldPIN), "cut \(cut)")
             }
         }
     }
 
     @Test("a wiped wallet can be set up again, even with a pending report")
     func setUpAgain() async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         let wallet = try await phone.setUp()
         phone.server.withState { $0.reachable = false }
         _ = try await wallet.open(.wipe)
         _ = try await wallet.perform(.yesDelete)
         phone.server.withState { $0.reachable = true }
-        #expect(try await phone.choose(TestPhone.newPIN, in: try phone.wallet()).step == "UC2.1/1.5")
-        #expect(try await phone.unlocks(with: TestPhone.newPIN))
+        #expect(try await phone.choose(FakePhone.newPIN, in: try phone.wallet()).step == "UC2.1/1.5")
+        #expect(try await phone.unlocks(with: FakePhone.newPIN))
     }
 
     @Test("a wipe while the solution is revoked stays pending and is reported after the restoration")
     func solutionRevoked() async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         let wallet = try await phone.setUp()
         phone.server.revokeAll(.solution)
         _ = try await wallet.open(.wipe)

@@ -95,7 +95,7 @@ struct AppUnderTest {
         self.note(self.app.open(link: link, self.snapshot))
     }
     mutating func background() { self.app.background(self.snapshot) }
-    /// Forgets the keys out of sight if it is time; returns whether it was.
+    /// Erases the keys in the background if it is time; returns whether it was.
     @discardableResult mutating func forget() -> Bool {
         guard self.app.timeToForget(self.snapshot) == .zero else { return false }
         self.app.forget(self.snapshot)

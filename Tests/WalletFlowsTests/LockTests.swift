@@ -29,7 +29,7 @@ struct LockTests {
         #expect(app.trace.last == "UC2.3/1.7a")
     }
 
-    @Test("an answer given outside the app does not end its time out of sight")
+    @Test("an answer given outside the app does not end its time in the background")
     func answeredInBackground() {
         var app = AppUnderTest(setup: .done)
         app.launchToPIN()

@@ -5,7 +5,7 @@ internal import WalletStore
 
 // The consequences of a revocation that is committed.
 //
-// The reply to a revocation guarantees that nothing of the wallet leaves this server any more (G7): the store commits,
+// The reply to a revocation guarantees that no more data of the wallet leaves this server (G7): the store commits,
 // then the wallet's connections are settled, and only then does the reply leave.
 
 /// The kind of command that revoked wallets.

@@ -1,4 +1,4 @@
-/// The reasons for which evidence is rejected; each has one name, in the reply and in the log.
+/// The reasons why evidence is rejected; each has one name, in the reply and in the log.
 package enum AttestationRefusal: String, Error, Hashable, Sendable, CaseIterable {
     // Both platforms: the amount of evidence, and the app.
     case tooManyCertificates = "too_many_certificates"

@@ -62,7 +62,7 @@ package enum AuditProblem: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// Reads a log from its beginning and determines how far it is intact.
 ///
-/// Works beside a running server and without one, with access to the file and the vault.
+/// Works with and without a running server, with access to the file and the vault.
 package struct AuditReader {
     private static let chunk = 1 << 18
     /// Far longer than the longest entry (``AuditSubject/walletsInEntry``); no longer entry is written.

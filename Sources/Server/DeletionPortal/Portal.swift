@@ -44,7 +44,7 @@ struct Portal: Sendable {
 
     private let pages: PageWriter
     private let limit: WrongCodeLimit
-    private let desk: any RevocationDesk
+    private let service: any RevocationService
     private let clock: any WallClock
     private let log: Logger
     /// Limits the log lines that a client can cause with every request.
@@ -55,13 +55,13 @@ struct Portal: Sendable {
     init(
         pages: PageWriter,
         limit: WrongCodeLimit = WrongCodeLimit(),
-        desk: any RevocationDesk,
+        service: any RevocationService,
         clock: any WallClock,
         log: Logger
     ) {
         self.pages = pages
         self.limit = limit
-        self.desk = desk
+        self.service = service
         self.clock = clock
         self.log = log
     }
@@ -141,9 +141,9 @@ struct Portal: Sendable {
         if let until = self.limit.begin(visit.source, at: begun) {
             return self.limited(until: until, at: begun, to: visit, in: language)
         }
-        let (desk, source, asked) = (self.desk, visit.source, typed.asked)
+        let (service, source, asked) = (self.service, visit.source, typed.asked)
         // A separate task: a client that disconnects cannot keep the answer from being counted.
-        let answer = await Task { await desk.revoke(asked, for: source) }.value
+        let answer = await Task { await service.revoke(asked, for: source) }.value
         self.limit.end(visit.source, at: self.clock.now(), wasWrong: answer == .wrong)
         let whom: Logger.Metadata = ["source": "\(visit.source)"]
         let again = typed.shown

@@ -34,12 +34,12 @@ package struct PortalServer: Sendable {
     /// - Throws: ``PortalStartError`` for a setting that cannot be used.
     package init(_ settings: ServerSettings, clock: any WallClock, log: Logger) throws {
         guard let socket = settings[SettingTable.portalSocket] else { throw PortalStartError.noSocket }
-        try self.init(settings, desk: ServerDesk(path: socket), clock: clock, log: log)
+        try self.init(settings, service: ServerRevocationService(path: socket), clock: clock, log: log)
     }
 
     init(
         _ settings: ServerSettings,
-        desk: any RevocationDesk,
+        service: any RevocationService,
         clock: any WallClock,
         log: Logger,
         limits: Limits = Limits()
@@ -54,7 +54,7 @@ package struct PortalServer: Sendable {
         )
         self.address = settings[SettingTable.portalListen]
         self.responder = PortalResponder(
-            portal: Portal(pages: pages, desk: desk, clock: clock, log: log),
+            portal: Portal(pages: pages, service: service, clock: clock, log: log),
             sources: ClientSource(trusting: settings[SettingTable.portalTrustedProxies]),
             bodyLimit: TimeAmount(limits.body)
         )

@@ -47,7 +47,7 @@ final class Attestations: Sendable {
     /// Loads a changed list, keeps the old one if the new one is unreadable, and logs once that the
     /// list is stale.
     ///
-    /// - Parameter forced: Reads an unchanged file, too.
+    /// - Parameter forced: Also reads an unchanged file.
     /// - Returns: The problem that keeps the old list, if any.
     @discardableResult
     func refresh(at now: Timestamp, forced: Bool = false, log: Logger) -> StatusListProblem? {

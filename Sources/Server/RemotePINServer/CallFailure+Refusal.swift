@@ -5,7 +5,7 @@ internal import Vocabulary
 internal import WalletStore
 internal import Wire
 
-// The only mapping from a failure to what the peer learns of it.
+// The only mapping from a failure to the answer that the peer gets.
 extension CallFailure {
     /// The delay before a client repeats a call that could not be answered.
     private static let retryAfter: Duration = .seconds(2)

@@ -54,12 +54,12 @@ extension RemotePINServer {
     /// denial is committed.
     package var recoveryCodeLocks: KeyedAsyncLock<RecoveryCodeMAC> { self.state.revocations.recoveryCodeLocks }
 
-    /// Returns when no answer to these wallets' connections is in flight any more.
+    /// Returns when no answer to these wallets' connections is in flight.
     ///
     /// - Important: Call it after the commit of the revocation, never before.
     package func settle(_ wallets: some Sequence<WalletID>) async { await self.state.registry.settle(wallets) }
 
-    /// Returns when no answer to any connection of a wallet is in flight any more.
+    /// Returns when no answer to any connection of a wallet is in flight.
     package func settleAll() async { await self.state.registry.settleAll() }
 
     /// Reports a committed event to the hooks and the metrics.

@@ -121,7 +121,7 @@ package final class RemotePINServer: Sendable {
     private static func isIdle(_ connection: ServerConnection, _ activity: CallActivity) async -> Bool {
         for _ in 0..<Self.deliveryPolls {
             if activity.isBusy { return false }
-            // Every answer was sent before its call ended, hence before this poll.
+            // Every answer was sent before its call ended, and so before this poll.
             if await connection.hasDelivered() { return true }
             try? await Task.sleep(for: Self.deliveryPollInterval)
         }

@@ -21,7 +21,7 @@ extension Maintenance {
         guard let after = self.parts.purgeAfter else { return }
         let now = self.parts.clock.now()
         let isDue = self.state.withLock { state in
-            // A clock that was set back makes the purge due, too.
+            // A clock that was set back also makes the purge due.
             if let last = state.lastPurge, last <= now, now < last + Self.interval { return false }
             state.lastPurge = now
             return true

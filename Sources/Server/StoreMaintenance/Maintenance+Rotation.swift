@@ -34,7 +34,7 @@ extension Maintenance {
     package func rotate() async throws {
         let now = self.parts.clock.now()
         let versions = try await self.recordedVersions(at: now)
-        // Certainly not done, hence not `unavailable`, which the audit log would record as unclear.
+        // Certainly not done, and so not `unavailable`, which the audit log would record as unclear.
         if let active = versions.last {
             guard active.sealedAnewAt != nil || self.parts.vault.versions.count == 1 else {
                 throw MaintenanceFailure.notAllowed(

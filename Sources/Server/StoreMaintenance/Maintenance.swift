@@ -135,8 +135,7 @@ package final class Maintenance: Sendable {
                 }
             }
             let result = "\(backup.byteCount) bytes, epoch \(backup.epoch)"
-            // The request is on record. A full audit log must not stop PIN checks for want of this
-            // entry.
+            // The request is on record. If the audit log is full, PIN checks must continue without this entry.
             await audit.tryAppend(.backup, by: .server, .done(of: nil, result: result), detail: path)
             parts.log.notice("backup made", metadata: ["file": "\(path)", "bytes": "\(backup.byteCount)"])
             self.state.withLock { state in

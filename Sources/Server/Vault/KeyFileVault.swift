@@ -42,7 +42,7 @@ package final class KeyFileVault: Vault {
         try self.change(path) { ring in ring.adding(.random(count: KeyVersion.byteCount)) }.active.number
     }
 
-    /// Replaces the file's keys by the result of a change; concurrent changes wait for each other.
+    /// Replaces the file's keys with the result of a change; concurrent changes wait for each other.
     @discardableResult
     static func change(
         _ path: String,

@@ -62,7 +62,7 @@ package protocol MaintenanceStore: Sendable {
     /// from the first one; fewer only at the end.
     func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet]
 
-    /// Replaces sealed values by newly sealed ones; skips wallets whose values have changed in between.
+    /// Replaces sealed values with newly sealed ones; skips wallets whose values have changed in between.
     func replace(_ values: [SealedReplacement]) async throws(StoreError)
 
     /// Searches at most `most` wallets of a store from an older server for ended ones, continuing after the last
@@ -88,7 +88,7 @@ package protocol MaintenanceStore: Sendable {
     func note(vaultVersion version: UInt32, check: [UInt8], at now: Timestamp) async throws(StoreError)
         -> [StoredVaultVersion]
 
-    /// Records that no value is sealed by an older version any more; nil removes that record.
+    /// Records that no value is sealed by an older version any longer; nil removes that record.
     func noteSealedAnew(vaultVersion version: UInt32, at now: Timestamp?) async throws(StoreError)
 
     func walletCount() async throws(StoreError) -> Int

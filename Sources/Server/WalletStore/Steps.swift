@@ -99,7 +99,7 @@ package enum SessionOutcome: Hashable, Sendable {
     case revoked(Revocation)
     /// The assertion's counter was used before: `authentication-failed`.
     case counterNotIncreased
-    /// The wallet's identity changed (a PIN change or a repeated registration) or the wallet is gone: read it again.
+    /// The identity changed (a PIN change or a repeated registration) or the wallet was removed: read it again.
     case identityChanged
 }
 
@@ -115,7 +115,6 @@ package struct Attempt: Sendable {
     ///
     /// It is compared byte for byte with the stored one. An id of a PIN key does not suffice, because the client
     /// chooses it and may use one twice; no two sealed values are equal.
-    /// twice: no two sealed values are the same.
     package var identity: Sealed
     /// The PIN key in that identity, with which the candidate is compared after the attempt is counted.
     package var pinKey: P256PublicKey

@@ -1,6 +1,6 @@
 package import Metrics
 
-/// Metrics of a store's thread, recorded for each batch and never for a step, so that a check pays nothing.
+/// Metrics of a store's thread, recorded once for each batch, so that a PIN check costs nothing extra.
 package struct StoreMeters: Sendable {
     let wait: Timer
     let commit: Timer

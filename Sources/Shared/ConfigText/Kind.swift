@@ -1,4 +1,4 @@
-/// A kind of value with a Swift type: how it is read, checked, described and written.
+/// A kind of value with a Swift type, which reads, checks, describes and writes it.
 package struct Kind<Value: Sendable>: Sendable {
     package let shape: Shape
     /// Reads a checked value; the folder is the start of relative paths.
@@ -102,7 +102,7 @@ extension Kind where Value: FixedWidthInteger {
 }
 
 extension Kind where Value == Bool {
-    /// `true` or `false`; YAML's other words for them are read, too.
+    /// `true` or `false`; YAML's other words for them are also accepted.
     package static var flag: Kind {
         .word(
             "flag",
@@ -192,7 +192,7 @@ extension Shape {
 }
 
 extension Word {
-    /// Names as a person lists them: `a, b or c`.
+    /// Names as an enumeration: `a, b or c`.
     static func list(_ names: [String]) -> String {
         names.count < 2 ? names.joined() : "\(names.dropLast().joined(separator: ", ")) or \(names[names.count - 1])"
     }

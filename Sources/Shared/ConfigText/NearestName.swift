@@ -1,4 +1,4 @@
-/// Finds the known name that a mistyped name most likely stands for.
+/// Finds the known name that is most similar to a mistyped one.
 package enum NearestName {
     /// Returns the candidate with the smallest edit distance to the name.
     ///

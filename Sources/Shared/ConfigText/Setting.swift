@@ -105,6 +105,6 @@ package struct SettingRow: Hashable, Sendable {
     /// nil if the value is missing or wrong.
     package var origin: SettingOrigin?
 
-    /// Stands for a value that may be a secret.
+    /// Replaces a value that may be a secret.
     package static let hidden = "(not shown)"
 }

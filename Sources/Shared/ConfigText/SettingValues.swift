@@ -7,7 +7,7 @@ package struct SettingValues: Sendable {
     private var rejected: Set<String> = []
     /// True if a parser error in the file hides some settings.
     private let isIncomplete: Bool
-    /// All problems so far; a setting with a problem of its own must not be asked for.
+    /// All problems so far; a setting that has a problem must not be read.
     package private(set) var problems: [ConfigProblem]
 
     /// Merges the sources.

@@ -1,6 +1,6 @@
 /// Finds YAML aliases (`*name`), which none of the files read here needs.
 ///
-/// Threat: a file of ten short lines, each a list of aliases to the line before, stands for more values than fit
+/// Threat: a file of ten short lines, each a list of aliases to the line before, expands to more values than fit
 /// into memory, and any code that compares, checks or prints them visits each one. The parser visits them too when
 /// it composes a mapping with such a key, so aliases are found in the text, before it is parsed.
 enum YAMLAliases {

@@ -49,7 +49,7 @@ package final class AppendFile: Sendable {
         try file.synchronize()
     }
 
-    /// Reserves room behind the end; it belongs to the file, also after a restart, without changing its length
+    /// Reserves room after the end; it belongs to the file, also after a restart, without changing its length
     /// (fallocate(2)).
     private func setAside(_ room: Int, behind length: Int) throws(FileError) {
         do throws(FileError) {
@@ -66,7 +66,7 @@ package final class AppendFile: Sendable {
     ///
     /// After a crash, the file may end with a part of them.
     ///
-    /// - Parameter room: The number of bytes to reserve behind the appended ones, for later appends that reserve
+    /// - Parameter room: The number of bytes to reserve after the appended ones, for later appends that reserve
     ///   none. If
     ///   the file system has less room, the append is refused. If it cannot reserve room, this function assumes that
     ///   the room exists.

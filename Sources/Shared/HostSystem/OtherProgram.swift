@@ -12,7 +12,7 @@ package enum OtherProgram {
         return "\(own[..<slash])/\(name)"
     }
 
-    /// Replaces this program by the one at `path`, with the same process id, environment and standard streams.
+    /// Replaces this program with the one at `path`, with the same process id, environment and standard streams.
     ///
     /// - Returns: The reason, if the program cannot be started; on success this function does not return.
     package static func become(_ path: String, arguments: [String]) -> FileError {

@@ -8,7 +8,7 @@ package enum StandardStreams {
     /// The exit status of the process after a loss of output.
     private static let statusOfLoss = Atomic<Int32>(0)
 
-    /// Writes to standard output; returns false if its reader has gone, which is not a loss of output.
+    /// Writes to standard output; returns false if its reader has closed it, which is not a loss of output.
     @discardableResult
     package static func writeOutput(_ text: String) -> Bool { self.write(text, to: STDOUT_FILENO) }
 

@@ -6,7 +6,7 @@ package struct AppAttestKey: Sendable {
     package let key: SigningKey
     /// Team and bundle id.
     package let appID: String
-    /// The service of Apple's that attests the key.
+    /// Apple's service that attests the key.
     package let environment: AppAttestEnvironment
 
     package init(_ key: SigningKey, appID: String, environment: AppAttestEnvironment = .production) {

@@ -1,3 +1,4 @@
+internal import ConfigText
 internal import HostSystem
 internal import Yams
 
@@ -59,15 +60,12 @@ package struct LabFile: Hashable, Sendable {
             let path = try value(key)
             return path.hasPrefix("/") ? path : "\(lab.path)/\(path)"
         }
-        let address = try value("address")
-        guard let colon = address.lastIndex(of: ":"), let port = Int(address[address.index(after: colon)...]),
-            (0...65_535).contains(port)
-        else { throw .notAsWritten(path: lab.labFile, what: "`address` must be HOST:PORT") }
-        var host = address[..<colon]
-        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        guard let address = HostAndPort(try value("address")) else {
+            throw .notAsWritten(path: lab.labFile, what: "`address` must be HOST:PORT")
+        }
         self.init(
-            host: String(host),
-            port: port,
+            host: address.host,
+            port: address.port,
             serverName: try value("server_name"),
             caFile: try path("ca_file"),
             authority: try path("authority"),
@@ -81,9 +79,9 @@ package struct LabFile: Hashable, Sendable {
         func relative(_ path: String) -> String {
             path.hasPrefix("\(lab.path)/") ? String(path.dropFirst(lab.path.count + 1)) : path
         }
-        let address = self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
         let lines: [(String, String)] = [
-            ("address", address), ("server_name", self.serverName), ("ca_file", relative(self.caFile)),
+            ("address", "\(HostAndPort(host: self.host, port: self.port))"), ("server_name", self.serverName),
+            ("ca_file", relative(self.caFile)),
             ("authority", relative(self.authority)), ("clock_file", relative(self.clockFile)),
             ("server", relative(self.server)),
         ]

@@ -128,7 +128,7 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// Replaces this handler by TLS, which gets all received bytes.
+    /// Replaces this handler with TLS, which gets all received bytes.
     private func open(context: ChannelHandlerContext) {
         // The connection may have ended while it was queued.
         guard self.phase == .queued, context.channel.isActive, let steps = self.steps else { return }

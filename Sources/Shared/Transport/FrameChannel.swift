@@ -144,7 +144,7 @@ final class FrameChannel: FrameReceiver {
         waiter?.resume(returning: .ended)
     }
 
-    /// Does the same as ``finish()`` and closes a connection that is not open yet.
+    /// Delivers no more frames, as ``finish()`` does, and closes a connection that is not open yet.
     func stop() {
         self.finish()
         self.onLoop { $0.stopOpening() }

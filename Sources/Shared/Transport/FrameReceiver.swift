@@ -12,6 +12,6 @@ protocol FrameReceiver: AnyObject, Sendable {
     func longFrameChanged(isHeld: Bool)
     /// Called when the peer stops or resumes taking the bytes that are sent.
     func writabilityChanged(_ isWritable: Bool)
-    /// Called when no frame can be sent or received any more.
+    /// Called when frames can no longer be sent or received.
     func connectionEnded(_ failure: TLSFailure?)
 }

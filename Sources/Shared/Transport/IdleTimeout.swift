@@ -22,7 +22,7 @@ struct IdleTimeout {
         self.limit.map { self.start + $0 + (self.unansweredCount > 0 ? self.callExtension : .zero) }
     }
 
-    /// Starts the time anew: the connection was opened or had a useful answer.
+    /// Restarts the time: the connection was opened or had a useful answer.
     mutating func restart(at now: NIODeadline) {
         self.start = now
     }

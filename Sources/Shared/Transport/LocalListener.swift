@@ -54,7 +54,7 @@ package final class LocalListener: Sendable {
     /// Answers calls, one after another on each connection, until ``stop()`` or cancellation.
     ///
     /// Threat: an attacker who controls a connected process sends calls without pause. Answers that need no work would
-    /// keep an event loop from serving wallets, hence the pause after each of them.
+    /// keep an event loop from serving wallets, so each is followed by a pause.
     ///
     /// - Parameter answer: returns nil to close the connection without an answer.
     package func serve(_ answer: @escaping @Sendable ([UInt8], LocalPeer) async -> Answer?) async {

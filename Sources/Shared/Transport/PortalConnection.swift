@@ -17,7 +17,7 @@ package final class PortalConnection: Sendable {
         return PortalConnection(calls)
     }
 
-    /// Has the wallet of a deletion code revoked for somebody at `source`.
+    /// Revokes the wallet of a deletion code on behalf of a client at `source`.
     package func revoke(code: String, source: String, timeout: Duration) async throws(CallError) -> PortalResult {
         try await self.calls.call(timeout: timeout) { id in
             PortalRequest(id: id, code: code, source: source).encoded()

@@ -72,7 +72,7 @@ package final class ServerConnection: Sendable {
         self.frames.close()
     }
 
-    /// Ends the connection at once: after ``closed()`` has returned, no further byte leaves, not
+    /// Ends the connection immediately: after ``closed()`` has returned, no further byte leaves, not
     /// even of earlier answers that this machine still buffers.
     package func abort() {
         self.frames.abort()

@@ -55,7 +55,7 @@ struct UnixSocket: ~Copyable {
         Self.remove(path)
     }
 
-    /// Removes the file, so that no client can connect any more.
+    /// Removes the file, so that no further client can connect.
     static func remove(_ path: String) {
         unsafe unlink(path)
     }

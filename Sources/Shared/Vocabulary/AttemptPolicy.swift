@@ -11,8 +11,11 @@ public struct AttemptPolicy: Hashable, Sendable {
     /// without a block.
     public let blocks: [Duration]
 
+    /// The allowed numbers of rounds.
     public static let allowedRounds = 1...16
+    /// The allowed numbers of wrong PINs in a round.
     public static let allowedAttempts = 1...16
+    /// The longest allowed block: 31 days.
     public static let longestBlock: Duration = .seconds(31 * 24 * 3600)
 
     /// Returns nil if a number is out of range, or if there are more blocks than rounds that end in one.
@@ -55,7 +58,7 @@ public enum PINState: Hashable, Sendable {
 
 /// The outcome of one PIN.
 package enum PINVerdict: Hashable, Sendable {
-    /// The PIN was right; all counts start anew.
+    /// The PIN was right; all counts restart at zero.
     case valid
     /// The PIN was judged, counted and wrong; carries the state that follows.
     case wrong(PINState)

@@ -8,12 +8,13 @@ public protocol FixedBytesKind: Sendable {
 }
 
 extension FixedBytesKind {
+    /// Accepts all bytes.
     public static func admits(_ bytes: [UInt8]) -> Bool { true }
 }
 
 /// A byte string of one length and meaning; every value that exists is valid.
 ///
-/// Ids of different things are different types, so that a PIN key id cannot be passed as an attempt id. It holds no
+/// Ids of different kinds have different types, so that a PIN key id cannot be passed as an attempt id. It holds no
 /// secrets: it can be copied, compared and printed.
 public struct FixedBytes<Kind: FixedBytesKind>: Hashable, Sendable, CustomStringConvertible {
     /// The bytes, `Kind.byteCount` of them.
@@ -41,6 +42,9 @@ public struct FixedBytes<Kind: FixedBytesKind>: Hashable, Sendable, CustomString
     /// The bytes in lower-case hexadecimal.
     public var description: String { self.bytes.hex }
 
+    /// Compares all bytes, as `hasSameBytes(as:)` does.
+    ///
+    /// Not for secrets: those have separate types, in Secrets.
     public static func == (left: FixedBytes, right: FixedBytes) -> Bool {
         left.bytes.hasSameBytes(as: right.bytes)
     }

@@ -1,13 +1,18 @@
 /// The operating system of a wallet's device; decides the form of its attestation and proofs.
 public enum Platform: String, Hashable, Sendable, CaseIterable {
+    /// Android: Key Attestation chains and signatures by the hardware key.
     case android
+    /// iOS: App Attest objects and assertions.
     case iOS = "ios"
 }
 
 /// The update policy's verdict on one version of the app (flows.md PF1.4).
 public enum UpdateVerdict: Hashable, Sendable {
+    /// The version is current; the app shows nothing.
     case ok
+    /// An update exists; the app shows a banner.
     case notify
+    /// An update is recommended; the app shows a banner.
     case recommend
     /// The version will be blocked after `blockedIn`.
     case warn(blockedIn: Duration)
@@ -22,6 +27,7 @@ public struct Features: Hashable, Sendable {
     /// This wallet uses the safe biometric mode (safe-biometric.md).
     public var safeBiometricUnlock: Bool
 
+    /// Creates the features of a server or of one wallet.
     public init(deletionCode: Bool, safeBiometricUnlock: Bool) {
         self.deletionCode = deletionCode
         self.safeBiometricUnlock = safeBiometricUnlock
@@ -51,10 +57,12 @@ public struct AppVersion: Hashable, Comparable, Sendable, CustomStringConvertibl
 
     private var padded: [Int] { self.numbers + Array(repeating: 0, count: 4 - self.numbers.count) }
 
+    /// Compares the numbers; missing ones count as 0, so 1.4 equals 1.4.0.
     public static func == (left: AppVersion, right: AppVersion) -> Bool { left.padded == right.padded }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(self.padded) }
 
+    /// Compares the first numbers that differ; missing ones count as 0.
     public static func < (left: AppVersion, right: AppVersion) -> Bool {
         left.padded.lexicographicallyPrecedes(right.padded)
     }
@@ -75,11 +83,14 @@ package struct DeviceText: Hashable, Sendable, CustomStringConvertible {
 
 /// An app's claims about itself, for operators and the update policy; never trusted.
 package struct DeviceFacts: Hashable, Sendable {
+    /// The version that the app claims to have.
     package let appVersion: AppVersion
+    /// The version that the operating system claims to have.
     package let osVersion: DeviceText
     /// Nil if the device states none.
     package let model: DeviceText?
 
+    /// Creates the claims of an app.
     package init(appVersion: AppVersion, osVersion: DeviceText, model: DeviceText?) {
         self.appVersion = appVersion
         self.osVersion = osVersion

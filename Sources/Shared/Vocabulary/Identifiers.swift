@@ -15,15 +15,24 @@ package typealias P256NonceY = FixedBytes<P256NonceYKind>
 /// A SHA-256 digest.
 public typealias SHA256Digest = FixedBytes<SHA256DigestKind>
 
+/// The kind of ``WalletID``.
 public enum WalletIDKind: FixedBytesKind { public static let byteCount = 16 }
+/// The kind of ``PINKeyID``.
 package enum PINKeyIDKind: FixedBytesKind { package static let byteCount = 16 }
+/// The kind of ``AttemptID``.
 package enum AttemptIDKind: FixedBytesKind { package static let byteCount = 16 }
+/// The kind of ``ChannelBinding``.
 package enum ChannelBindingKind: FixedBytesKind { package static let byteCount = 32 }
+/// The kind of ``P256Signature``: r and s, 32 bytes each.
 package enum P256SignatureKind: FixedBytesKind { package static let byteCount = 64 }
+/// The kind of ``P256NonceY``.
 package enum P256NonceYKind: FixedBytesKind { package static let byteCount = 32 }
+/// The kind of ``SHA256Digest``.
 public enum SHA256DigestKind: FixedBytesKind { public static let byteCount = 32 }
 
+/// The kind of ``P256PublicKey``.
 package enum P256PublicKeyKind: FixedBytesKind {
+    /// 0x04, then x and y with 32 bytes each.
     package static let byteCount = 65
 
     /// Requires 0x04, the first byte of an uncompressed point (SEC 1 §2.3.3).

@@ -19,10 +19,12 @@ public struct RecoveryCode: Hashable, Sendable, CustomStringConvertible, CustomD
 
     public var description: String { "(recovery code)" }
     public var debugDescription: String { "(recovery code)" }
+    /// Empty, so that `dump` does not print the bytes.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// The stored form of a recovery code: the vault's MAC of it, which does not reveal the code.
 package typealias RecoveryCodeMAC = FixedBytes<RecoveryCodeMACKind>
 
+/// The kind of ``RecoveryCodeMAC``.
 package enum RecoveryCodeMACKind: FixedBytesKind { package static let byteCount = 32 }

@@ -12,9 +12,12 @@ public struct Revocation: Hashable, Sendable {
         case solution
     }
 
+    /// The scope of the revocation, and its actor.
     public let reason: Reason
+    /// Whether the device may register a new wallet afterwards.
     public let mayRegisterAnew: Bool
 
+    /// Creates a revocation as a server states it.
     public init(reason: Reason, mayRegisterAnew: Bool) {
         self.reason = reason
         self.mayRegisterAnew = mayRegisterAnew

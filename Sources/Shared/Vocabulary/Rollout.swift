@@ -6,7 +6,9 @@ package enum FeatureFlag: String, Hashable, Sendable, CaseIterable {
 
 /// The wallets for which a feature is on.
 package enum Rollout: Hashable, Sendable {
+    /// For no wallet.
     case off
+    /// For all wallets.
     case on
     /// On for these wallets, one to ``mostWallets``.
     case wallets(Set<WalletID>)

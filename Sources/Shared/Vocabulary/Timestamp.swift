@@ -3,10 +3,12 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     /// Milliseconds since 1970; negative before.
     public let milliseconds: Int64
 
+    /// Creates a time from milliseconds since 1970-01-01T00:00:00Z.
     public init(milliseconds: Int64) {
         self.milliseconds = milliseconds
     }
 
+    /// Returns whether the left time is earlier.
     public static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }
 
     /// Adds whole milliseconds; saturates at the last representable time.

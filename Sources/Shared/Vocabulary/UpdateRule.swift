@@ -4,11 +4,15 @@
 package struct UpdateRule: Hashable, Sendable {
     /// The verdict of a rule.
     package enum Word: Hashable, Sendable {
+        /// The versions are current.
         case ok
+        /// An update exists.
         case notify
+        /// An update is recommended.
         case recommend
         /// The versions will be blocked, with an update available, from this time on.
         case warn(until: Timestamp)
+        /// The versions are blocked; see ``UpdateVerdict/block(updateAvailable:)``.
         case block(updateAvailable: Bool)
     }
 
@@ -16,6 +20,7 @@ package struct UpdateRule: Hashable, Sendable {
     package let from: AppVersion?
     /// The lowest version above the range; nil if unbounded.
     package let below: AppVersion?
+    /// The verdict on the versions in the range.
     package let word: Word
 
     /// The number of rules that a platform may have at most.

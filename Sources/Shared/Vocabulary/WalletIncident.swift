@@ -1,4 +1,4 @@
-/// An event of wallets of which operators may want an immediate notification.
+/// A wallet event about which operators may want to be notified immediately.
 ///
 /// It is created after its commit and contains no secret.
 package enum WalletIncident: Hashable, Sendable {
@@ -8,7 +8,7 @@ package enum WalletIncident: Hashable, Sendable {
     case blockedPermanently(WalletID)
     /// The wallet ended permanently; never for the solution's revocation, which is one event for all.
     case revoked(WalletID, Revocation)
-    /// No wallet is served any more, until ``solutionRestored``.
+    /// No wallet is served until ``solutionRestored``.
     case solutionRevoked
     /// All wallets are as they were before ``solutionRevoked``.
     case solutionRestored

@@ -3,7 +3,7 @@ package import Vocabulary
 /// A request of the deletion portal to a running server, with an id that the response repeats.
 package struct PortalRequest: Hashable, Sendable {
     package var id: UInt64
-    /// The code as typed, of a permitted length; an invalid code is looked up too.
+    /// The code as typed, of a permitted length; an invalid code is also looked up.
     package var code: String
     /// The IP address of the user, as text.
     package var source: String

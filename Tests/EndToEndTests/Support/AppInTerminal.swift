@@ -19,7 +19,7 @@ final class AppInTerminal: Sendable {
     private let state = Mutex(State())
     private let (ends, end) = AsyncStream.makeStream(of: Process.TerminationReason.self)
 
-    init(_ phone: TestPhone, on terminal: borrowing PseudoTerminal, kind: String = "xterm") throws {
+    init(_ phone: CommandLinePhone, on terminal: borrowing PseudoTerminal, kind: String = "xterm") throws {
         self.master = terminal.master
         self.process = Process()
         self.process.executableURL = URL(fileURLWithPath: Programs.path("wallet"))

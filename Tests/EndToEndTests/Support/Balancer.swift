@@ -3,17 +3,17 @@ import LabFiles
 import NIOCore
 import NIOPosix
 
-/// A balancer on layer 4: says for whom it comes, as it is told, and passes on what comes.
+/// A load balancer on layer 4: sends a given PROXY header for each client and forwards all bytes.
 final class Balancer: Sendable {
-    /// A lab's folder whose server is the balancer.
+    /// The folder of a lab whose server address is the balancer's.
     let folder: String
     private let channel: any Channel
 
-    /// Stands between wallets of a lab and its real server.
+    /// Forwards connections from wallets of a lab to its real server.
     ///
     /// - Parameters:
-    ///   - header: what it sends before a client's first byte; nothing where it is empty.
-    ///   - address: its own, as the server sees it.
+    /// - header: sent before a client's first byte; empty for none.
+    /// - address: the balancer's address, as the server sees it.
     init(before lab: LabUnderTest, saying header: [UInt8], from address: String = "127.0.0.1") async throws {
         var file = try LabFile(of: lab.lab)
         let (host, port) = (file.host, file.port)
@@ -34,7 +34,7 @@ final class Balancer: Sendable {
 
     deinit { self.channel.close(promise: nil) }
 
-    /// Both live on one event loop.
+    /// Both channels use one event loop.
     private static func join(_ client: any Channel, to server: any Channel, saying header: [UInt8]) throws {
         try server.pipeline.syncOperations.addHandler(Passing(to: client))
         try client.pipeline.syncOperations.addHandler(Passing(to: server))
@@ -62,7 +62,7 @@ final class Balancer: Sendable {
     }
 }
 
-/// Headers of the PROXY protocol, version 2, written down from HAProxy's specification and not with the server's code.
+/// PROXY protocol headers, version 2, written from HAProxy's specification and not with the server's code.
 enum BalancerHeader {
     private static let signature: [UInt8] = Array("\r\n\r\n\0\r\nQUIT\n".utf8)
 
@@ -79,6 +79,6 @@ enum BalancerHeader {
             + [0x1F, 0x90, 0x01, 0xBB]
     }
 
-    /// The balancer's own connection, for its health check.
+    /// The header of the balancer's own connection, for its health check.
     static let local: [UInt8] = Self.signature + [0x20, 0x00, 0, 0]
 }

@@ -11,7 +11,7 @@ final class DrivenPhone: Sendable {
     /// All lines written so far.
     let written = Mutex<[String]>([])
 
-    init(_ phone: TestPhone, _ arguments: String...) throws {
+    init(_ phone: CommandLinePhone, _ arguments: String...) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: Programs.path("wallet"))
         process.arguments = ["drive", "--home", phone.home, "--lab", phone.lab.lab.path] + arguments

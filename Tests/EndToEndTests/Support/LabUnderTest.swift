@@ -3,19 +3,19 @@ import LabFiles
 import TestSupport
 import Testing
 
-/// A lab in a folder of its own, with the real programs; both go with the test.
+/// A lab in a separate folder, with the real programs; both are removed with the test.
 final class LabUnderTest: Sendable {
-    /// The test's folder, with room for more than the lab.
+    /// The test's folder, also for files outside the lab.
     let folder: String
     let lab: LabFolder
 
-    /// One round of sixteen attempts: what is left of them says how many were counted.
+    /// One round of sixteen attempts, so that the remaining ones show how many were counted.
     static let sixteenAttempts = [
-        "REMOTE_PIN_PIN_ROUNDS": "1", "REMOTE_PIN_PIN_ATTEMPTS_PER_ROUND": "\(Guesser.allowance)",
+        "REMOTE_PIN_PIN_ROUNDS": "1", "REMOTE_PIN_PIN_ATTEMPTS_PER_ROUND": "\(GuessingWallet.allowance)",
         "REMOTE_PIN_PIN_BLOCKS": "[]", "REMOTE_PIN_LOG_FILE": "none", "REMOTE_PIN_LOG_LEVEL": "notice",
     ]
 
-    /// Makes the lab with the program.
+    /// Creates the lab with the program.
     init() async throws {
         let name = "remote-pin-e2e-\(UUID().uuidString.prefix(8))"
         self.folder = FileManager.default.temporaryDirectory.appendingPathComponent(name).path
@@ -34,12 +34,12 @@ final class LabUnderTest: Sendable {
         try await ServerProcess.start(["lab", "up", self.lab.path], environment: environment)
     }
 
-    /// How tests that speak the protocol themselves reach it, once it was served.
+    /// The address for tests that use the protocol directly, once the lab was served.
     var server: TestServer {
         get throws { try TestServer(lab: self.lab.path) }
     }
 
-    /// A wallet of keys alone.
+    /// Registers a wallet that consists of keys only.
     func register(pin: String) async throws -> TestWallet {
         try await TestWallet.register(at: try self.server, folder: "\(self.folder)/devices", pin: pin)
     }

@@ -91,7 +91,7 @@ internal import Vocabulary
         return FastSignature(signature: signature, nonceY: nonceY)
     }
 
-    /// Replaces all nonces by new ones.
+    /// Replaces all nonces with new ones.
     private func refill() -> Bool {
         let order = unsafe self.order
         guard unsafe BN_set_word(self.factor, 1) == 1 else { return false }

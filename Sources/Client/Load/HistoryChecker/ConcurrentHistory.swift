@@ -76,7 +76,7 @@ struct ConcurrentHistory: Sendable {
         self.groups.firstIndex { $0.operationClass == operationClass }
     }
 
-    /// Moves an operation to a class of its own, because its attempt is sent again.
+    /// Moves an operation to a separate class, because its attempt is sent again.
     ///
     /// Each pending verdict of its former class may have been its verdict.
     private mutating func separate(_ operation: PendingOperation) {

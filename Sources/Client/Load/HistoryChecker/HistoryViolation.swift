@@ -40,8 +40,8 @@ extension HistoryViolation: CustomStringConvertible {
         case .judgedBeyondBound: "a PIN was judged although the wallet is blocked permanently"
         case .impossibleCount(let said, let possible):
             "a verdict reported \(Self.text(said)); possible: \(Self.text(possible))"
-        case .blockWithoutCause: "a wallet was reported as blocked that is in no block"
-        case .permanentBlockWithoutCause: "a wallet was reported as blocked permanently that is not"
+        case .blockWithoutCause: "a wallet was reported as blocked although it is not in a block"
+        case .permanentBlockWithoutCause: "a wallet was reported as permanently blocked although it is not"
         case .impossibleBlock(let said):
             "a block was reported to last \(said.milliseconds) ms more, which does not match its end"
         case .impossibleOpening(let said, let possible):

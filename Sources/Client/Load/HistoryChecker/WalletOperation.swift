@@ -7,7 +7,7 @@ package import Vocabulary
 package enum WalletOperation: Hashable, Sendable {
     /// An instruction that a PIN unlocks; `generation` is that of the PIN key id it names.
     case check(isRight: Bool, generation: Int)
-    /// The same, with a new PIN key as its effect.
+    /// A check whose effect is a new PIN key.
     case change(isRight: Bool, generation: Int, to: Int)
     /// OpenSession, whose response reports the wallet's state.
     case opening

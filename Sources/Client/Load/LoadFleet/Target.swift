@@ -1,3 +1,4 @@
+internal import ConfigText
 package import HostSystem
 package import Lab
 package import LabFiles
@@ -82,10 +83,10 @@ package struct Target: Sendable {
         serverName: String? = nil,
         authorityFolder: String? = nil
     ) throws(Problem) {
-        guard let (host, port) = Self.parse(address) else { throw .address(address) }
-        self.host = host
-        self.port = port
-        self.serverName = serverName ?? host
+        guard let parsed = HostAndPort(address, ports: 1...65_535) else { throw .address(address) }
+        self.host = parsed.host
+        self.port = parsed.port
+        self.serverName = serverName ?? parsed.host
         self.lab = nil
         self.authorityFolder = authorityFolder
         self.clock = SystemClock()
@@ -100,9 +101,7 @@ package struct Target: Sendable {
     }
 
     /// The address in the form HOST:PORT.
-    package var address: String {
-        self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
-    }
+    package var address: String { "\(HostAndPort(host: self.host, port: self.port))" }
 
     /// The SHA-256 of the certificate authority, which tells servers apart.
     package var fingerprint: SHA256Digest { .of(self.trusted) }
@@ -152,20 +151,6 @@ package struct Target: Sendable {
         } catch {
             throw .authority(error)
         }
-    }
-
-    /// Splits an address into host and port; an IPv6 host is in brackets.
-    static func parse(_ address: String) -> (host: String, port: Int)? {
-        guard let colon = address.lastIndex(of: ":"), let port = Int(address[address.index(after: colon)...]),
-            (1...65_535).contains(port)
-        else { return nil }
-        var host = address[..<colon]
-        if host.hasPrefix("["), host.hasSuffix("]") {
-            host = host.dropFirst().dropLast()
-        } else if host.contains(":") {
-            return nil
-        }
-        return host.isEmpty ? nil : (String(host), port)
     }
 
     private static func read(_ path: String) throws(Problem) -> [UInt8] {

@@ -9,7 +9,7 @@ package struct FloodProgress: Hashable, Sendable {
     package var opened: Int
     /// Connections open now.
     package var held: Int
-    /// Connections closed by the server.
+    /// Connections that the server closed.
     package var closedByServer: Int
     /// Connections that could not be opened: refused or timed out.
     package var notOpened: Int

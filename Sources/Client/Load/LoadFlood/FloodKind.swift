@@ -11,7 +11,7 @@ package enum FloodKind: String, CaseIterable, Sendable {
     /// Connects and closes at once.
     case churn
 
-    /// True if the connection closes without being told to.
+    /// True if the flood closes the connection as soon as it is open.
     var closesAtOnce: Bool { self == .churn }
 }
 

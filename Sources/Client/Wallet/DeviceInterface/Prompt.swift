@@ -53,7 +53,7 @@ public enum PromptResult: String, Hashable, Sendable, CaseIterable {
     case cancelled
     /// The sensor accepts no input until the phone is unlocked with its passcode.
     case lockedOut = "locked-out"
-    /// The prompt cannot succeed any more: nothing is enrolled, or the guarded item no longer
+    /// The prompt can no longer succeed: nothing is enrolled, or the guarded item no longer
     /// exists.
     case unavailable
 }

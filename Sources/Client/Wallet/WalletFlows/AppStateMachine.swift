@@ -36,6 +36,7 @@ package struct AppStateMachine: Sendable {
 
     /// The next action of the app.
     package enum Action: Equatable, Sendable {
+        /// Show the scene and wait for the user.
         case show(Scene)
         /// Perform the effect, then pass its answer to ``AppStateMachine/receive(_:_:)``.
         case ask(Effect)

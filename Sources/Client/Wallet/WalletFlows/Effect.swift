@@ -80,15 +80,21 @@ package enum Effect: Equatable, Sendable {
 
 /// The outcome of an ``Effect``.
 package enum Answer: Sendable {
+    /// The server's verdict on this version of the app, and whether the solution is revoked.
     case updatePolicy(UpdateVerdict, solutionRevoked: Bool)
+    /// The server's status of this wallet.
     case status(WalletStatus)
     /// Of ``Effect/checkPIN(_:)``, and of every other instruction whose PIN was not right.
     case verdict(PINVerdict)
+    /// The wallet is registered, durably.
     case enrolled
+    /// The new PIN is in effect, durably.
     case pinChanged
+    /// The wallet's deletion code.
     case deletionCode(DeletionCode)
     /// `serverTold` is false if a later launch has to notify the server.
     case wiped(serverTold: Bool)
+    /// The progress of the setup is stored.
     case progressKept
     /// Of ``Effect/prompt(_:_:)``, ``Effect/unlockWithBiometrics(_:)`` and ``Effect/migrateBiometrics(_:)``; with the
     /// last two `confirmed` says that the whole effect is done.
@@ -102,7 +108,9 @@ package enum Answer: Sendable {
     case pid(RecoveryCode?)
     /// The wallet has an identity, durably.
     case recoveryCodeLinked
+    /// The keys are erased from memory.
     case locked
+    /// The effect was not performed.
     case failed(Failure)
 
     /// True if only a person can have caused this answer, so that it counts as use of the app.
@@ -118,7 +126,9 @@ package enum Answer: Sendable {
 
 /// The server's status of this wallet.
 package enum WalletStatus: Hashable, Sendable {
+    /// The wallet can be used.
     case active
+    /// The wallet has ended.
     case revoked(Revocation)
     /// The server does not know the registration that was just made (docs/protocol.md: a late duplicate, or one that no
     /// session followed for a day): set up anew.

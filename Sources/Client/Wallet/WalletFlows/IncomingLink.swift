@@ -8,9 +8,12 @@ public struct IncomingLink: Hashable, Sendable {
         case externalScanner = "external-scanner"
     }
 
+    /// The URL as the operating system passed it on; not validated yet.
     public var url: String
+    /// The origin of the link.
     public var source: Source
 
+    /// Creates a link for ``AppStateMachine``, which validates it.
     public init(_ url: String, from source: Source = .app) {
         self.url = url
         self.source = source
@@ -19,8 +22,11 @@ public struct IncomingLink: Hashable, Sendable {
 
 /// The purpose of a valid link: the first part of its path below the link base.
 public enum LinkKind: String, Hashable, Sendable, CaseIterable {
+    /// An issuer offers a credential.
     case issuance
+    /// A verifier asks for credentials.
     case sharing
+    /// A website asks the user to log in.
     case login
 }
 
@@ -49,8 +55,12 @@ enum LinkResult: Hashable, Sendable {
 
 /// A running session of the host application; a link that arrives meanwhile is rejected (PF2.7/4).
 public enum HostSession: String, Hashable, Sendable, CaseIterable {
+    /// The user recovers a forgotten PIN.
     case pinRecovery = "pin-recovery"
+    /// The user shares credentials with a verifier.
     case disclosure
+    /// The user receives a credential from an issuer.
     case issuance
+    /// The user moves the wallet to another phone.
     case transfer
 }

@@ -40,20 +40,27 @@ public final class PINEntry: Sendable, CustomStringConvertible, CustomReflectabl
     }
 
     public var description: String { "(PIN entry)" }
+    /// Empty, so that `dump` does not print the digits.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// The rules for a new PIN (flows.md PF2.9/1.2), in the order in which they are checked.
 public enum PINRule: String, Hashable, Sendable, CaseIterable {
+    /// The PIN has six characters.
     case sixCharacters = "six-characters"
+    /// The characters are digits.
     case digitsOnly = "digits-only"
+    /// The digits are not all equal.
     case differentDigits = "different-digits"
+    /// The digits do not count up, as in 123456.
     case notAscending = "not-ascending"
+    /// The digits do not count down, as in 654321.
     case notDescending = "not-descending"
 }
 
 /// The characters typed into a PIN input.
 public enum PINInput: Sendable {
+    /// Six digits, as one entry with an attempt id.
     case complete(PINEntry)
     /// Not six digits: never sent anywhere, and no attempt.
     case malformed(PINRule)
@@ -70,6 +77,7 @@ public enum PINInput: Sendable {
 
 /// Entries are equal if they are the same attempt; the digits are not compared.
 extension PINEntry: Equatable {
+    /// Compares the attempt ids.
     public static func == (first: PINEntry, second: PINEntry) -> Bool {
         first.attemptID == second.attemptID
     }

@@ -64,6 +64,7 @@ public struct LockTimes: Hashable, Sendable {
     /// The time without a selection or entry after which the warning is shown.
     public var warning = Duration.seconds(240)
 
+    /// Creates the standard times: a lock after five minutes, with a warning one minute before.
     public init() {}
 }
 
@@ -75,6 +76,7 @@ public enum SetupProgress: String, Hashable, Sendable, CaseIterable {
     case registered
     /// The deletion code (1.6) was not confirmed as written down.
     case secured
+    /// The setup is complete.
     case done
 }
 

@@ -2,12 +2,15 @@
 ///
 /// Written in full where a flow takes the step, so that a search for the name finds its place in the code.
 public struct StepID: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+    /// The step's name in the flows.
     public let description: String
 
+    /// Names a step in the source.
     public init(stringLiteral name: StaticString) {
         self.description = name.description
     }
 
+    /// Names a step that is read at run time, such as from a scenario.
     package init(_ name: String) {
         self.description = name
     }

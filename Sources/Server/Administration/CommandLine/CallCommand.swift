@@ -13,14 +13,14 @@ protocol CallCommand: AsyncParsableCommand {
     /// The call that the arguments describe. Asks the operator if that is needed.
     func call() throws -> Call
     /// Makes the call, and others if one is not enough.
-    func reply(to call: Call, from server: ServerConnection) async throws -> Call.Reply
+    func reply(to call: Call, from server: OperatorConnection) async throws -> Call.Reply
     func draw(_ reply: Call.Reply, on page: inout Page)
     /// The exit status after the reply is printed; nil for 0.
     func exitStatus(after reply: Call.Reply) -> StartFailure.Kind?
 }
 
 extension CallCommand {
-    func reply(to call: Call, from server: ServerConnection) async throws -> Call.Reply {
+    func reply(to call: Call, from server: OperatorConnection) async throws -> Call.Reply {
         try await server.call(call)
     }
 

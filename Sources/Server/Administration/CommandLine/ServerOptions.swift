@@ -42,7 +42,7 @@ package struct ServerOptions: ParsableArguments {
     package func isReachable() async throws -> Bool {
         let path = try self.path()
         do throws(ConnectError) {
-            try await AdminConnection.connect(path: path, timeout: ServerConnection.connectTimeout).close()
+            try await AdminConnection.connect(path: path, timeout: OperatorConnection.connectTimeout).close()
             return true
         } catch {
             return false
@@ -50,11 +50,11 @@ package struct ServerOptions: ParsableArguments {
     }
 
     /// Connects to the server for the duration of `body`.
-    package func connected<Result>(_ body: (ServerConnection) async throws -> Result) async throws -> Result {
+    package func connected<Result>(_ body: (OperatorConnection) async throws -> Result) async throws -> Result {
         let path = try self.path()
         let connection: AdminConnection
         do throws(ConnectError) {
-            connection = try await AdminConnection.connect(path: path, timeout: ServerConnection.connectTimeout)
+            connection = try await AdminConnection.connect(path: path, timeout: OperatorConnection.connectTimeout)
         } catch {
             throw StartFailure(
                 .unavailable,
@@ -62,12 +62,12 @@ package struct ServerOptions: ParsableArguments {
             )
         }
         defer { connection.close() }
-        return try await body(ServerConnection(connection: connection))
+        return try await body(OperatorConnection(connection: connection))
     }
 }
 
 /// A connection of a command to a running server.
-package struct ServerConnection: Sendable {
+package struct OperatorConnection: Sendable {
     fileprivate static let connectTimeout: Duration = .seconds(5)
     /// The slowest command ends many sessions.
     private static let timeout: Duration = .seconds(60)

@@ -31,17 +31,17 @@ struct UpdateRuleText {
         if sides[0] == "all" {
             (self.from, self.below) = (nil, nil)
         } else {
-            guard let dots = sides[0].firstRange(of: "..") else { throw rejected("`\(sides[0])` is no range") }
+            guard let dots = sides[0].firstRange(of: "..") else { throw rejected("`\(sides[0])` is not a range") }
             func version(_ text: Substring) throws -> AppVersion? {
                 if text.isEmpty { return nil }
-                guard let version = AppVersion(String(text)) else { throw rejected("`\(text)` is no version") }
+                guard let version = AppVersion(String(text)) else { throw rejected("`\(text)` is not a version") }
                 return version
             }
             self.from = try version(sides[0][..<dots.lowerBound])
             self.below = try version(sides[0][dots.upperBound...])
             guard self.from != nil || self.below != nil else { throw rejected("write `all` for every version") }
         }
-        guard let word = Self.word(sides[1]) else { throw rejected("`\(sides[1])` is no word of the policy") }
+        guard let word = Self.word(sides[1]) else { throw rejected("`\(sides[1])` is not a word of the policy") }
         guard UpdateRule(from: self.from, below: self.below, .ok) != nil else {
             throw rejected("no version is in that range")
         }
@@ -89,7 +89,7 @@ extension UpdateRule {
     func meaning(at now: Timestamp) -> String {
         switch self.verdict(at: now) {
         case .ok: "no message"
-        case .notify: "told that an update exists"
+        case .notify: "notified that an update exists"
         case .recommend: "an update is recommended"
         case .warn(let blockedIn): "warned: blocked in \(blockedIn.spoken)"
         case .block(updateAvailable: true): "blocked, with an update in the store"

@@ -50,7 +50,7 @@ package struct AdvanceClock: AdminCall {
     private struct Command: CallCommand {
         static let configuration = CommandConfiguration(
             commandName: "advance",
-            abstract: "Move a lab's clock forward; it never goes back.",
+            abstract: "Move a lab's clock forward; it cannot be moved back.",
             discussion: """
                 Returns once everything that the new time makes due is done, and prints the new time.
 

@@ -70,7 +70,7 @@ package struct ListDenied: AdminCall {
 
         func call() -> ListDenied { ListDenied() }
 
-        func reply(to call: ListDenied, from server: ServerConnection) async throws -> Reply {
+        func reply(to call: ListDenied, from server: OperatorConnection) async throws -> Reply {
             var all = Reply(entries: [], hasMore: false)
             while true {
                 let page = try await server.call(ListDenied(after: all.entries.last?.mac))

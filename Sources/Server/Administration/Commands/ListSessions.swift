@@ -80,7 +80,7 @@ package struct ListSessions: AdminCall {
 
         func call() -> ListSessions { ListSessions() }
 
-        func reply(to call: ListSessions, from server: ServerConnection) async throws -> Reply {
+        func reply(to call: ListSessions, from server: OperatorConnection) async throws -> Reply {
             var all = Reply(sessions: [], hasMore: false)
             while true {
                 let page = try await server.call(ListSessions(after: all.sessions.last?.connection))

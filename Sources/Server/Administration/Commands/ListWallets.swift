@@ -156,7 +156,7 @@ package struct ListWallets: AdminCall {
             )
         }
 
-        func reply(to call: ListWallets, from server: ServerConnection) async throws -> Reply {
+        func reply(to call: ListWallets, from server: OperatorConnection) async throws -> Reply {
             var (call, all) = (call, Reply(wallets: [], hasMore: true))
             while all.hasMore, all.wallets.count < self.limit {
                 call.limit = min(self.limit - all.wallets.count, ListWallets.limits.upperBound)

@@ -3,7 +3,7 @@ internal import AuditLog
 internal import ServerCommandLine
 internal import StoreMaintenance
 
-/// `vault retire`: removes the key versions that seal nothing any more.
+/// `vault retire`: removes the key versions that no longer seal any value.
 package struct RetireVault: AdminCall {
     package static let name = AuditEvent.retireVault.rawValue
     package static let lane: AdminLane? = .vaultKeys
@@ -24,7 +24,7 @@ package struct RetireVault: AdminCall {
     private struct Command: CallCommand {
         static let configuration = CommandConfiguration(
             commandName: "retire",
-            abstract: "Remove the key versions that seal nothing any more.",
+            abstract: "Remove the key versions that no longer seal any value.",
             discussion: """
                 Older backups can only be opened with these versions: keep a copy of the key file as long as such \
                 backups. If no version can be removed, the message states the reason and the time from which one can; \

@@ -103,7 +103,7 @@ package struct RevokeWallets: AdminCall {
         }
 
         func draw(_ reply: Reply, on page: inout Page) {
-            let earlier = reply.alreadyRevoked == 0 ? "" : "; \(reply.alreadyRevoked) had been before"
+            let earlier = reply.alreadyRevoked == 0 ? "" : "; \(reply.alreadyRevoked) already were"
             page.line("\(reply.revoked) \(reply.revoked == 1 ? "wallet is" : "wallets are") revoked\(earlier)")
         }
     }

@@ -26,7 +26,7 @@ package struct RotateVault: AdminCall {
     private struct Command: CallCommand {
         static let configuration = CommandConfiguration(
             commandName: "rotate",
-            abstract: "Add a key version that seals from now on, and reseal what older versions sealed.",
+            abstract: "Add a key version that seals from now on, and reseal the values of older versions.",
             discussion: """
                 Copy the key file before and after: a store is useless without the version that sealed it. The \
                 resealing continues in the server when this command ends, and after a restart, and delays no PIN. The \
@@ -53,7 +53,7 @@ package struct RotateVault: AdminCall {
             return RotateVault()
         }
 
-        func reply(to call: RotateVault, from server: ServerConnection) async throws -> ResealProgress {
+        func reply(to call: RotateVault, from server: OperatorConnection) async throws -> ResealProgress {
             let interval = ProgressInterval()
             var line = ProgressLine()
             defer { line.end() }
@@ -69,7 +69,7 @@ package struct RotateVault: AdminCall {
 
         func draw(_ reply: ResealProgress, on page: inout Page) {
             page.line("\(page.good("rotated")): version \(reply.version) seals, \(reply.spoken)")
-            page.line("copy the key file again: older copies cannot open what is sealed from now on")
+            page.line("copy the key file again: older copies cannot open values that are sealed from now on")
         }
     }
 }

@@ -71,7 +71,7 @@ package struct SetUpdatePolicy: AdminCall {
             SetUpdatePolicy(self.platform.platforms, to: self.rules.compactMap { $0.rule(now: now) })
         }
 
-        func reply(to call: SetUpdatePolicy, from server: ServerConnection) async throws -> UpdatePolicyReply {
+        func reply(to call: SetUpdatePolicy, from server: OperatorConnection) async throws -> UpdatePolicyReply {
             guard self.rules.contains(where: \.needsTime) else { return try await server.call(call) }
             return try await server.call(self.call(now: try await server.call(ShowUpdatePolicy()).now))
         }

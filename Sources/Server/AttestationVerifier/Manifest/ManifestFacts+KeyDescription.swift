@@ -3,7 +3,7 @@ internal import Vocabulary
 
 extension ManifestFacts {
     /// The names follow the AOSP schema.
-    static func keyDescription(_ description: KeyDescription) -> JSONValue {
+    static func keyDescription(_ description: KeyDescription) -> ManifestValue {
         .object([
             "attestationVersion": .number(description.attestationVersion),
             "attestationSecurityLevel": .string(description.attestationSecurityLevel.name),
@@ -16,8 +16,8 @@ extension ManifestFacts {
         ])
     }
 
-    private static func list(_ list: AuthorizationList) -> JSONValue {
-        var members: [String: JSONValue] = [:]
+    private static func list(_ list: AuthorizationList) -> ManifestValue {
+        var members: [String: ManifestValue] = [:]
         for entry in list.entries { members[Self.name(of: entry.tag)] = Self.value(entry.value) }
         return .object(members)
     }
@@ -34,7 +34,7 @@ extension ManifestFacts {
         }
     }
 
-    private static func value(_ value: AuthorizationList.Value) -> JSONValue {
+    private static func value(_ value: AuthorizationList.Value) -> ManifestValue {
         switch value {
         case .integer(let number): .integer(number)
         case .integers(let numbers): .array(numbers.map { .integer($0) })
@@ -46,8 +46,8 @@ extension ManifestFacts {
         }
     }
 
-    private static func rootOfTrust(_ root: RootOfTrust) -> JSONValue {
-        var members: [String: JSONValue] = [
+    private static func rootOfTrust(_ root: RootOfTrust) -> ManifestValue {
+        var members: [String: ManifestValue] = [
             "verifiedBootKey": .string(root.verifiedBootKey.hex),
             "deviceLocked": .boolean(root.isDeviceLocked),
             "verifiedBootState": .string(root.verifiedBootState.name),
@@ -56,7 +56,7 @@ extension ManifestFacts {
         return .object(members)
     }
 
-    private static func application(_ application: ApplicationID) -> JSONValue {
+    private static func application(_ application: ApplicationID) -> ManifestValue {
         .object([
             "packageInfos": .array(
                 application.packages.map { .object(["name": .string($0.name), "version": .number($0.version)]) }

@@ -2,7 +2,7 @@ internal import Evidence
 internal import Vocabulary
 
 extension ManifestFacts {
-    static func receipt(_ receipt: AppAttestReceipt) -> JSONValue {
+    static func receipt(_ receipt: AppAttestReceipt) -> ManifestValue {
         var verification = Verification()
         let signer = receipt.certificates.first { certificate in
             verification.isValid(receipt.signature, of: receipt.content, key: certificate.publicKey)

@@ -3,11 +3,11 @@ internal import Vocabulary
 
 /// The facts in evidence, under the names that manifests use, for accepted and rejected evidence.
 enum ManifestFacts {
-    static func android(_ chain: [[UInt8]], roots: [(name: String, certificate: [UInt8])]) -> JSONValue {
+    static func android(_ chain: [[UInt8]], roots: [(name: String, certificate: [UInt8])]) -> ManifestValue {
         let certificates = chain.compactMap { try? Certificate(decoding: $0) }
         guard certificates.count == chain.count, let leaf = certificates.first else { return .object([:]) }
         let attested = certificates.indices.filter { !certificates[$0].values(of: .keyDescription).isEmpty }
-        var facts: [String: JSONValue] = [
+        var facts: [String: ManifestValue] = [
             "chain_length": .number(certificates.count),
             "provisioning": .string(Provisioning(certificates).rawValue),
             "leaf": Self.leaf(leaf),
@@ -22,12 +22,12 @@ enum ManifestFacts {
         return .object(facts)
     }
 
-    static func appleAttestation(_ encoded: [UInt8]) -> JSONValue {
+    static func appleAttestation(_ encoded: [UInt8]) -> ManifestValue {
         guard let object = try? AppAttestObject(decoding: encoded), let first = object.certificates.first,
             let leaf = try? Certificate(decoding: first)
         else { return .object([:]) }
         let apple = AppleCertificateFacts(leaf)
-        var facts: [String: JSONValue] = [
+        var facts: [String: ManifestValue] = [
             "leaf": Self.leaf(leaf),
             "certificate_app_id": .text(apple.appID),
             "os_version": .text(apple.osVersion),
@@ -48,7 +48,7 @@ enum ManifestFacts {
         return .object(facts)
     }
 
-    static func appleAssertion(_ encoded: [UInt8]) -> JSONValue {
+    static func appleAssertion(_ encoded: [UInt8]) -> ManifestValue {
         guard let assertion = try? AppAttestAssertion(decoding: encoded),
             let data = try? AuthenticatorData(decoding: assertion.authenticatorData, withCredential: false)
         else { return .object([:]) }
@@ -58,7 +58,7 @@ enum ManifestFacts {
         ])
     }
 
-    private static func leaf(_ certificate: Certificate) -> JSONValue {
+    private static func leaf(_ certificate: Certificate) -> ManifestValue {
         .object([
             "serial": .string(certificate.serialNumber),
             "spki_sha256": .string(sha256(certificate.publicKey.encoded).description),
@@ -81,8 +81,8 @@ enum ManifestFacts {
         return (same ?? roots.first { (try? Certificate(decoding: $0.certificate))?.publicKey == last.publicKey })?.name
     }
 
-    private static func authenticatorData(_ data: AuthenticatorData, byteCount: Int) -> JSONValue {
-        var facts: [String: JSONValue] = [
+    private static func authenticatorData(_ data: AuthenticatorData, byteCount: Int) -> ManifestValue {
+        var facts: [String: ManifestValue] = [
             "rp_id_hash": .string(data.rpIDHash.description),
             "flags": .string("0x" + [data.flags].hex),
             "counter": .number(data.counter),
@@ -96,7 +96,7 @@ enum ManifestFacts {
         return .object(facts)
     }
 
-    private static func value(_ item: CBOR) -> JSONValue {
+    private static func value(_ item: CBOR) -> ManifestValue {
         switch item {
         case .unsigned(let value): .integer(Int128(value))
         case .negative(let value): .integer(-1 - Int128(value))

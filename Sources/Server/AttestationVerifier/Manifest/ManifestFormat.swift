@@ -29,7 +29,7 @@ struct ManifestFile: Decodable, Sendable {
         let outcome: String
         let reason: String?
         let reasonAlternatives: [String]?
-        let fields: JSONValue?
+        let fields: ManifestValue?
     }
 
     struct Inputs: Decodable, Sendable {

@@ -18,9 +18,9 @@ package enum ManifestError: Error, Hashable, CustomStringConvertible {
 struct JudgedEvidence {
     var refusal: AttestationRefusal?
     var verification = Verification()
-    let facts: JSONValue
+    let facts: ManifestValue
 
-    init(facts: JSONValue) {
+    init(facts: ManifestValue) {
         self.facts = facts
     }
 }
@@ -52,7 +52,7 @@ package struct ManifestVerdict: Hashable, Sendable {
         let allowed = [expected] + (item.expected.outcome == "accept" ? [] : item.expected.reasonAlternatives ?? [])
         var differences = allowed.contains(outcome) ? [] : ["outcome: expected \(expected), found \(outcome)"]
         if let fields = item.expected.fields {
-            differences += JSONValue.differences(expected: fields, found: judged.facts)
+            differences += ManifestValue.differences(expected: fields, found: judged.facts)
         }
         self.init(id: item.id, outcome: outcome, expected: expected, differences: differences)
         self.signatureChecks = judged.verification.signatureChecks

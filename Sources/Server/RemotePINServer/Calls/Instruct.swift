@@ -189,7 +189,7 @@ extension Conversation {
         case .linkedToAnother:
             throw CallFailure.notAllowed(.linkedToAnother)
         case .codeDenied:
-            // `judge(_:linking:)` has replaced this outcome by the wallet's end.
+            // `judge(_:linking:)` has replaced this outcome with the wallet's end.
             throw StoreError.corrupt
         }
     }

@@ -32,7 +32,7 @@ extension Conversation {
     private func verify(_ call: OpenSession, statement: Statement) async throws -> ProvenIdentity {
         let devices = self.server.devices
         guard let stored = try await self.server.store.identity(of: call.walletID) else {
-            // The same work as for an existing wallet, so that the time does not tell them apart.
+            // The same work as for an existing wallet, so that the time does not reveal the difference.
             _ = await devices.proofs.check(call.deviceProof, of: statement, by: devices.decoy.open())
             throw CallFailure.authentication(.unknownWallet)
         }
@@ -45,8 +45,8 @@ extension Conversation {
         }
     }
 
-    /// Stores the proof's counter durably and opens the session; returns nil if the identity is not
-    /// current any more.
+    /// Stores the proof's counter durably and opens the session; returns nil if the identity is no
+    /// longer current.
     private mutating func begin(
         _ proven: ProvenIdentity,
         release: ConnectionStateMachine.ShareRelease,

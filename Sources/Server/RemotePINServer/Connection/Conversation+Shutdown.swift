@@ -8,7 +8,7 @@ extension Conversation {
     /// it at once.
     private static let reconnectDelay: Duration = .seconds(2)
 
-    /// Tells the client that the server stops: `unavailable` with id 0 and a delay, the last frame
+    /// Notifies the client that the server stops: `unavailable` with id 0 and a delay, the last frame
     /// on the connection.
     ///
     /// Every answered call is done and any other call was not begun: nothing is judged after this

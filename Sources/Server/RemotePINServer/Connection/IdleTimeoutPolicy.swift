@@ -1,6 +1,6 @@
 internal import Wire
 
-/// The rule which answers restart a connection's idle timeout.
+/// Decides which answers restart a connection's idle timeout.
 ///
 /// A connection is a limited resource. A client keeps its connection only by calls that have an
 /// effect: not by refused calls, not by unknown deletion codes, and not by beginning enrollments

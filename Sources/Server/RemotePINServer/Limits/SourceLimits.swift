@@ -25,7 +25,7 @@ package struct Allowance: Hashable, Sendable {
 
 /// The limits on requests of one source; nil means no limit.
 package struct SourceLimits: Hashable, Sendable {
-    /// The shortest delay in an answer; a shorter one would not be worth the round trip.
+    /// The shortest delay in an answer; a shorter one would take less time than the round trip.
     static let leastWait: Duration = .seconds(1)
 
     /// Calls on connections without a session and, counted separately, calls on those with one.

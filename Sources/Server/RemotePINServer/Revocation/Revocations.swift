@@ -64,7 +64,7 @@ package final class Revocations: Sendable {
     /// Commits a wallet's end; does nothing if the audit log rejects the entry.
     ///
     /// An end that the store rejects stays begun, and the next request continues with its entry:
-    /// requests against a full store must not fill the audit log, too. A restore treats a begun
+    /// requests against a full store must not fill the audit log as well. A restore treats a begun
     /// end as done, which is safe because the requester was entitled to end the wallet.
     func record<Outcome>(
         _ end: End,

@@ -8,7 +8,7 @@ internal import Vocabulary
 final class LastSessions: Sendable {
     /// The number of wallets remembered; for any further one the store keeps an older time.
     private static let capacity = 100_000
-    /// The number that is written at once, however little time has passed.
+    /// The number that is written immediately, even if little time has passed.
     private static let batch = 50_000
     /// The interval between writes, on the server's clock.
     private static let interval: Duration = .seconds(60)
@@ -45,7 +45,7 @@ final class LastSessions: Sendable {
     /// ``putBack(_:)`` must follow.
     func takeDue(at now: Timestamp) -> [WalletID: Timestamp] {
         self.state.withLock { state in
-            // A clock that was set back makes it due, too.
+            // A clock that was set back also makes it due.
             let isDue =
                 now < state.writtenAt || now >= state.writtenAt + Self.interval || state.pending.count >= Self.batch
             guard isDue else { return [:] }

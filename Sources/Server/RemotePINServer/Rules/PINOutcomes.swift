@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import Wire
 
-/// The numbers of verdicts on entered PINs since the start, for operators and metrics.
+/// Counts the verdicts on entered PINs since the start, for operators and metrics.
 final class PINOutcomes: Sendable {
     private let valid = Atomic<Int>(0)
     private let wrong = Atomic<Int>(0)

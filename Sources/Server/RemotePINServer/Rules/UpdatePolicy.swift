@@ -55,7 +55,7 @@ package struct UpdatePolicy: Hashable, Sendable {
         }
     }
 
-    /// The verdict on a version, which the app claims to be.
+    /// The verdict on the version that the app claims to have.
     package func verdict(on version: AppVersion, platform: Platform, at now: Timestamp) -> UpdateVerdict {
         self[platform].first { $0.fits(version) }?.verdict(at: now) ?? .ok
     }

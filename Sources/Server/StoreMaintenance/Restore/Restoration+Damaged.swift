@@ -47,7 +47,7 @@ extension Restoration {
     /// Whether a key that opens no value is nevertheless the key that the store knows under its
     /// version.
     ///
-    /// True as well if no key ever sealed under that version in this store: then the value's
+    /// Also true if no key ever sealed under that version in this store: then the value's
     /// version number is damaged. A store cannot tell for versions before its first one, and for
     /// the one after its last, which a rotation may have begun without recording it.
     private func isRightKey(_ version: UInt32, by noted: [StoredVaultVersion]) -> Bool {

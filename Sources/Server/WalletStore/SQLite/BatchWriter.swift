@@ -142,7 +142,7 @@ struct BatchWriter {
 
 /// Facts as of the last commit, readable without a step.
 ///
-/// Updated after the commit and before its answers, so a client that was told of a change finds it here. No other
+/// Updated after the commit and before its answers, so a client that was notified of a change finds it here. No other
 /// process writes the file.
 final class CommittedFacts: Sendable {
     let isSolutionRevoked = Atomic(false)

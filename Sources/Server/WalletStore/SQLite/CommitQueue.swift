@@ -10,7 +10,7 @@ final class CommitQueue: Sendable {
     /// The most steps that share one commit.
     static let largestBatch = 256
     /// The size of a batch after which the next one gathers, and the longest time that it does.
-    private static let company = 4
+    private static let gatheringThreshold = 4
     private static let gathering = DispatchTimeInterval.milliseconds(5)
 
     /// One atomic step of one caller.
@@ -131,10 +131,10 @@ final class CommitQueue: Sendable {
         }
     }
 
-    /// After a batch with company, waits until twice as many steps have arrived or the time is over.
+    /// After a batch of ``gatheringThreshold`` steps or more, waits until twice as many have arrived or the time is up.
     private func gather() {
         let gathers = self.state.withLock { state in
-            guard state.lastCount >= Self.company, !state.isClosed else { return false }
+            guard state.lastCount >= Self.gatheringThreshold, !state.isClosed else { return false }
             state.gathersUntil = min(2 * state.lastCount, Self.largestBatch)
             return state.waiting.count < state.gathersUntil
         }

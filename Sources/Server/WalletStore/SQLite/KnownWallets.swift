@@ -3,7 +3,7 @@ internal import GRDB
 internal import Synchronization
 import Vocabulary
 
-/// A cache of the rows of recently judged wallets, as they stand in the current transaction.
+/// A cache of the rows of recently judged wallets, as of the current transaction.
 ///
 /// A PIN check that follows another one of the same wallet runs one statement instead of two.
 ///

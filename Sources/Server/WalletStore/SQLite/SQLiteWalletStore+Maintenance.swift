@@ -1,7 +1,7 @@
 package import Vocabulary
 
 extension SQLiteWalletStore: MaintenanceStore {
-    /// Wallets ended by one step, so that PIN checks do not wait long.
+    /// The most wallets that one step ends, so that PIN checks do not wait long.
     private static let endedAtOnce = 500
 
     package func epochs() async throws(StoreError) -> [StoredEpoch] {

@@ -1,9 +1,9 @@
 package import Vocabulary
 
 extension SQLiteWalletStore {
-    /// Rows written by one step, so that PIN checks do not wait long.
+    /// The most rows that one step writes, so that PIN checks do not wait long.
     private static let keptAtOnce = 500
-    /// Rows read by one step: about a millisecond if they are in memory.
+    /// The most rows that one step reads: about a millisecond if they are in memory.
     static let searchedAtOnce = 2000
 
     package func report(of wallet: WalletID) async throws(StoreError) -> StoredWallet? {
@@ -31,7 +31,7 @@ extension SQLiteWalletStore {
         } catch {
             result = .failure(error)
         }
-        // Also if its batch fails: state in memory is not rolled back.
+        // Also if the batch fails, since a rollback does not restore state in memory.
         try? await self.queue.perform { $0.linkedDuring[search] = nil }
         return try result.get()
     }

@@ -14,9 +14,9 @@ package final class SQLiteWalletStore: WalletStore {
     private let committed: CommittedFacts
     package let commitLatency: CommitLatency
 
-    /// Rows read by one step of a sweep, so that PIN checks do not wait long.
+    /// The most rows that one step of a sweep reads, so that PIN checks do not wait long.
     private static let sweptAtOnce = 500
-    /// Steps of one sweep at most, so that the caller can do other work in between.
+    /// The most steps of one sweep, so that the caller can do other work in between.
     private static let sweepSteps = 20
     /// The rows after which the next sweep continues.
     private let sweptUntil = Mutex((unopened: Int64.min, attempts: Int64.min))
@@ -164,7 +164,6 @@ extension SQLiteWalletStore {
     /// Keys are assigned in the order of registration, so due rows come first. If the clock was set back, some due
     /// rows may follow others that are not. A walk over all rows, one step for each sweep, finds those, and attempt
     /// records that have been empty since before the last start.
-    /// are found by a walk over all rows, one step each sweep.
     package func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
         var removed = 0
         var start = Int64.min

@@ -55,7 +55,7 @@ extension StoreConnection {
         }
     }
 
-    /// Writes the wallet's row whatever the verdict, and the effect only for a valid PIN.
+    /// Writes the wallet's row for every verdict, and the effect only for a valid PIN.
     private func writeEffect(of attempt: Attempt, verdict: PINVerdict) throws -> AttemptOutcome {
         guard var row = try self.wallet(attempt.walletID) else { throw StoreError.corrupt }
         let outcome = verdict == .valid ? try self.apply(attempt, to: &row) : .notValid(verdict)

@@ -31,9 +31,9 @@ extension StoreConnection {
         }
     }
 
-    /// Records that no value is sealed by an older version any more; nil removes that record.
+    /// Records that no value is sealed by an older version any longer; nil removes that record.
     func noteSealedAnew(vaultVersion version: UInt32, at now: Timestamp?) throws {
-        // Old values then leave the log, too. Removing the record destroys nothing.
+        // The old values then leave the log as well. Removing the record destroys nothing.
         if now != nil { self.noteDestroyed() }
         try self.db.execute(
             sql: "UPDATE vault_versions SET sealed_anew_at = ? WHERE version = ?",

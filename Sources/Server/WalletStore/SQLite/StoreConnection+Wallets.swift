@@ -63,7 +63,7 @@ extension StoreConnection {
         }
     }
 
-    /// Returns the data for judging a wallet, as it stands in the transaction.
+    /// Returns the data for judging a wallet, as of the current transaction.
     func attempted(_ wallet: WalletID) throws -> Attempted? {
         if let known = self.known[wallet] { return known }
         let statement = self.statements.attempted

@@ -115,7 +115,7 @@ final class StoreConnection {
         self.owesTruncation = false
     }
 
-    /// Records that this step destroyed shares, or other values that must not be readable any more.
+    /// Records that this step destroyed shares, or other values that must no longer be readable.
     func noteDestroyed() {
         self.owesTruncation = true
         self.mustTruncateLog = true

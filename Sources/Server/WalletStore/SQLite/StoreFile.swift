@@ -5,7 +5,7 @@ package enum StoreFile {
     /// The kind of a file by its `PRAGMA application_id`: a store that can be served, or a backup, which must be
     /// restored.
     ///
-    /// A backup that is copied into a store's place by hand is not served, because it would allow fresh guesses.
+    /// A server does not use a backup that was copied into a store's place, because it would allow fresh guesses.
     package enum Kind: Sendable {
         case store, backup
 

@@ -55,7 +55,7 @@ extension PreparedRow {
         return (WalletKey(number: key), state)
     }
 
-    /// The bytes of a column; another type was not written by this code.
+    /// Returns the bytes of a column; throws for any other type, which this code never writes.
     borrowing func kept(_ column: Int32) throws -> [UInt8] {
         guard let bytes = self.bytes(column) else { throw StoreError.corrupt }
         return bytes
@@ -68,7 +68,7 @@ extension PreparedRow {
 }
 
 extension Row {
-    /// The bytes of a column; another type was not written by this code.
+    /// Returns the bytes of a column; throws for any other type, which this code never writes.
     func bytes(_ index: Int) throws -> [UInt8] {
         guard let bytes = try self.bytesIfAny(index) else { throw StoreError.corrupt }
         return bytes

@@ -14,7 +14,6 @@ import Vocabulary
 ///
 /// The width is fixed so that no write moves a row: rows that move leave copies of sealed shares in pages, and a
 /// row that grows with a verdict could hit a full disk when another does not.
-/// grows with a verdict could find a full disk where another does not.
 struct WalletState: Hashable {
     var revocation: Revocation?
     /// The time of the revocation; meaningful only if revoked.

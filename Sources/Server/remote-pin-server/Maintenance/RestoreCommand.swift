@@ -9,7 +9,7 @@ internal import StoreMaintenance
 internal import Vocabulary
 internal import WalletStore
 
-/// Replaces the missing store of a stopped server by a backup.
+/// Restores the missing store of a stopped server from a backup.
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",

@@ -44,7 +44,7 @@ struct Burst {
         )
         switch result {
         case .success where outcome == .valid: return .ready(session)
-        // Reported as a violation; such a server's counting is all the more interesting.
+        // Reported as a violation; the burst still shows how this server counts.
         case .failure(.falseShare): return .ready(session)
         // Reported as violations; another wallet may show more.
         case .success, .failure(.strangePINKey), .failure(.unexpectedAnswer):

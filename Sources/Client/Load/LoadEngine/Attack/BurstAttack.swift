@@ -89,7 +89,7 @@ package struct BurstAttack: Sendable {
         run.clock = run.clock.synchronized(with: self.target.clock.now())
         try run.finish()
         if queue.advanced > .zero {
-            self.events.note("the lab's clock was moved on by \(queue.advanced), past the blocks")
+            self.events.note("the lab's clock was advanced by \(queue.advanced), past the blocks")
         }
         if statistics.hasBursts { self.noteBlocks(under: run.policy) }
         self.events.add(statistics.section(self.plan))

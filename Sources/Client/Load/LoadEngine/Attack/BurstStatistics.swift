@@ -94,11 +94,11 @@ package struct BurstStatistics: Hashable, Sendable {
         return self.interval.upperBound > self.farTooMany ? .tooFew : .withinBound
     }
 
-    /// The share that bursts must rule out before they speak for a server: twice the bound, or the bound plus half
-    /// of the rest if that is less.
+    /// The share that bursts must rule out before they count as evidence for a server: twice the bound, or the bound
+    /// plus half of the rest if that is less.
     ///
-    /// The bound itself cannot be ruled out: a correct server's share is the bound, and half of all intervals
-    /// exceed it.
+    /// The bound itself cannot be ruled out: a correct server's share is the bound, and half of all intervals exceed
+    /// it.
     package var farTooMany: Double { min(2 * self.bound, (1 + self.bound) / 2) }
 
     mutating func add(_ result: BurstResult) {

@@ -12,7 +12,7 @@ enum LabTime {
         let now: Timestamp
     }
 
-    /// The server does it, which alone writes the clock's file while it runs.
+    /// The server carries it out, because only the server writes the clock's file while it runs.
     static func advance(_ lab: LabFolder, by duration: Duration, at target: Target) async throws(RunError) {
         let socket: String
         do throws(LabError) {

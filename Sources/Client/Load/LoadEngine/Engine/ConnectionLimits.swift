@@ -8,7 +8,7 @@ enum ConnectionLimits {
     /// Connections from one address: below the server's usual limit per source, and far below the number of ports.
     static let connectionsPerAddress = 2_000
 
-    /// Raises the limit of open files to the plan's need; throws a problem with the remedy if it cannot.
+    /// Raises the limit of open files for the plan; throws a problem with the remedy if that is not permitted.
     static func prepare(for plan: LoadPlan) throws(PlanProblem) {
         let needed = plan.peakConnections + Self.otherFiles
         let limit = OpenFiles.raise(to: needed)

@@ -91,7 +91,7 @@ extension RunContext {
         case .falseShare: response = .validWithForeignShare
         case .strangePINKey: response = .pinKeyChanged(current: nil)
         case .refused(.pinKeyChanged): response = .pinKeyChanged(current: generation.map { Int($0) })
-        // These do not say whether the attempt was counted.
+        // These refusals leave open whether the attempt was counted.
         case .refused(.unavailable), .refused(.internal): response = nil
         case .refused, .revoked: response = .refused
         case .connect, .call, .fleet: response = nil
@@ -137,7 +137,7 @@ extension RunContext {
         )
     }
 
-    /// Notes that a wallet is not used any longer.
+    /// Notes that a wallet is no longer used.
     func excludes(_ wallet: FleetWallet, for failure: FleetFailure) {
         let count = self.gauges.excluded.add(1, ordering: .relaxed).newValue
         guard count <= Self.maxNamed else {

@@ -7,7 +7,7 @@ package enum RunError: Error, Hashable, Sendable, CustomStringConvertible {
     case plan(PlanError)
     /// The server does not respond in a way that allows a measurement: repair it first.
     case server(FleetFailure, address: String)
-    /// The wallets' file cannot be used any longer.
+    /// The wallets' file can no longer be used.
     case fleet(FleetError)
     /// Name the target in another way.
     case target(Target.Problem)

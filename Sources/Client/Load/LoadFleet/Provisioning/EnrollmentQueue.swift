@@ -31,7 +31,7 @@ final class EnrollmentQueue: Sendable {
     private let share: PlatformShare
     private let state: Mutex<State>
 
-    /// - Parameter goal: the number of wallets that the file shall hold.
+    /// - Parameter goal: the number of wallets that the file is to hold.
     init(_ fleet: Fleet, goal: Int, share: PlatformShare) {
         self.gaps = fleet.gaps
         self.end = fleet.slotCount

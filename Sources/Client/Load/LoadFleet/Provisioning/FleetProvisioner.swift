@@ -42,7 +42,7 @@ package final class FleetProvisioner: Sendable {
     }
 
     /// - Precondition: The fleet is new or was opened with ``Fleet/resume(_:wallets:for:)``.
-    /// - Parameter goal: the number of wallets that the file shall hold; at most the number it has room for.
+    /// - Parameter goal: the number of wallets that the file is to hold; at most the number it has room for.
     package init(_ fleet: Fleet, goal: Int, at target: Target, options: Options) throws(Target.Problem) {
         self.fleet = fleet
         self.target = target

@@ -2,7 +2,7 @@ internal import Vocabulary
 
 /// The progress of a registration of wallets.
 package struct ProvisioningProgress: Hashable, Sendable {
-    /// The number of wallets that the file shall hold.
+    /// The number of wallets that the file is to hold.
     package var total: Int
     /// The number of wallets that it held at the start.
     package var before: Int

@@ -45,7 +45,7 @@ package enum FleetFailure: Error, Hashable, Sendable, CustomStringConvertible {
         case .refused(let reason): "the server refused: \(reason.sentence)"
         case .revoked(let revocation): "the wallet is revoked (\(revocation.reason))"
         case .falseShare: "the server returned a share that is not this wallet's"
-        case .strangePINKey: "the server's PIN key is none that this wallet chose"
+        case .strangePINKey: "the server's PIN key is not one that this wallet chose"
         case .unexpectedAnswer: "the response does not belong to the request"
         case .fleet(let error): error.description
         }

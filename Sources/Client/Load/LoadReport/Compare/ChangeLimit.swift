@@ -47,7 +47,7 @@ extension ChangeLimit {
     }
 }
 
-/// The reason for which a text is not a ``ChangeLimit``; a mistake in the command line.
+/// The reason why a text is not a ``ChangeLimit``; a mistake in the command line.
 package enum ChangeLimitError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Neither `<` nor `>`.
     case noRelation(String)

@@ -140,7 +140,7 @@ package struct Comparison: Sendable {
 }
 
 extension RunResult {
-    /// The reason for which the measurements may not represent the plan; nil if the run completed and passed.
+    /// The reason why the measurements may not represent the plan; nil if the run completed and passed.
     fileprivate var concern: String? {
         let parts =
             (self.end == .completed ? [] : [self.end.text])

@@ -1,5 +1,5 @@
 extension RunResult {
-    /// The reasons for which the run failed, the most severe first; empty if it passed.
+    /// The reasons why the run failed, the most severe first; empty if it passed.
     var failures: [String] {
         var failures: [String] = []
         let violations = self.totals.violations.count

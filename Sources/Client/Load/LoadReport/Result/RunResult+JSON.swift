@@ -41,7 +41,7 @@ extension RunResult {
     }
 }
 
-/// The reason for which a file is not a result; the caller adds the file's name.
+/// The reason why a file is not a result; the caller adds the file's name.
 package enum RunResultError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The file is not JSON, or is other JSON.
     case notAResult

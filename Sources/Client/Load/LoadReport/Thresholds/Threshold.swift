@@ -42,7 +42,7 @@ package struct Threshold: Sendable, Equatable {
         self.value(of: totals).map { self.metric.text($0, asShare: self.isShare) } ?? "not measured"
     }
 
-    /// True if the condition cannot be met any more: a value that never decreases exceeds its limit.
+    /// True if the condition can no longer be met: a value that never decreases exceeds its limit.
     ///
     /// With `--abort-on-fail` a run ends at once for such a threshold. A rate or a percentile can recover, and ends the
     /// run only after several intervals.

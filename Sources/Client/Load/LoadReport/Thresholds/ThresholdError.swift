@@ -1,4 +1,4 @@
-/// The reason for which a text is not a threshold; a mistake in the command line.
+/// The reason why a text is not a threshold; a mistake in the command line.
 package enum ThresholdError: Error, Equatable, Sendable, CustomStringConvertible {
     /// None of `<`, `<=`, `>`, `>=`, `==` and `!=`.
     case noRelation(String)

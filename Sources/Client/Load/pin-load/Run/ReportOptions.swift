@@ -14,7 +14,7 @@ struct ReportOptions: ParsableArguments {
     )
     var thresholds: [String] = []
 
-    @Flag(help: "End the run as soon as a threshold cannot be met any more, or is not met for five seconds.")
+    @Flag(help: "End the run as soon as a threshold can no longer be met, or is not met for five seconds.")
     var abortOnFail = false
 
     @Option(

@@ -1,6 +1,6 @@
 internal import Yams
 
-/// Replaces each step `for each` by its steps, once for each value, before the file is checked.
+/// Replaces each step `for each` with its steps, once for each value, before the file is checked.
 enum ForEach {
     static let name = "for each"
 
@@ -16,7 +16,7 @@ enum ForEach {
         return Node.Sequence(nodes, steps.tag, steps.style, steps.mark)
     }
 
-    /// The steps that a well-formed `for each` stands for; nil for any other step.
+    /// The steps that a valid `for each` expands to; nil for any other step.
     private static func repeated(_ step: Node) -> [Node]? {
         guard let mapping = step.mapping, mapping.count == 1, let heading = mapping[Node(Self.name)]?.mapping,
             Set(heading.keys.map { $0.scalar?.string }) == ["name", "in", "do"],

@@ -35,7 +35,7 @@ final class LabServer: Sendable {
         self.socket = "\(folder)/admin.sock"
         var environment = [
             "REMOTE_PIN_LOG_FILE": "none", "REMOTE_PIN_LOG_LEVEL": "info", "REMOTE_PIN_ADMIN_SOCKET": self.socket,
-            // A program built with the address sanitizer may end while an event loop still takes a channel apart.
+            // A program built with the address sanitizer may end while an event loop is still closing a channel.
             "ASAN_OPTIONS": "detect_leaks=0",
         ]
         if let logFile {
@@ -101,7 +101,7 @@ final class LabServer: Sendable {
         program?.send(SIGKILL)
     }
 
-    /// Does the same and waits until the process has ended.
+    /// Kills the server, prevents further starts, and waits until the process has ended.
     func ended() async {
         self.shutDown()
         _ = await self.take()?.ended()

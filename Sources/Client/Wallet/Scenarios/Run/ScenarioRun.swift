@@ -77,7 +77,7 @@ final class ScenarioRun {
         }
     }
 
-    /// Replaces the names from `keep` in a text by their values.
+    /// Replaces the names from `keep` in a text with their values.
     func filled(_ text: String) throws(StepProblem) -> String {
         guard text.contains("${") else { return text }
         var text = text

@@ -20,7 +20,7 @@ final class SimulatedProcess: Sendable {
     /// Makes the process die right before the n-th write from now.
     func crash(beforeWrite number: Int) { self.state.withLock { $0 = .dies(afterWrites: number - 1) } }
 
-    /// Replaces a dead process by a new one, without a planned crash.
+    /// Replaces a dead process with a new one, without a planned crash.
     func restart() { self.state.withLock { $0 = .alive } }
 
     /// Returns whether the process is alive to perform a write, and counts the write.

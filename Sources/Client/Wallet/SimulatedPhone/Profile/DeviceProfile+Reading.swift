@@ -22,7 +22,7 @@ extension DeviceProfile {
         self.init(value)
     }
 
-    /// A healthy device of the platform that the value states, or of Android, with what else the value states.
+    /// A healthy device of the stated platform, or of Android, with the other properties that the value states.
     ///
     /// - Precondition: The value has the form ``shape``.
     package init(_ value: ConfigValue?) {
@@ -30,7 +30,7 @@ extension DeviceProfile {
         self.apply(value)
     }
 
-    /// Changes what the value states and nothing else.
+    /// Changes only the properties that the value states.
     ///
     /// - Precondition: The value has the form ``shape``.
     package mutating func apply(_ value: ConfigValue?) {

@@ -18,7 +18,7 @@ package struct DeviceProfile: Hashable, Sendable {
     package var osPatchLevel: Int
     /// Android: year, month and day, as in 20261005; nil if the device reports none.
     package var vendorPatchLevel: Int?
-    /// Android: the same for the boot image as ``vendorPatchLevel``.
+    /// Android: as ``vendorPatchLevel``, for the boot image.
     package var bootPatchLevel: Int?
     /// Android: keys are stored in a separate security chip.
     package var hasStrongBox: Bool

@@ -1,7 +1,7 @@
 internal import DeviceInterface
 internal import Vocabulary
 
-/// UC2.6 Change PIN: the old PIN, the new one twice, and one instruction that replaces the old one by the new one.
+/// UC2.6 Change PIN: the old PIN, the new one twice, and one instruction that replaces the old one.
 ///
 ///     (safe mode: prompt) ──▶ confirming (PF2.4) ──▶ choosing (PF2.9) ──▶ done ──Dashboard, Settings──▶ UC7.1
 ///        └──rejected──▶ (caller)  └──Back──▶ (caller)    └──Back──▶ (caller)

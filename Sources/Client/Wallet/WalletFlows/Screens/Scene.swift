@@ -20,16 +20,25 @@ package struct Scene: Hashable, Sendable {
 
     /// A named value on the screen.
     package enum Value: Hashable, Sendable {
+        /// The wallet's deletion code.
         case deletionCode(DeletionCode)
+        /// The wrong PINs that are left in this round, at least 1.
         case attemptsLeft(Int)
+        /// Whether the end of this round blocks the wallet permanently.
         case finalRound(Bool)
+        /// The end of the present block.
         case blockedUntil(Timestamp)
         /// The time at which the app locks itself.
         case locksAt(Timestamp)
+        /// The first rule that the entered new PIN breaks.
         case brokenRule(PINRule)
+        /// The id of an error in the server's log, which the user can quote.
         case correlationID(String)
+        /// The app's name.
         case product
+        /// The version of the app.
         case version(AppVersion)
+        /// The address of the server, HOST:PORT.
         case server(String)
     }
 
@@ -51,7 +60,9 @@ package struct Scene: Hashable, Sendable {
         package var end: End
 
         package enum End: Hashable, Sendable {
+            /// After the screen was shown for this time.
             case after(Duration)
+            /// At a fixed time.
             case at(Timestamp)
         }
     }
@@ -59,17 +70,26 @@ package struct Scene: Hashable, Sendable {
 
 /// The reason why the present screen is not the one that the user wanted.
 public enum Obstacle: Hashable, Sendable {
+    /// The PIN was wrong, and the attempt was counted.
     case wrongPIN
+    /// The wallet is in a block; no PIN was judged.
     case blocked
+    /// The wallet is permanently blocked.
     case blockedPermanently
+    /// The wallet or the solution is revoked.
     case revoked
+    /// The phone is rooted, or the server rejected its attestation.
     case deviceInsecure
+    /// The phone has no network.
     case noInternet
+    /// The server did not answer, or cannot carry out calls at present.
     case serverUnreachable
+    /// This version of the app is blocked.
     case updateNeeded
     /// The PIN that was chosen, or its repetition, was not accepted.
     case pinNotAccepted
     /// The phone's owner was not recognized, or dismissed the prompt.
     case biometricNotAccepted
+    /// Any other error.
     case other
 }

@@ -4,14 +4,18 @@ package import Vocabulary
 public struct Wording: Hashable, Sendable {
     /// The supported languages; a new one is a case and its file of texts.
     public enum Language: String, Hashable, Sendable, CaseIterable {
+        /// English.
         case english = "en"
+        /// Dutch.
         case dutch = "nl"
     }
 
+    /// The language of titles, messages and actions.
     public var language: Language
     /// The app's name in its texts.
     public var product: String
 
+    /// Creates the texts in a language under a product name.
     public init(language: Language = .english, product: String = "NL Wallet") {
         self.language = language
         self.product = product

@@ -11,7 +11,7 @@ internal import Vocabulary
 struct DeviceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Replace the device profile by this file; a phone cannot change its platform.",
+            "Replace the device profile with this file; a phone cannot change its platform.",
             discussion: "The other options override its values. docs/devices.md lists the keys.",
             valueName: "file"
         ),

@@ -1,4 +1,5 @@
 import ArgumentParser
+internal import ConfigText
 internal import Foundation
 internal import HostSystem
 internal import Phone
@@ -50,15 +51,13 @@ struct RunTargetOptions: ParsableArguments {
             throw RunFailure.usage("--server cannot be combined with --lab or --server-binary")
         }
         guard let ca, let authority else { throw RunFailure.usage("--server needs --ca FILE and --authority DIR") }
-        guard let colon = server.lastIndex(of: ":"), let port = Int(server[server.index(after: colon)...]),
-            (1...65_535).contains(port)
-        else { throw RunFailure.usage("--server must be HOST:PORT") }
-        var host = server[..<colon]
-        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        guard let address = HostAndPort(server, ports: 1...65_535) else {
+            throw RunFailure.usage("--server must be HOST:PORT, such as 127.0.0.1:7400 or [::1]:7400, not `\(server)`")
+        }
         let existing = ExistingServer(
-            host: String(host),
-            port: port,
-            name: self.serverName ?? String(host),
+            host: address.host,
+            port: address.port,
+            name: self.serverName ?? address.host,
             caFile: Environment.absolute(ca),
             authority: Environment.absolute(authority)
         )

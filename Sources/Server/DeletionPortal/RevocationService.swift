@@ -3,7 +3,7 @@ internal import Vocabulary
 internal import Wire
 
 /// The destination of entered codes.
-protocol RevocationDesk: Sendable {
+protocol RevocationService: Sendable {
     /// Revokes the wallet of a code, on behalf of a client at `source`.
     func revoke(_ code: String, for source: PeerSource) async -> RevocationAnswer
 }
@@ -22,7 +22,7 @@ enum RevocationAnswer: Hashable, Sendable {
 }
 
 /// The running server, reached over its socket.
-struct ServerDesk: RevocationDesk {
+struct ServerRevocationService: RevocationService {
     private let path: String
     /// The time after which the client may retry if no server answers.
     private static let absence: Duration = .seconds(60)

@@ -1,20 +1,20 @@
 import Foundation
 import TestSupport
 
-/// What a server told at its observed address.
-struct Observed {
+/// The metrics and health listener of a server.
+struct ObservedServer {
     let port: Int
 
-    /// As the server's log says where it listens.
+    /// Reads the port from the server's log.
     init(_ server: ServerProcess) throws {
         let match = server.output.firstMatch(of: /observed.*?address"?[=:]"?127\.0\.0\.1:(\d+)/)
         self.port = try Int(match.map { String($0.1) } ?? "").orThrow()
     }
 
     func get(_ path: String) async throws -> String {
-        let visitor = try await RawVisitor(port: self.port)
-        await visitor.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        return await visitor.receive()
+        let client = try await RawClient(port: self.port)
+        await client.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        return await client.receive()
     }
 
     func metrics() async throws -> String {
@@ -22,7 +22,7 @@ struct Observed {
         return String(answer[(try answer.range(of: "\r\n\r\n").orThrow()).upperBound...])
     }
 
-    /// The value of one series; nil where there is none.
+    /// The value of one series; nil if it does not exist.
     func value(_ series: String) async throws -> Double? {
         let lines = try await self.metrics().split(separator: "\n")
         return lines.first { $0.hasPrefix(series + " ") }.flatMap { Double($0.dropFirst(series.count + 1)) }

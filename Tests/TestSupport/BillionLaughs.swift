@@ -1,5 +1,5 @@
 /// YAML of a few lines that expands to more values than there are atoms, as in files from an attacker.
-package enum ManyLaughs {
+package enum BillionLaughs {
     /// Lists of aliases to the previous list.
     private static func lists(_ depth: Int) -> String {
         (1...depth).map { level in

@@ -2,7 +2,7 @@ internal import NIOCore
 internal import NIOPosix
 
 /// A client that sends arbitrary bytes over a separate connection and records the replies.
-package final class RawVisitor: Sendable {
+package final class RawClient: Sendable {
     private let channel: any Channel
     private let (received, source) = AsyncStream<[UInt8]>.makeStream()
 

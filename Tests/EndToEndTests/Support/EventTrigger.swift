@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A random moment that is no matter of time: the n-th of the events that are reported, whichever that turns out to be.
-final class Moment: Sendable {
+/// A random moment that does not depend on time: the n-th reported event, of any kind.
+final class EventTrigger: Sendable {
     private let left: Mutex<Int>
     private let action: @Sendable () -> Void
 
@@ -10,7 +10,7 @@ final class Moment: Sendable {
         self.action = action
     }
 
-    /// An event has happened; at the n-th the action is done before this returns.
+    /// Reports an event; at the n-th one the action is complete before this returns.
     func passes() {
         let isNow = self.left.withLock { left in
             left -= 1

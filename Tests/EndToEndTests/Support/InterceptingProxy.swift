@@ -5,21 +5,21 @@ import TestSupport
 import Transport
 import Wire
 
-/// A proxy with a certificate that the client trusts: it reads every call, and answers what it likes.
+/// A proxy with a certificate that the client trusts: it reads every call and answers with anything.
 ///
-/// It is what a stolen or tricked certificate authority makes possible (G6, and "Believing the server").
-final class Meddler: Sendable {
-    /// What the proxy says to a call; it may ask the real server first.
+/// A stolen certificate authority makes this possible (G6, and "Believing the server").
+final class InterceptingProxy: Sendable {
+    /// The proxy's answer to a call, for which it may ask the real server first.
     typealias Answering = @Sendable (Call, _ relayed: () async throws -> CallResult) async throws -> CallResult
 
-    /// A lab's folder whose server is the proxy.
+    /// The folder of a lab whose server address is the proxy's.
     let folder: String
     private let listener: RPCListener
     private let serving: Task<Void, Never>
 
-    /// Stands between wallets of a lab and its real server.
+    /// Intercepts connections from wallets of a lab to its real server.
     init(before lab: LabUnderTest, answering: @escaping Answering) async throws {
-        self.folder = "\(lab.folder)/meddler"
+        self.folder = "\(lab.folder)/intercepting-proxy"
         let authority = try LabAuthority.load(from: lab.lab.authorityFolder)
         let (certificate, key) = authority.issueTLSServerCertificate(names: ["localhost", "127.0.0.1"])
         try DurableFile.makeFolder(self.folder)
@@ -47,7 +47,7 @@ final class Meddler: Sendable {
         self.serving.cancel()
     }
 
-    /// One client's connection, with one of its own to the server; whatever fails ends both.
+    /// Serves one client's connection over a separate one to the server; any failure ends both.
     private static func serve(_ client: ServerConnection, _ server: TestServer, _ answering: Answering) async {
         guard let upstream = try? await server.connect() else { return }
         defer { upstream.close() }

@@ -1,14 +1,14 @@
 /// Any JSON value, for comparing the facts in a manifest with those that the verifier read.
-package enum JSONValue: Hashable, Sendable {
+package enum ManifestValue: Hashable, Sendable {
     case null
     case boolean(Bool)
     case integer(Int128)
     case string(String)
-    case array([JSONValue])
-    case object([String: JSONValue])
+    case array([ManifestValue])
+    case object([String: ManifestValue])
 
     /// The places where `found` differs from `expected`; members that `expected` does not contain are not compared.
-    static func differences(expected: JSONValue, found: JSONValue?, path: String = "") -> [String] {
+    static func differences(expected: ManifestValue, found: ManifestValue?, path: String = "") -> [String] {
         if case .object(let members) = expected {
             guard case .object(let others) = found else { return ["\(path): expected an object"] }
             return members.sorted { $0.key < $1.key }.flatMap { key, value in
@@ -19,7 +19,7 @@ package enum JSONValue: Hashable, Sendable {
     }
 }
 
-extension JSONValue: CustomStringConvertible {
+extension ManifestValue: CustomStringConvertible {
     package var description: String {
         switch self {
         case .null: "null"
@@ -33,7 +33,7 @@ extension JSONValue: CustomStringConvertible {
     }
 }
 
-extension JSONValue: Decodable {
+extension ManifestValue: Decodable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
@@ -46,18 +46,18 @@ extension JSONValue: Decodable {
             self = .integer(Int128(value))
         } else if let value = try? container.decode(UInt64.self) {
             self = .integer(Int128(value))
-        } else if let value = try? container.decode([JSONValue].self) {
+        } else if let value = try? container.decode([ManifestValue].self) {
             self = .array(value)
         } else {
-            self = .object(try container.decode([String: JSONValue].self))
+            self = .object(try container.decode([String: ManifestValue].self))
         }
     }
 }
 
-extension JSONValue {
+extension ManifestValue {
     /// A string, or null.
-    static func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
+    static func text(_ value: String?) -> ManifestValue { value.map { .string($0) } ?? .null }
 
     /// A whole number, or null.
-    static func number(_ value: (some BinaryInteger)?) -> JSONValue { value.map { .integer(Int128($0)) } ?? .null }
+    static func number(_ value: (some BinaryInteger)?) -> ManifestValue { value.map { .integer(Int128($0)) } ?? .null }
 }

@@ -9,7 +9,7 @@ import Vocabulary
 import Wire
 
 /// A simulated phone used through the wallet program.
-struct TestPhone: Sendable {
+struct CommandLinePhone: Sendable {
     let home: String
     let lab: LabUnderTest
 
@@ -18,7 +18,7 @@ struct TestPhone: Sendable {
         self.home = "\(lab.folder)/\(name)"
     }
 
-    /// Runs a command; `pins` are passed as a file, `at` replaces the folder of the lab.
+    /// Runs a command with `pins` passed in a file; `at` replaces the folder of the lab.
     func run(_ command: String, _ arguments: String..., pins: [String] = [], at lab: String? = nil) async throws
         -> ProgramRun
     {
@@ -47,7 +47,7 @@ struct TestPhone: Sendable {
         return files
     }
 
-    /// The same without the cached server state, which every reply may rewrite.
+    /// The files without the cached server state, which every reply may rewrite.
     func ownFiles() throws -> [String: [UInt8]] {
         try self.files().filter { $0.key != "server-words.json" }
     }
@@ -82,6 +82,6 @@ struct TestPhone: Sendable {
         guard case .active(let wallet) = try await self.opening(),
             case .open(let left, finalRound: true) = wallet.pinState
         else { throw UnexpectedAnswer() }
-        return Guesser.allowance - left
+        return GuessingWallet.allowance - left
     }
 }

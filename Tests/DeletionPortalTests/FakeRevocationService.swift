@@ -5,8 +5,8 @@ import Vocabulary
 
 @testable import DeletionPortal
 
-/// A desk that knows one code, and counts what it is asked.
-final class TestDesk: RevocationDesk {
+/// A revocation service that knows one code and records the requests.
+final class FakeRevocationService: RevocationService {
     static let code = "4K7W-9Q2M-XH3T-0B8R-1Z"
     static let revokedAt = Timestamp(milliseconds: 1_795_000_000_000)
 
@@ -19,17 +19,17 @@ final class TestDesk: RevocationDesk {
     private let state = Mutex(State())
     private let gate: Gate?
 
-    /// - Parameter gate: what every answer waits for.
+    /// - Parameter gate: delays every answer until it opens.
     init(gate: Gate? = nil) {
         self.gate = gate
     }
 
-    /// Every code that came, in order.
+    /// Every received code, in order.
     var asked: [String] { self.state.withLock { $0.asked } }
-    /// For whom they came.
+    /// The sources of these codes.
     var sources: [PeerSource] { self.state.withLock { $0.sources } }
 
-    /// Has every further code answered so.
+    /// Sets the answer to every further code; nil for the regular answers.
     func answer(_ answer: RevocationAnswer?) {
         self.state.withLock { $0.answer = answer }
     }
@@ -46,7 +46,7 @@ final class TestDesk: RevocationDesk {
     }
 }
 
-/// Holds whoever waits until it is opened.
+/// A gate that delays its callers until it is opened.
 final class Gate: Sendable {
     private struct State {
         var isOpen = false

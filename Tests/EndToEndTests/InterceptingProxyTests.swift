@@ -5,25 +5,25 @@ import Testing
 import Vocabulary
 import Wire
 
-/// G6, and what a wallet may believe: a proxy whose certificate it trusts gets nothing accepted and nothing deleted.
+/// G6, and the wallet's trust in its server: a proxy with a trusted certificate gets nothing accepted or deleted.
 @Suite("A proxy that the wallet trusts")
-struct MeddlerTests {
+struct InterceptingProxyTests {
     private static let pin = "024791"
 
     private let lab: LabUnderTest
-    private let phone: TestPhone
+    private let phone: CommandLinePhone
     private let server: ServerProcess
 
     init() async throws {
         self.lab = try await LabUnderTest()
         self.server = try await self.lab.start()
-        self.phone = TestPhone(in: self.lab)
+        self.phone = CommandLinePhone(in: self.lab)
         try await self.phone.setUp(pin: Self.pin)
     }
 
-    @Test("what it relays is refused: the proofs are of another connection")
+    @Test("the server rejects relayed instructions, because their proofs belong to another connection")
     func relay() async throws {
-        let proxy = try await Meddler(before: self.lab) { _, relayed in try await relayed() }
+        let proxy = try await InterceptingProxy(before: self.lab) { _, relayed in try await relayed() }
         let before = try self.phone.ownFiles()
         for (command, pins) in [("unlock", [Self.pin]), ("change-pin", [Self.pin, "135790"]), ("open", [])] {
             let run = try await self.phone.run(command, pins: pins, at: proxy.folder)
@@ -31,23 +31,23 @@ struct MeddlerTests {
         }
         #expect(try self.phone.ownFiles() == before)
         #expect(try await self.phone.counted() == 0)
-        let other = TestPhone(in: self.lab, "other")
+        let other = CommandLinePhone(in: self.lab, "other")
         #expect(try await other.run("setup", pins: [Self.pin], at: proxy.folder).exitCode != 0)
         #expect(throws: UnexpectedAnswer.self) { try other.registration() }
         await self.server.terminate()
     }
 
-    /// What the proxy says once a session is asked for, and to what follows.
+    /// The proxy's answer to OpenSession and to the calls after it.
     enum Forgery: String, CaseIterable {
         case revokedByUser, revokedByOperator, recoveryCodeRevoked, solutionRevoked, unknownWallet
         case valid, pinChanged, anotherPINKey, pinKeyChanged, wrong, blocked, blockedPermanently, deletionCode
         case instructionRevoked, instructionNotAllowed, versionBlocked
     }
 
-    @Test("no reply that it forges makes the wallet delete or rewrite anything", arguments: Forgery.allCases)
+    @Test("no forged reply makes the wallet delete or rewrite anything", arguments: Forgery.allCases)
     func forgery(_ forgery: Forgery) async throws {
         let keyID = try self.phone.registration().pinKeyID
-        let proxy = try await Meddler(before: self.lab) { call, relayed in
+        let proxy = try await InterceptingProxy(before: self.lab) { call, relayed in
             switch call {
             case .hello:
                 guard case .hello(let terms) = try await relayed() else { throw UnexpectedAnswer() }
@@ -75,8 +75,8 @@ struct MeddlerTests {
     }
 }
 
-extension MeddlerTests.Forgery {
-    /// What Hello says.
+extension InterceptingProxyTests.Forgery {
+    /// The terms in the proxy's reply to Hello.
     func terms(_ terms: ServerTerms) -> ServerTerms {
         var terms = terms
         terms.solutionRevoked = self == .solutionRevoked
@@ -84,7 +84,7 @@ extension MeddlerTests.Forgery {
         return terms
     }
 
-    /// What OpenSession says.
+    /// The proxy's reply to OpenSession.
     func opening(_ keyID: PINKeyID) -> CallResult {
         func revoked(_ reason: Revocation.Reason) -> CallResult {
             .openSession(.revoked(Revocation(reason: reason, mayRegisterAnew: true)))
@@ -99,7 +99,7 @@ extension MeddlerTests.Forgery {
             .deletionCode, .instructionRevoked, .instructionNotAllowed, .versionBlocked:
             let wallet = ActiveWallet(
                 pinKeyID: self == .anotherPINKey ? .random() : keyID,
-                pinState: .open(attemptsLeft: Guesser.allowance, finalRound: true),
+                pinState: .open(attemptsLeft: GuessingWallet.allowance, finalRound: true),
                 features: Features(deletionCode: true, safeBiometricUnlock: false),
                 presenceShare: .random()
             )
@@ -107,7 +107,7 @@ extension MeddlerTests.Forgery {
         }
     }
 
-    /// What Instruct says, whatever the instruction was.
+    /// The proxy's reply to any Instruct.
     func result() throws -> CallResult {
         switch self {
         case .valid, .anotherPINKey: .instruct(.pinValid(unlockShare: .random()))

@@ -5,40 +5,41 @@ import Transport
 import Vocabulary
 import Wire
 
-/// A wallet that guesses, and knows what may be counted against it by what it saw.
+/// A wallet that guesses and tracks the counts that its answers allow.
 ///
-/// `possible` holds every number of failed attempts that the server may have on file: exactly one after an answer; an
-/// unanswered wrong PIN may be counted or not; an unanswered right one may have ended the count, and never adds to it.
-actor Guesser {
-    /// Attempts that the server was told to allow.
+/// `possible` holds every number of failed attempts that the server may have stored. After an answer it is exactly one.
+/// An unanswered wrong PIN may be counted or not; an unanswered right one may have reset the count, and never raises
+/// it.
+actor GuessingWallet {
+    /// The number of attempts in the server's configuration.
     static let allowance = 16
 
     private static let pin = "024791"
 
     private(set) var wallet: TestWallet
     private(set) var possible: Set<Int> = [0]
-    /// Calls that the server's end left without an answer.
+    /// The number of calls that a kill of the server left unanswered.
     private(set) var unanswered = 0
-    private var dice: Dice
+    private var random: SeededRandom
     private let lab: LabUnderTest
-    /// Never enters the right PIN, so that it comes to the end of its attempts.
+    /// True if the wallet never enters the right PIN and so uses up its attempts.
     private let isStubborn: Bool
     private var session: TestSession?
 
-    init(in lab: LabUnderTest, dice: Dice, isStubborn: Bool = false) async throws {
+    init(in lab: LabUnderTest, random: SeededRandom, isStubborn: Bool = false) async throws {
         self.lab = lab
-        self.dice = dice
+        self.random = random
         self.isStubborn = isStubborn
         self.wallet = try await lab.register(pin: Self.pin)
     }
 
-    /// Opens a session and holds what the server says against what may be.
+    /// Opens a session and compares the server's count with the possible ones.
     func openSession() async throws {
         try self.take(try await self.wallet.openSession())
     }
 
-    /// The same while the server may go at any moment; reports the beginning and the end.
-    func openSession(_ moment: Moment) async throws {
+    /// Opens a session while the server may be killed; reports the beginning and the end to `moment`.
+    func openSession(_ moment: EventTrigger) async throws {
         moment.passes()
         guard let session = try await self.unlessGone({ try await self.wallet.openSession() }) else { return }
         moment.passes()
@@ -47,33 +48,33 @@ actor Guesser {
 
     private func take(_ session: TestSession) throws {
         let counted = Self.counted(try #require(session.pinState))
-        #expect(self.possible.contains(counted), "seed \(self.dice.seed): \(counted) of \(self.possible) are counted")
+        #expect(self.possible.contains(counted), "seed \(self.random.seed): \(counted) of \(self.possible) are counted")
         self.possible = [counted]
         self.session = session
     }
 
-    /// Guesses until the server is gone; reports each call when it is sent and when it is answered.
-    func guessUntilGone(_ moment: Moment) async throws {
+    /// Guesses until the server is killed; reports each call to `moment` when it is sent and when it is answered.
+    func guessUntilGone(_ moment: EventTrigger) async throws {
         let session = try self.session.orThrow()
         while let answer = try await self.guess(self.next(), in: session, moment) { self.learn(answer) }
     }
 
-    /// One guess, right or wrong by chance.
+    /// Makes one guess, right or wrong at random.
     func guess() async throws -> Refusal.Reason? {
-        try await self.guess(right: self.dice.isOne(in: 2))
+        try await self.guess(right: self.random.isOne(in: 2))
     }
 
-    /// One guess in the present session, and what it taught; the refusal where it was refused, nil where it was judged.
+    /// Makes one guess in the current session and updates the possible counts; returns the refusal, nil for a verdict.
     func guess(right: Bool) async throws -> Refusal.Reason? {
         let session = try self.session.orThrow()
         let answer = try await self.guess(right, in: session, nil).orThrow()
         return self.learn(answer)
     }
 
-    /// Whether the server has any attempt of it left, as far as this wallet knows.
+    /// Whether the wallet has certainly used up its attempts.
     var isBlocked: Bool { self.possible == [Self.allowance] }
 
-    /// A new wallet takes the place of one that is blocked for good.
+    /// Replaces the permanently blocked wallet with a new one.
     func registerAnew() async throws {
         self.wallet = try await self.lab.register(pin: Self.pin)
         self.possible = [0]
@@ -82,8 +83,8 @@ actor Guesser {
 
     private typealias Answered = (right: Bool, result: CallResult)
 
-    private func guess(_ right: Bool, in session: TestSession, _ moment: Moment?) async throws -> Answered? {
-        let wrong = String(Int.random(in: 100_000...999_999, using: &self.dice))
+    private func guess(_ right: Bool, in session: TestSession, _ moment: EventTrigger?) async throws -> Answered? {
+        let wrong = String(Int.random(in: 100_000...999_999, using: &self.random))
         let call = Call.instruct(try session.instructCall(pin: right ? Self.pin : wrong))
         let connection = session.connection
         let result = try await self.unlessGone {
@@ -100,10 +101,10 @@ actor Guesser {
         return (right, result)
     }
 
-    /// The right PIN now and then, and always before the attempts may be at their end.
+    /// Returns whether to enter the right PIN: now and then, and always before the attempts may be used up.
     private func next() -> Bool {
         if self.isStubborn { return false }
-        return (self.possible.max() ?? 0) >= Self.allowance - 3 || self.dice.isOne(in: 5)
+        return (self.possible.max() ?? 0) >= Self.allowance - 3 || self.random.isOne(in: 5)
     }
 
     @discardableResult
@@ -111,7 +112,7 @@ actor Guesser {
         switch answer.result {
         case .instruct(.pinValid(let share, _)):
             #expect(answer.right && share.isEqual(to: self.wallet.unlockShare))
-            #expect(self.possible != [Self.allowance], "a wallet that is blocked for good was let in")
+            #expect(self.possible != [Self.allowance], "a permanently blocked wallet was opened")
             self.possible = [0]
         case .instruct(.wrong(let state)):
             let counted = Self.counted(state)
@@ -123,7 +124,7 @@ actor Guesser {
         case .refused(let refusal):
             return refusal.reason
         case let other:
-            Issue.record("an answer that no guess can have: \(other)")
+            Issue.record("an answer that does not belong to a guess: \(other)")
         }
         return nil
     }
@@ -143,15 +144,15 @@ actor Guesser {
         case .open(let attemptsLeft, finalRound: true): return Self.allowance - attemptsLeft
         case .blockedPermanently: return Self.allowance
         case .open, .blocked:
-            Issue.record("one round has neither blocks nor others behind it: \(state)")
+            Issue.record("a single round has no blocks and no later rounds: \(state)")
             return -1
         }
     }
 }
 
-extension Sequence where Element == Guesser {
-    /// Has all of them do something at the same time.
-    func all(_ body: @escaping @Sendable (Guesser) async throws -> Void) async throws {
+extension Sequence where Element == GuessingWallet {
+    /// Runs an action for all wallets concurrently.
+    func all(_ body: @escaping @Sendable (GuessingWallet) async throws -> Void) async throws {
         try await withThrowingTaskGroup { group in
             for guesser in self { group.addTask { try await body(guesser) } }
             try await group.waitForAll()

@@ -4,9 +4,9 @@ import Vocabulary
 
 @testable import WalletFlows
 
-@Suite("LOCK: an app out of sight forgets keys and confirmations before it comes back")
-struct OutOfSightTests {
-    @Test("out of sight the keys go after the timeout, and the return locks as usual")
+@Suite("LOCK: an app in the background drops keys and confirmations before the user returns")
+struct BackgroundTests {
+    @Test("in the background the keys are erased after the timeout, and the return locks as usual")
     func forgotten() {
         var app = AppUnderTest.atDashboard()
         app.tap(.menu)
@@ -30,7 +30,7 @@ struct OutOfSightTests {
         #expect(app.resume() == .shows("UC7.1/1.2"), "the lock happens once")
     }
 
-    @Test("a tap on a screen whose keys were forgotten is dropped: the lock comes first")
+    @Test("a tap on a screen whose keys were erased is dropped: the lock comes first")
     func tapOnForgotten() {
         var app = AppUnderTest.atDashboard()
         app.tap(.menu)
@@ -41,7 +41,7 @@ struct OutOfSightTests {
         #expect(app.locked() == .shows("UC2.3/1.3"))
     }
 
-    @Test("confirmations and a shown deletion code go with the keys")
+    @Test("confirmations and a shown deletion code are dropped with the keys")
     func confirmationsForgotten() throws {
         var app = ChangePINTests.atSettings()
         app.tap(.deletionCode)
@@ -57,7 +57,7 @@ struct OutOfSightTests {
         #expect(app.state == .shows("UC7.1/1.3"))
     }
 
-    @Test("the only screen stays, so that the return is no launch")
+    @Test("the only screen stays, so that the return is not a launch")
     func onlyScreen() {
         var app = AppUnderTest(setup: .done)
         app.snapshot.hasPID = true
@@ -72,7 +72,7 @@ struct OutOfSightTests {
         #expect(app.state == .shows("UC7.1/1.1"))
     }
 
-    @Test("a PIN kept for another try is also forgotten out of sight, and is asked for again")
+    @Test("a PIN kept for another try is also erased in the background, and is requested again")
     func keptPIN() {
         var app = AppUnderTest(setup: .done)
         app.launchToPIN()
@@ -93,7 +93,7 @@ struct OutOfSightTests {
         #expect(app.state == .shows("UC3.1/1.1"))
     }
 
-    @Test("a PIN kept by a flow that ends with the lock goes with the keys, even if no flow is left")
+    @Test("a PIN kept by a flow that ends with the lock is erased with the keys, even if no flow is left")
     func keptPINOverARoot() throws {
         var app = ObtainPIDTests.atOffer()
         app.snapshot.biometricMode = .fallback
@@ -111,13 +111,13 @@ struct OutOfSightTests {
         #expect(kept == nil)
         #expect(app.forget() == false)
         #expect(app.timeDue() == nil)
-        #expect(app.trace.count == count, "nothing is asked for out of sight")
+        #expect(app.trace.count == count, "the app asks for no effect in the background")
         #expect(app.resume() == .asks(.lock))
         #expect(app.locked() == .shows("UC2.3/1.2"))
         #expect(app.trace.filter { $0 == "LOCK/1.3" }.count == 1)
     }
 
-    @Test("deleting needs no PIN, also after the keys were forgotten out of sight")
+    @Test("a deletion needs no PIN, also after the keys were erased in the background")
     func wipe() {
         var app = AppUnderTest.atDashboard()
         app.background()

@@ -54,7 +54,7 @@ final class TestDevice: Device {
 }
 
 /// A phone with its storage, a server, and a crash point shared by both.
-struct TestPhone {
+struct FakePhone {
     let crashPoint = CrashPoint()
     let disk: TestDisk
     let server: FakeServer
@@ -88,7 +88,7 @@ struct TestPhone {
     var keychain: TestKeychain { self.device.testKeychain }
 
     /// Returns a wallet that is set up, with the code written down, and unlocked.
-    func setUp(pin: String = TestPhone.oldPIN) async throws -> Wallet {
+    func setUp(pin: String = FakePhone.oldPIN) async throws -> Wallet {
         let wallet = try self.wallet()
         _ = try await self.choose(pin, in: wallet)
         _ = try await wallet.perform(.next)
@@ -125,7 +125,7 @@ struct TestPhone {
     /// Changes the PIN up to the last entry of the new PIN, which would send it.
     static func beginChange(to pin: String, in wallet: Wallet) async throws {
         _ = try await wallet.open(.changePIN)
-        _ = try await wallet.enter(PINInput(typed: TestPhone.oldPIN.utf8))
+        _ = try await wallet.enter(PINInput(typed: FakePhone.oldPIN.utf8))
         _ = try await wallet.enter(PINInput(typed: pin.utf8))
     }
 

@@ -5,22 +5,22 @@ import Synchronization
 import HostSystem
 import TestSupport
 
-/// A wire with a cut in it.
+/// A proxy that cuts one connection.
 ///
-/// TLS records pass both ways as they are, until the n-th encrypted one of the client has arrived at the server. What
-/// the server answers to it is lost, and the connection with it; later connections are whole.
+/// TLS records pass unchanged in both directions until the n-th encrypted record of the client has reached the server.
+/// The server's answer to it is lost and the connection closed; later connections are forwarded whole.
 ///
-/// Every call is such a record, so that a run cut at each n loses each of its replies once.
-final class Scissors: Sendable {
-    /// A lab's folder whose server is behind the wire.
+/// Every call is one such record, so a run for each n loses each of its replies once.
+final class CuttingProxy: Sendable {
+    /// The folder of a lab whose server address is the proxy's.
     let folder: String
     private let records: RecordCount
 
-    /// Whether the client sent as many records.
+    /// Whether the client sent as many records as the cut needs.
     var hasCut: Bool { self.records.isOver }
 
     init(before lab: LabUnderTest, cutAt record: Int) async throws {
-        self.folder = "\(lab.folder)/scissors-\(UInt64.random(in: 0 ... .max))"
+        self.folder = "\(lab.folder)/cutting-proxy-\(UInt64.random(in: 0 ... .max))"
         let records = RecordCount(record)
         self.records = records
         var file = try LabFile(of: lab.lab)
@@ -40,7 +40,7 @@ final class Scissors: Sendable {
     }
 }
 
-/// The client's encrypted records until the cut, over all connections.
+/// Counts the client's encrypted records over all connections, until the cut.
 private final class RecordCount: Sendable {
     private let left: Mutex<Int>
 
@@ -50,7 +50,7 @@ private final class RecordCount: Sendable {
 
     var isOver: Bool { self.left.withLock { $0 <= 0 } }
 
-    /// One more has come; true for the one at which to cut.
+    /// Counts a record; returns true for the one at which to cut.
     func isLast() -> Bool {
         self.left.withLock { left in
             left -= 1
@@ -59,12 +59,12 @@ private final class RecordCount: Sendable {
     }
 }
 
-/// Whether the two ends are still joined; used on their event loop alone.
+/// Whether the two ends are still connected; used on their event loop only.
 private final class Wire {
     var isCut = false
 }
 
-/// From the client to the server, one TLS record at a time (RFC 8446 §5.1).
+/// Forwards from client to server, one TLS record at a time (RFC 8446 §5.1).
 private final class Upward: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -102,7 +102,7 @@ private final class Upward: ChannelInboundHandler {
     }
 }
 
-/// From the server to the client; the first that comes after the cut is the reply that is lost.
+/// Forwards from server to client; drops the first bytes after the cut, which are the lost reply.
 private final class Downward: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

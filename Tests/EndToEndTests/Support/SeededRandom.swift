@@ -1,12 +1,12 @@
 import Foundation
 import TestSupport
 
-/// Numbers from a seed that the test prints, so that what it chose can be chosen again.
-struct Dice: RandomNumberGenerator {
+/// Random numbers from a seed that the test prints, so that a run can be repeated.
+struct SeededRandom: RandomNumberGenerator {
     let seed: UInt64
     private var generator: SeededGenerator
 
-    /// The seed of the environment, or a new one; says which.
+    /// Uses the seed in the environment or a new one, and prints it.
     init(for test: String) {
         let given = ProcessInfo.processInfo.environment["REMOTE_PIN_TEST_SEED"].flatMap { UInt64($0) }
         self.init(seed: given ?? .random(in: 0...999_999_999))
@@ -20,9 +20,9 @@ struct Dice: RandomNumberGenerator {
 
     mutating func next() -> UInt64 { self.generator.next() }
 
-    /// True once in so many times.
+    /// Returns true once in `count` times, on average.
     mutating func isOne(in count: Int) -> Bool { Int.random(in: 1...count, using: &self) == 1 }
 
-    /// Dice of its own for each of several that throw at the same time.
-    mutating func split() -> Dice { Dice(seed: self.next()) }
+    /// Returns an independent generator, for concurrent use.
+    mutating func split() -> SeededRandom { SeededRandom(seed: self.next()) }
 }

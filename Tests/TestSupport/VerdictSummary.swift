@@ -5,7 +5,7 @@ package import Vocabulary
 package import Wire
 
 /// An answer without its secrets, for comparisons in tests.
-package enum Answer: Hashable, Sendable {
+package enum VerdictSummary: Hashable, Sendable {
     /// With the released share, in hexadecimal.
     case valid(share: String)
     case pinChanged
@@ -56,9 +56,9 @@ package enum Answer: Hashable, Sendable {
 
 extension ClientConnection {
     /// Makes a call; the end of the connection is an answer too.
-    package func answer(_ call: Call) async -> Answer {
+    package func answer(_ call: Call) async -> VerdictSummary {
         do throws(CallError) {
-            return Answer(try await self.call(call, timeout: TestWallet.patience))
+            return VerdictSummary(try await self.call(call, timeout: TestWallet.patience))
         } catch {
             return error == .closed ? .closed : .other("\(error)")
         }
@@ -67,7 +67,7 @@ extension ClientConnection {
 
 extension TestSession {
     /// Checks a PIN and returns the answer.
-    package func check(_ pin: String, attempt: AttemptID = .random()) async throws -> Answer {
+    package func check(_ pin: String, attempt: AttemptID = .random()) async throws -> VerdictSummary {
         try await self.answer(.checkPIN, pin: pin, attempt: attempt)
     }
 
@@ -76,7 +76,7 @@ extension TestSession {
         _ instruction: Instruction,
         pin: String,
         attempt: AttemptID = .random()
-    ) async throws -> Answer {
+    ) async throws -> VerdictSummary {
         let call = try self.instructCall(instruction, pin: pin, attemptID: attempt)
         return await self.connection.answer(.instruct(call))
     }
@@ -84,5 +84,5 @@ extension TestSession {
 
 extension Share {
     /// The answer to the right PIN of a wallet with this unlock share.
-    package var asValid: Answer { .valid(share: self.exposedBytes().hex) }
+    package var asValid: VerdictSummary { .valid(share: self.exposedBytes().hex) }
 }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite("The command pin-load run")
-struct RunCommandTests {
+struct LoadRunTests {
     private static func run(_ arguments: [String]) async throws -> ProgramRun {
         try await ServerProcess.run("pin-load", ["run"] + arguments)
     }

@@ -4,8 +4,8 @@ import Glibc
 import HostSystem
 import LabFiles
 
-/// A client that connects, says nothing and keeps what it is sent: `openssl s_client`.
-final class PlainPeer: Sendable {
+/// A client that connects, sends nothing and records the bytes that it receives: `openssl s_client`.
+final class SilentClient: Sendable {
     private let process: Process
     private let output: Pipe
 
@@ -26,10 +26,10 @@ final class PlainPeer: Sendable {
 
     deinit { kill(self.process.processIdentifier, SIGKILL) }
 
-    /// From now on it neither reads nor closes its end.
+    /// Stops the client: it no longer reads and does not close its connection.
     func freeze() { kill(self.process.processIdentifier, SIGSTOP) }
 
-    /// The frames that came until the server closed the connection.
+    /// The frames received until the server closed the connection.
     func frames() async -> [[UInt8]] {
         let bytes: [UInt8] = await withCheckedContinuation { ended in
             DispatchQueue.global().async {

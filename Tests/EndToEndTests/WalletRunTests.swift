@@ -6,7 +6,7 @@ import Testing
 
 /// The behavior of `wallet run` that scripts depend on, with the real programs.
 @Suite("The command that plays scenarios")
-struct RunCommandTests {
+struct WalletRunTests {
     private let folder = TemporaryFolder()
 
     /// Writes a scenario with these steps.
@@ -57,7 +57,7 @@ struct RunCommandTests {
         #expect(try await self.run(good, "--check").exitCode == 0)
         for wrong in [
             ["--format", "xml"], ["--json", "--format", "tap"], ["--jobs", "0"], ["--ca", "x"], ["--server", "x"],
-            ["--filter", "nothing"],
+            ["--filter", "nothing"], ["--server", "::1:7400", "--ca", "x", "--authority", "x"],
         ] {
             #expect(try await ServerProcess.run("wallet", ["run", good] + wrong).exitCode == 64, "\(wrong)")
         }
@@ -67,7 +67,7 @@ struct RunCommandTests {
     func killed() async throws {
         let (pid, log) = ("\(self.folder.path)/pid", "\(self.folder.path)/log")
         let binary = "\(self.folder.path)/server"
-        // Writes its output to a file, so that the run waits for it.
+        // Redirects the server's output to a file, since the run would otherwise wait for it.
         let script = "#!/bin/sh\necho $$ >\(pid)\nexec \(Programs.path("remote-pin-server")) \"$@\" >\(log) 2>&1\n"
         try DurableFile.write(Array(script.utf8), to: binary, mode: 0o700)
         let process = Process()
@@ -83,7 +83,7 @@ struct RunCommandTests {
         let server = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
         kill(process.processIdentifier, SIGKILL)
         #expect(await eventually { !isRunning(server) })
-        // The server was shut down in order.
+        // The server was shut down in an orderly way.
         #expect(try String(contentsOfFile: log, encoding: .utf8).contains("stopped"))
         kill(server, SIGKILL)
     }

@@ -3,7 +3,7 @@ internal import Glibc
 internal import HostSystem
 
 /// A Unix datagram socket that receives a process's messages to its service manager.
-package final class DatagramEar: Sendable {
+package final class DatagramReceiver: Sendable {
     private let descriptor: Int32
 
     /// - Parameter name: A path, or an abstract name that begins with `@`.
@@ -29,8 +29,8 @@ package final class DatagramEar: Sendable {
 
     /// The next datagram, awaited on a thread that may block; empty after a timeout.
     package func next() async -> String {
-        await withCheckedContinuation { heard in
-            DispatchQueue.global().async { heard.resume(returning: self.receive()) }
+        await withCheckedContinuation { received in
+            DispatchQueue.global().async { received.resume(returning: self.receive()) }
         }
     }
 
