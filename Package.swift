@@ -660,6 +660,7 @@ let tests: [Target] = [
     .target(
         name: "TestSupport",
         dependencies: [
+            "COpenSSL",
             "DeviceInterface",
             "HostSystem",
             "Lab",
@@ -702,7 +703,7 @@ let tests: [Target] = [
         dependencies: [
             "BatchVerification",
             "COpenSSL",
-            "Secrets",
+            "TestSupport",
             "Vocabulary",
             crypto,
         ]
@@ -714,6 +715,7 @@ let tests: [Target] = [
             "FastSigning",
             "Secrets",
             "Statements",
+            "TestSupport",
             "Vocabulary",
             crypto,
         ]
@@ -724,6 +726,7 @@ let tests: [Target] = [
             "BatchVerification",
             "Secrets",
             "Statements",
+            "TestSupport",
             "Vocabulary",
         ]
     ),
@@ -740,6 +743,7 @@ let tests: [Target] = [
     .testTarget(
         name: "TransportTests",
         dependencies: [
+            "COpenSSL",
             "Lab",
             "Secrets",
             "TestSupport",
