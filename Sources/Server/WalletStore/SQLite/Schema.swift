@@ -48,6 +48,7 @@ enum Schema {
         Schema.vaultChecks,
         Schema.identityKeys,
         Schema.endedTable,
+        Schema.barredKeysTable,
     ]
 
     static var version: Int { Self.migrations.count }
