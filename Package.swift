@@ -94,7 +94,6 @@ let shared: [Target] = [
         name: "Secrets",
         dependencies: [
             "COpenSSL",
-            "Vocabulary",
             crypto,
         ],
         path: "Sources/Shared/Secrets"

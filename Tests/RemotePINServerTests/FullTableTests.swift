@@ -38,7 +38,7 @@ struct FullTableTests {
                     server.impatient.stop()
                 }
                 group.addTask { await attack.run() }
-                while attack.opened < Self.places { try await Task.sleep(for: .milliseconds(10)) }
+                await attack.hasOpened(Self.places)
                 var slow: [Duration] = []
                 for _ in 0..<100 {
                     let start = ContinuousClock.now
@@ -74,15 +74,23 @@ private final class Attack: Sendable {
     private let count: Int
     private let counter = Atomic<Int>(0)
     private let isStopped = Atomic<Bool>(false)
+    private let counts: AsyncStream<Int>
+    private let source: AsyncStream<Int>.Continuation
 
     init(on server: TestServer, from sources: [String], count: Int) {
         self.server = server
         self.sources = sources
         self.count = count
+        (self.counts, self.source) = AsyncStream.makeStream()
     }
 
     /// The number of connections that said hello.
     var opened: Int { self.counter.load(ordering: .relaxed) }
+
+    /// Waits until this many connections have said hello.
+    func hasOpened(_ count: Int) async {
+        for await opened in self.counts where opened >= count { return }
+    }
 
     func stop() { self.isStopped.store(true, ordering: .relaxed) }
 
@@ -106,11 +114,11 @@ private final class Attack: Sendable {
             if let connection, let version = AppVersion("1.0.0"), let system = DeviceText("16") {
                 let hello = Hello(appVersion: version, platform: .android, osVersion: system)
                 if case .hello? = try? await connection.call(.hello(hello), timeout: .seconds(20)) {
-                    self.counter.add(1, ordering: .relaxed)
+                    self.source.yield(self.counter.add(1, ordering: .relaxed).newValue)
                     await connection.closed()
                 }
             }
-            try? await Task.sleep(for: .milliseconds(20))
+            await Task.yield()
         }
     }
 }

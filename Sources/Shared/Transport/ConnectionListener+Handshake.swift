@@ -131,11 +131,9 @@ extension ConnectionListener {
     /// Records that the session of a connection begins or ends.
     private func session(isOpen: Bool, on id: UInt64) {
         self.state.withLock { state in
-            if isOpen {
-                state.withoutSession.end(id)
-            } else if let connection = state.connections[id], !connection.isDisplaced {
-                _ = state.withoutSession.begin(id, from: connection.source, on: connection.channel)
-            }
+            state.withoutSession.end(id)
+            guard !isOpen, let connection = state.connections[id], !connection.isDisplaced else { return }
+            _ = state.withoutSession.begin(id, from: connection.source, on: connection.channel)
         }
     }
 

@@ -24,8 +24,10 @@ struct PendingConnections {
     private var inProgress: [UInt64: Entry] = [:]
     private var bySource: [PeerSource: Int] = [:]
 
-    /// The number of oldest connections among which one is displaced, and the size of the random sample.
+    /// The number of oldest connections among which one is displaced.
     private static let candidates = 16
+    /// The size of the random sample; a third of it or more is in progress (``tidy()``).
+    private static let sampled = 64
     /// The number of ids, ended connections included, that are searched for the oldest.
     private static let searched = 256
 
@@ -84,7 +86,7 @@ struct PendingConnections {
 
     private func connectionToDisplace(startedBefore limit: NIODeadline) -> UInt64? {
         let oldest = self.order.prefix(Self.searched).lazy.filter { self.inProgress[$0] != nil }.prefix(Self.candidates)
-        let sample = (0..<Self.candidates).compactMap { _ in self.order.randomElement() }
+        let sample = (0..<Self.sampled).compactMap { _ in self.order.randomElement() }
         var best: (id: UInt64, count: Int)?
         // The oldest first: of several with the same count the first one is displaced.
         for id in Array(oldest) + sample {
