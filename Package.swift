@@ -94,7 +94,6 @@ let shared: [Target] = [
         name: "Secrets",
         dependencies: [
             "COpenSSL",
-            "Vocabulary",
             crypto,
         ],
         path: "Sources/Shared/Secrets"
@@ -662,6 +661,7 @@ let tests: [Target] = [
     .target(
         name: "TestSupport",
         dependencies: [
+            "COpenSSL",
             "DeviceInterface",
             "HostSystem",
             "Lab",
@@ -704,7 +704,7 @@ let tests: [Target] = [
         dependencies: [
             "BatchVerification",
             "COpenSSL",
-            "Secrets",
+            "TestSupport",
             "Vocabulary",
             crypto,
         ]
@@ -716,6 +716,7 @@ let tests: [Target] = [
             "FastSigning",
             "Secrets",
             "Statements",
+            "TestSupport",
             "Vocabulary",
             crypto,
         ]
@@ -726,6 +727,7 @@ let tests: [Target] = [
             "BatchVerification",
             "Secrets",
             "Statements",
+            "TestSupport",
             "Vocabulary",
         ]
     ),
@@ -742,6 +744,7 @@ let tests: [Target] = [
     .testTarget(
         name: "TransportTests",
         dependencies: [
+            "COpenSSL",
             "Lab",
             "Secrets",
             "TestSupport",

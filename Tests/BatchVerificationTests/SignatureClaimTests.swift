@@ -2,7 +2,7 @@ import COpenSSL
 import Crypto
 import Foundation
 import BatchVerification
-import Secrets
+import TestSupport
 import Testing
 import Vocabulary
 
@@ -94,6 +94,7 @@ struct SignatureClaimTests {
         let signatures = try r.flatMap { r in try s.map { s in try #require(P256Signature(hex: r + s)) } }
         let claims = signatures.map { SignatureClaim($0, nonceY: nonceY, by: key, for: digest) }
         #expect(SignatureClaim.areTrue(claims) == expected)
+        #expect(SignatureClaim.areTrue(claims, jointly: false) == expected)
         for (claim, isTrue) in zip(claims, expected) {
             #expect(SignatureClaim.areTrue([claim]) == [isTrue])
             #expect(P256NonceY(of: claim.signature, by: key, for: digest) == (isTrue ? nonceY : nil))
@@ -116,6 +117,7 @@ struct SignatureClaimTests {
             var expected = Array(repeating: true, count: count)
             expected[place] = false
             #expect(SignatureClaim.areTrue(claims) == expected, "\(count), \(place)")
+            #expect(SignatureClaim.areTrue(claims, jointly: false) == expected, "\(count), \(place)")
         }
     }
 
@@ -215,6 +217,7 @@ struct SignatureClaimTests {
                 return key.isValidSignature(signature, for: Data("message \(number + 1)".utf8))
             }
             #expect(SignatureClaim.areTrue(claims) == alone, "round \(round)")
+            #expect(SignatureClaim.areTrue(claims, jointly: false) == alone, "round \(round)")
         }
     }
 

@@ -3,6 +3,7 @@ import Crypto
 import Foundation
 import Secrets
 import Statements
+import TestSupport
 import Testing
 import Vocabulary
 

@@ -51,6 +51,9 @@ struct AttestedFactsTests {
             #expect(facts[name] as? Int ?? 0 > 0, "\(name)")
         }
         #expect((facts["root"] as? String)?.hasPrefix("sha256:") == true)
+        // A lab's chain has four certificates.
+        let serials = try #require(facts["serials"] as? String).split(separator: " ")
+        #expect(serials.count == 4 && serials.allSatisfy { $0.allSatisfy(\.isHexDigit) })
     }
 
     @Test("long texts are truncated: the signer of a chain controls their length")

@@ -123,6 +123,27 @@ struct BadInputTests {
         }
     }
 
+    @Test("once an enrollment has begun, a connection without a session may be idle for longer")
+    func enrolling() async throws {
+        var options = InProcessServer.Options()
+        options.limits.idleWithoutSession = .milliseconds(300)
+        try await InProcessServer.run(options) { server in
+            let impatient = TestServer(
+                host: "127.0.0.1",
+                port: server.impatient.port,
+                tls: server.endpoint.tls,
+                authorityFolder: server.endpoint.authorityFolder,
+                clock: server.clock
+            )
+            let enrolling = try await impatient.greet()
+            #expect(await enrolling.answer(.beginEnrollment) == .other("beginEnrollment"))
+            let idle = try await impatient.greet()
+            await idle.closed()
+            #expect(await enrolling.answer(.beginEnrollment) == .other("beginEnrollment"))
+            enrolling.close()
+        }
+    }
+
     @Test("silent and stalled clients are disconnected while others are served")
     func slow() async throws {
         var options = InProcessServer.Options()

@@ -40,7 +40,7 @@ private final class RecordedConnection: Sendable {
                 self.state.withLock { $0.events.append("abort") }
                 if self.closesWhenAborted { self.finishClosing() }
             },
-            close: { self.state.withLock { $0.events.append("close") } },
+            endSession: { self.state.withLock { $0.events.append("end of session") } },
             closed: {
                 await withCheckedContinuation { continuation in
                     let isClosed = self.state.withLock { state in
@@ -77,13 +77,13 @@ struct ConnectionRegistryTests {
         registry.join(slow.handle, wallet: wallet)
         async let revocation: Void = {
             await registry.abortAll(of: wallet, except: 9)
-            returned.handle.close()
+            returned.handle.abort()
         }()
         while slow.events.isEmpty { await Task.yield() }
         #expect(returned.events.isEmpty)
         slow.finishClosing()
         await revocation
-        #expect(returned.events == ["close"])
+        #expect(returned.events == ["abort"])
     }
 
     @Test("a connection that left is not aborted and leaves no entry")
@@ -98,7 +98,7 @@ struct ConnectionRegistryTests {
         #expect(connection.events.isEmpty)
     }
 
-    @Test("connections are closed when their session expires, and only once")
+    @Test("connections are notified when their session expires, once, and stay open")
     func sessionsEnd() {
         let connections = [RecordedConnection(1), RecordedConnection(2)]
         for connection in connections { self.registry.join(connection.handle, wallet: self.wallet) }
@@ -108,6 +108,6 @@ struct ConnectionRegistryTests {
         #expect(self.registry.endSessions(dueAt: now + .milliseconds(59_999)) == 0)
         #expect(self.registry.endSessions(dueAt: now + .seconds(60)) == 1)
         #expect(self.registry.endSessions(dueAt: now + .seconds(60)) == 0)
-        #expect(connections.map(\.events) == [["close"], []])
+        #expect(connections.map(\.events) == [["end of session"], []])
     }
 }

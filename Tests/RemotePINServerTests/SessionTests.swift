@@ -1,5 +1,4 @@
 import SimulatedPhone
-import RemotePINServer
 import Secrets
 import ServerTestSupport
 import TestSupport
@@ -8,6 +7,8 @@ import Transport
 import Vocabulary
 import WalletStore
 import Wire
+
+@testable import RemotePINServer
 
 @Suite("Opening a session")
 struct SessionTests {
@@ -79,7 +80,7 @@ struct SessionTests {
         }
     }
 
-    @Test("a session ends after its lifetime, and its connection with it once the timers have run")
+    @Test("after a session's lifetime its connection stays open, and calls that need it get session-required")
     func lifetime() async throws {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
@@ -89,8 +90,12 @@ struct SessionTests {
             #expect(try await session.check("135790").isValid)
             server.clock.advance(by: .milliseconds(1))
             #expect(try await session.check("135790") == .refused(.sessionRequired))
-            await server.server.runDueTimers()
-            #expect(await happens { await session.connection.closed() })
+            for _ in 0..<3 {
+                await server.server.runDueTimers()
+                #expect(server.server.state.registry.sessionCount == 0)
+                #expect(try await session.check("135790") == .refused(.sessionRequired))
+                #expect(await session.connection.answer(.reportWipe) == .refused(.sessionRequired))
+            }
         }
     }
 

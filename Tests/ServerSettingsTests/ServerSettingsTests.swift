@@ -53,6 +53,15 @@ struct ServerSettingsTests {
         #expect(settings.origin(of: "limits.handshake") == .flag("limits.handshake"))
     }
 
+    @Test("outside a lab, Android apps need a status list or an explicit none")
+    func statusList() throws {
+        let apps = "apps: ['org.example.wallet:\(String(repeating: "0a", count: 32))']"
+        let found = problems { () throws(ConfigError) in try settings("android: {\(apps)}") }
+        #expect(found.count == 1 && found[0].contains("`android.status-list` must be set"), "\(found)")
+        for list in ["none", "list.json"] { _ = try settings("android: {\(apps), status-list: \(list)}") }
+        _ = try settings("android: {\(apps)}\nlab: {folder: /lab}")
+    }
+
     @Test("relative paths start at the folder of their file, or at the current folder")
     func paths() throws {
         let settings = try settings("log: {file: /var/log/pin}", flags: [("data.folder", "here")])

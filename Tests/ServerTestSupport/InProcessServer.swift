@@ -48,6 +48,8 @@ package final class InProcessServer: Sendable {
         package var limits = TransportLimits()
         /// Wraps the store for the server.
         package var wrapping: (any WalletStore) -> any WalletStore = { $0 }
+        /// Wraps the vault for the server.
+        package var wrappingVault: (any Vault) -> any Vault = { $0 }
 
         package init() {}
     }
@@ -83,7 +85,7 @@ package final class InProcessServer: Sendable {
                 rules: options.rules,
                 clock: self.clock,
                 store: options.wrapping(self.store),
-                vault: CountedVault(self.vault, metrics: self.metrics),
+                vault: CountedVault(options.wrappingVault(self.vault), metrics: self.metrics),
                 attestations: try Self.verifier(authority, options),
                 audit: self.audit,
                 log: Logger(label: "test") { _ in handler },

@@ -2,6 +2,7 @@ import Foundation
 import Secrets
 import BatchVerification
 import Statements
+import TestSupport
 import Testing
 import Vocabulary
 

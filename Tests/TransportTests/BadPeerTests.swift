@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import Vocabulary
 import Wire
@@ -260,18 +261,86 @@ struct BadPeerTests {
         }
     }
 
-    @Test("connections beyond the limit are closed, those within it are served", arguments: [false, true])
-    func tooMany(perSource: Bool) async throws {
+    @Test("connections beyond the limit of a source are closed, those within it are served")
+    func tooMany() async throws {
         var limits = TransportLimits()
-        if perSource { limits.connectionsPerSource = 2 } else { limits.connections = 2 }
+        limits.connectionsPerSource = 2
+        limits.connections = 2
         let context = try self.certificates.clientContext()
         try await withServer(self.certificates, limits: limits) { port, _, _ in
             let first = try await connect(port, context)
             let second = try await connect(port, context)
             await #expect(throws: ConnectError.self) { try await connect(port, context) }
             #expect(try await token(first) == first.channelBinding.bytes)
+            #expect(try await token(second) == second.channelBinding.bytes)
             second.close()
             first.close()
+        }
+    }
+
+    @Test("in a full table a new connection displaces one without a session and none with one")
+    func fullTable() async throws {
+        var limits = TransportLimits()
+        limits.connections = 3
+        limits.freshness = .seconds(3600)
+        let (reasons, source) = AsyncStream.makeStream(of: RefusedConnections.Reason.self)
+        let failures = Failures { if case .refused(let reason) = $0 { source.yield(reason) } }
+        let context = try self.certificates.clientContext()
+        try await withServer(self.certificates, limits: limits, failures: failures, serve: sessions) { port, _, _ in
+            var refused = reasons.makeAsyncIterator()
+            let first = try await connect(port, context)
+            #expect(await first.answer(.reportWipe) == .other("reportWipe"))
+            let (second, third) = (try await connect(port, context), try await connect(port, context))
+            let fourth = try await connect(port, context)
+            #expect(await refused.next(isolation: nil) == .withoutSession)
+            await second.closed()
+            for connection in [third, fourth] {
+                #expect(await connection.answer(.reportWipe) == .other("reportWipe"))
+            }
+            await #expect(throws: ConnectError.self) { try await connect(port, context) }
+            #expect(await refused.next(isolation: nil) == .connections)
+            // The end of a session makes its connection displaceable again.
+            _ = try await token(first)
+            let fifth = try await connect(port, context)
+            #expect(await refused.next(isolation: nil) == .withoutSession)
+            await first.closed()
+            for connection in [third, fourth, fifth] {
+                #expect(try await token(connection) == connection.channelBinding.bytes)
+                connection.close()
+            }
+        }
+    }
+
+    @Test("the last quarter of the table is for sessions and fresh connections")
+    func lastQuarter() async throws {
+        var limits = TransportLimits()
+        limits.connections = 4
+        limits.freshness = .zero
+        let context = try self.certificates.clientContext()
+        try await withServer(self.certificates, limits: limits, serve: sessions) { port, _, _ in
+            let first = try await connect(port, context)
+            #expect(await first.answer(.reportWipe) == .other("reportWipe"))
+            let (second, third) = (try await connect(port, context), try await connect(port, context))
+            // One place is free, but the stale connections have theirs already.
+            let fourth = try await connect(port, context)
+            await second.closed()
+            for connection in [first, third, fourth] {
+                #expect(try await token(connection) == connection.channelBinding.bytes)
+                connection.close()
+            }
+        }
+    }
+}
+
+/// Answers as ``echo(_:)`` does; ReportWipe opens a session and BeginEnrollment ends it.
+@Sendable private func sessions(_ connection: ServerConnection) async {
+    while case .request(let request) = await connection.next() {
+        if case .reportWipe = request.call {
+            connection.sessionOpened()
+            await connection.send(Response(id: request.id, result: .reportWipe))
+        } else {
+            connection.sessionEnded()
+            await connection.send(answer(to: request, on: connection))
         }
     }
 }

@@ -38,6 +38,26 @@ struct ConnectionLimiterTests {
         #expect(limiter.admit(sources[0]) == .connections)
     }
 
+    @Test("a connection that displaces another is admitted to a full table, within the limit of its source")
+    func displacing() throws {
+        var limits = TransportLimits()
+        limits.connections = 8
+        limits.connectionsPerSource = 7
+        var limiter = ConnectionLimiter(limits: limits)
+        let sources = try ["192.0.2.1", "192.0.2.2"].map { try #require(PeerSource(address: $0)) }
+        for number in 1...7 {
+            #expect(limiter.admit(sources[0]) == nil)
+            #expect(limiter.isInLastQuarter == (number >= 6))
+        }
+        #expect(!limiter.isFull)
+        #expect(limiter.admit(sources[1]) == nil)
+        #expect(limiter.isFull)
+        #expect(limiter.admit(sources[1]) == .connections)
+        #expect(limiter.admit(sources[1], displacing: true) == nil)
+        #expect(!limiter.hasRoom(for: sources[0]) && limiter.hasRoom(for: sources[1]) && limiter.hasRoom(for: nil))
+        #expect(limiter.admit(sources[0], displacing: true) == .connectionsPerSource)
+    }
+
     @Test("a limit of 0 for each source means no limit")
     func unlimited() {
         var limits = TransportLimits()

@@ -43,6 +43,32 @@ final class PendingConnectionsTests {
         for id in UInt64(1)...5 { #expect(pending.end(id) != nil) }
     }
 
+    @Test("a flood displaces none of the earlier connections of other sources, however many they are")
+    func floodSparesOthers() {
+        var pending = PendingConnections(capacity: 200)
+        for id in UInt64(1)...29 { _ = pending.begin(id, from: self.sources[Int(id)], on: self.channel) }
+        for id in UInt64(30)...1_000 {
+            let gone = pending.begin(id, from: self.sources[0], on: self.channel)
+            #expect(gone.map { $0.id > 29 } ?? (id <= 200))
+        }
+    }
+
+    @Test("a displacement on request spares the connections that began later")
+    func startedBefore() {
+        var pending = PendingConnections()
+        let start = NIODeadline.now()
+        for id in UInt64(1)...3 {
+            let begin = start + .seconds(Int64(id))
+            #expect(pending.begin(id, from: self.sources[Int(id)], on: self.channel, at: begin) == nil)
+        }
+        #expect(pending.displace(startedBefore: start + .seconds(1)) == nil)
+        #expect(pending.displace(startedBefore: start + .seconds(3))?.id == 1)
+        #expect(pending.displace(startedBefore: start + .seconds(3))?.id == 2)
+        #expect(pending.displace(startedBefore: start + .seconds(3)) == nil)
+        #expect(pending.displace()?.id == 3)
+        #expect(pending.displace() == nil)
+    }
+
     @Test("behind a load balancer, a source counts from the time it is named")
     func attributed() {
         var pending = PendingConnections(capacity: 4)

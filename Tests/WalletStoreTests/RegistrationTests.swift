@@ -45,6 +45,22 @@ struct RegistrationTests {
         try await #expect(self.store.identity(of: wiped.id)?.mayRegisterAgain == false)
     }
 
+    @Test("a hardware key whose wallet ended through its recovery code cannot register again, even after a purge")
+    func barred() async throws {
+        for mayRegisterAnew in [false, true] {
+            let wallet = try await TestWallet(in: self.store)
+            let end = Revocation(reason: mayRegisterAnew ? .wallet : .recoveryCode, mayRegisterAnew: mayRegisterAnew)
+            _ = try await self.store.end([wallet.id], as: end, at: TestWallet.start)
+            var registration = wallet.registration()
+            registration.walletID = .random()
+            let expected: RegisterOutcome = mayRegisterAnew ? .registered : .hardwareKeyBarred
+            try await #expect(self.store.register(registration) == expected)
+            _ = try await self.store.purge([wallet.id], endedBefore: TestWallet.start + .seconds(1))
+            registration.walletID = .random()
+            try await #expect(self.store.register(registration) == expected)
+        }
+    }
+
     @Test("an assertion's counter is accepted once: each repeated registration and each session needs a greater one")
     func counters() async throws {
         let wallet = try await TestWallet(in: self.store, assertionCounter: 1, opened: false)

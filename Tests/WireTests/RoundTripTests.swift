@@ -29,6 +29,23 @@ struct RoundTripTests {
         }
     }
 
+    @Test("all answers to Instruct have the same length")
+    func lengths() throws {
+        var results = try Samples.results().filter { if case .instruct = $0 { true } else { false } }
+        let share = try #require(Share(copying: Samples.bytes(32)))
+        let remaining: [Duration] = [.milliseconds(1), .seconds(3600), .seconds(Int64(UInt32.max))]
+        results += [.instruct(.pinValid(unlockShare: share)), .instruct(.wrong(.blockedPermanently))]
+        results += remaining.map { .instruct(.blocked(remaining: $0)) }
+        results += remaining.map { .instruct(.wrong(.blocked(remaining: $0))) }
+        for attempts in [1, 127, 128] {
+            results += [false, true].map { .instruct(.wrong(.open(attemptsLeft: attempts, finalRound: $0))) }
+        }
+        for id: UInt64 in [1, 300] {
+            #expect(Set(results.map { Response(id: id, result: $0).encoded().count }).count == 1)
+        }
+        #expect(results.count > 15)
+    }
+
     @Test("a share decodes to the encoded value and is not printed")
     func share() throws {
         let share = try #require(Share(copying: Samples.bytes(32)))

@@ -54,13 +54,17 @@ class Connection:
     def answer(self, call_id):
         """Returns the result of a call; raises Refused if the server rejected it."""
         while call_id not in self.answers:
-            response = messages.Response.FromString(self.read(int.from_bytes(self.read(4), "big")))
+            response = self.parsed(self.read(int.from_bytes(self.read(4), "big")))
             self.answers[response.id] = response
         response = self.answers.pop(call_id)
         kind = response.WhichOneof("result")
         if kind == "error":
             raise Refused(response.error)
         return getattr(response, kind)
+
+    @staticmethod
+    def parsed(frame):
+        return messages.Response.FromString(frame)
 
     def call(self, **call):
         return self.answer(self.send(**call))

@@ -27,6 +27,10 @@ package struct AttestedDevice: Sendable {
     package let provisioning: Provisioning?
     /// The name of the root at which the chain ends.
     package let anchor: String
+    /// The serial numbers of the certificates in hexadecimal, the leaf's first.
+    ///
+    /// A wallet whose chain is put on the status list later can be found only by them.
+    package let serialNumbers: [String]
     /// The time of verification.
     package let time: Timestamp
     /// True if the status list is older than the policy's maximum age, which deserves a warning in the log.
@@ -62,6 +66,7 @@ package struct AttestedDevice: Sendable {
         let model: String?
         let provisioning: String?
         let root: String
+        let serials: String
         let verified_ms: Int64
         let status_list_stale: Bool?
 
@@ -80,6 +85,7 @@ package struct AttestedDevice: Sendable {
             self.model = device.model
             self.provisioning = device.provisioning?.rawValue
             self.root = device.anchor
+            self.serials = device.serialNumbers.joined(separator: " ")
             self.verified_ms = device.time.milliseconds
             self.status_list_stale = device.isStatusListStale ? true : nil
         }
@@ -107,6 +113,7 @@ extension AttestedDevice {
         self.model = list.text(.attestationIDModel).map(Self.cut)
         self.provisioning = attestation.provisioning
         self.anchor = attestation.anchor.name
+        self.serialNumbers = attestation.certificates.map { Self.cut($0.serialNumber) }
         self.time = time
         self.isStatusListStale = attestation.isStatusListStale
     }
@@ -132,6 +139,7 @@ extension AttestedDevice {
         self.model = nil
         self.provisioning = nil
         self.anchor = attestation.anchor.name
+        self.serialNumbers = attestation.certificates.map { Self.cut($0.serialNumber) }
         self.time = time
         self.isStatusListStale = false
     }

@@ -1,3 +1,4 @@
+internal import COpenSSL
 package import Vocabulary
 
 /// A signature with everything needed to verify it, including the point R of its nonce.
@@ -27,15 +28,25 @@ package struct SignatureClaim: Sendable {
     ///
     /// If a batch of up to ``SignatureEquations/most`` claims contains a false one, each of them is verified
     /// separately, which makes that batch three times as expensive. A false claim changes no other claim's
-    /// verdict.
+    /// verdict, and a claim's verdict does not depend on the number of the others.
     package static func areTrue(_ claims: [SignatureClaim]) -> [Bool] {
+        Self.areTrue(claims, jointly: COpenSSL_has_EC_POINTs_mul() == 1)
+    }
+
+    /// Returns the truth of each claim; each is verified separately unless `jointly`, as with a libcrypto that lacks
+    /// the deprecated function for sums of products.
+    package static func areTrue(_ claims: [SignatureClaim], jointly: Bool) -> [Bool] {
         SignatureEquations.withPooled { equations in
             var verdicts: [Bool] = []
             verdicts.reserveCapacity(claims.count)
             for start in stride(from: 0, to: claims.count, by: SignatureEquations.most) {
-                verdicts += equations.verdicts(on: claims[start..<min(start + SignatureEquations.most, claims.count)])
+                let batch = claims[start..<min(start + SignatureEquations.most, claims.count)]
+                verdicts += equations.verdicts(on: batch, jointly: jointly)
             }
             return verdicts
         }
     }
+
+    /// True if the signature is valid and R has this y coordinate.
+    package var isTrue: Bool { Self.areTrue([self])[0] }
 }

@@ -6,8 +6,8 @@ internal import Vocabulary
 /// libcrypto multiplies and adds the points; this type chooses them. The running time depends on the points,
 /// which are public: the message that carries the signature contains or determines all of them.
 ///
-/// **Invariant: a false equation passes with a probability of at most 2⁻¹²⁸ per try**, with two tries for
-/// each equation, independent of the other equations. Each equation is multiplied by a 128-bit number drawn
+/// **Invariant: a false equation passes with a probability of at most 2⁻¹²⁸**, independent of the other
+/// equations of its sum; verified alone, it never passes. Each equation is multiplied by a 128-bit number drawn
 /// after all of them have arrived, so an attacker cannot choose signatures whose errors cancel. R is not a
 /// free choice either: its x coordinate is taken from r, because an attacker could otherwise choose r and s
 /// and then an R that makes the equation true.
@@ -84,7 +84,7 @@ internal import Vocabulary
     }
 
     /// Returns the truth of each claim, at most ``most`` of them.
-    func verdicts(on claims: ArraySlice<SignatureClaim>) -> [Bool] {
+    func verdicts(on claims: ArraySlice<SignatureClaim>, jointly: Bool) -> [Bool] {
         // The place of each claim's numbers; nil for a claim that is false independently of the equation.
         var count = 0
         let places = claims.map { claim -> Int? in
@@ -92,10 +92,20 @@ internal import Vocabulary
             count += 1
             return count - 1
         }
-        guard count > 0 else { return places.map { _ in false } }
-        if self.hold(0..<count) { return places.map { $0 != nil } }
-        guard count > 1 else { return places.map { _ in false } }
-        return places.map { place in place.map { self.hold($0..<$0 + 1) } ?? false }
+        // For one claim the sum costs more than computing R.
+        if jointly, count > 1, self.hold(0..<count) { return places.map { $0 != nil } }
+        return places.map { place in place.map { self.holds($0) } ?? false }
+    }
+
+    /// Returns true if the point R = e/s·G + r/s·Q is the claimed one.
+    private func holds(_ place: Int) -> Bool {
+        let (numbers, order) = unsafe (self.numbers[place], self.curve.order)
+        let (ofG, ofQ) = unsafe (self.generatorMultiplier, self.multipliers[2 * place])
+        return unsafe BN_mod_inverse(self.product, numbers.s, order, self.scratch) != nil
+            && BN_mod_mul(ofG, self.product, numbers.e, order, self.scratch) == 1
+            && BN_mod_mul(ofQ, self.product, numbers.r, order, self.scratch) == 1
+            && EC_POINT_mul(self.curve.group, self.result, ofG, self.points[2 * place], ofQ, self.scratch) == 1
+            && EC_POINT_cmp(self.curve.group, self.result, self.points[2 * place + 1], self.scratch) == 0
     }
 
     /// Reads a claim's numbers and points; returns false if one is out of range or off the curve.

@@ -30,7 +30,15 @@ extension CallFailure {
         case .store(.unavailable), .store(.notErased), .vault(.unreachable), .contended:
             .unavailable(retryAfter: Self.retryAfter)
         case .store(.corrupt), .vault(.notOurs), .unexpected: .internal
+        // Not sent.
+        case .unanswered(let failure): failure.refusal
         }
+    }
+
+    /// True if the peer gets an answer; false for ``unanswered(_:)``.
+    var isAnswered: Bool {
+        if case .unanswered = self { return false }
+        return true
     }
 
     /// Whether the connection ends with the answer.
@@ -38,7 +46,7 @@ extension CallFailure {
     /// It ends after an invalid proof, so that every further attempt costs a handshake.
     var endsConnection: Bool {
         switch self {
-        case .authentication: true
+        case .authentication, .unanswered: true
         case .violation(let violation): violation.endsConnection
         case .malformed, .inconsistent, .unsupported, .order, .challengeInvalid, .attestation, .notAllowed, .revoked,
             .pinKeyChanged, .rateLimited, .store, .vault, .contended, .unexpected:
@@ -70,6 +78,7 @@ extension CallFailure {
         case .vault(.unreachable): "the vault is unreachable"
         case .vault(.notOurs): "a sealed value was altered or belongs to another wallet"
         case .contended: "the wallet's identity changed repeatedly"
+        case .unanswered(let failure): "no answer after the verdict: \(failure.logged)"
         case .unexpected(let type): "unexpected error \(type)"
         }
     }
@@ -82,6 +91,7 @@ extension CallFailure {
         case .authentication, .attestation, .challengeInvalid, .revoked: .notice
         case .violation, .malformed, .inconsistent, .unsupported, .order, .notAllowed, .pinKeyChanged:
             .info
+        case .unanswered(let failure): failure.logLevel
         // A client decides their number; they are counted and logged in sum.
         case .rateLimited: .debug
         }

@@ -33,6 +33,11 @@ enum CallFailure: Error {
     case vault(VaultError)
     /// The wallet's identity changed at each attempt to use it; nothing was judged.
     case contended
+    /// The verdict is durable and its answer could not be prepared.
+    ///
+    /// The connection ends without an answer: `unavailable` would state that nothing was judged. The client
+    /// repeats the call, as after any lost answer.
+    indirect case unanswered(CallFailure)
     /// An error that no layer below is known to throw; its type.
     case unexpected(String)
 
@@ -46,6 +51,12 @@ enum CallFailure: Error {
         case let error as VaultError: self = .vault(error)
         default: self = .unexpected("\(type(of: error))")
         }
+    }
+
+    /// Translates an error that a call threw after its verdict was durable.
+    static func afterVerdict(_ error: any Error) -> CallFailure {
+        let failure = CallFailure(error)
+        return if case .unavailable = failure.refusal { .unanswered(failure) } else { failure }
     }
 
     enum Inconsistency: String {

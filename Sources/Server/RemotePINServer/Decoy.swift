@@ -3,6 +3,7 @@ internal import Secrets
 internal import Synchronization
 internal import Vault
 internal import Vocabulary
+internal import WalletStore
 
 /// A stand-in for wallets that do not exist, with a sealed identity like any other: proofs of
 /// unknown wallets are checked against it.
@@ -12,6 +13,9 @@ internal import Vocabulary
 final class Decoy: Sendable {
     let record: IdentityRecord
     private let sealed: Mutex<[UInt8]>
+    private let sealedShare: [UInt8]
+    /// A wallet that exists; nil until the first session.
+    private let known = Mutex<WalletID?>(nil)
     private let walletID: WalletID
     private let vault: any Vault
 
@@ -35,6 +39,22 @@ final class Decoy: Sendable {
         self.walletID = walletID
         self.vault = vault
         self.sealed = Mutex(try await vault.seal(SecretBytes(copying: record.bytes), as: .identity, of: walletID))
+        self.sealedShare = try await vault.seal(Share.random().copy(), as: .unlockShare, of: walletID)
+    }
+
+    /// Notes a wallet that exists, for ``find(in:)``.
+    func note(_ wallet: WalletID) { self.known.withLock { $0 = wallet } }
+
+    /// Reads a wallet that exists, as a rejected proof of a known wallet costs it.
+    func find(in store: any WalletStore) async throws(StoreError) {
+        guard let wallet = self.known.withLock({ $0 }) else { return }
+        _ = try await store.identity(of: wallet)
+    }
+
+    /// Opens a share with the vault, as a right PIN costs it.
+    func openShare() async {
+        // A failure of the vault must not change the answer to a wrong PIN.
+        _ = try? await self.vault.unseal(self.sealedShare, as: .unlockShare, of: self.walletID)
     }
 
     /// Opens the record with the vault, as for a real wallet.

@@ -96,7 +96,7 @@ package final class RemotePINServer: Sendable {
             handle: ConnectionHandle(
                 id: id,
                 abort: { connection.abort() },
-                close: { connection.close() },
+                endSession: { connection.sessionEnded() },
                 closed: { await connection.closed() },
                 isIdle: { await Self.isIdle(connection, activity) }
             ),

@@ -84,6 +84,13 @@ package struct ServerSettings: Sendable {
             if: values[Table.androidApps].isEmpty && values[Table.iosApps].isEmpty,
             "and `ios.apps` are both empty, so that no device could register"
         )
+        reject(
+            [Table.androidStatusList, Table.androidApps, Table.labFolder],
+            if: !values[Table.androidApps].isEmpty && values[Table.labFolder] == nil
+                && !values.isSet(Table.androidStatusList),
+            "must be set if `android.apps` is: without Google's list, devices with a leaked attestation key can "
+                + "register. Name its file, or write `none` to accept them"
+        )
         reject([Table.androidBootStates], if: values[Table.androidBootStates].isEmpty, "must not be empty")
         reject([Table.iosEnvironments], if: values[Table.iosEnvironments].isEmpty, "must not be empty")
         rejectLongPath(Table.adminSocket, values[Table.adminSocket])

@@ -71,7 +71,9 @@ extension SettingTable {
     package static let androidStatusList = Setting(
         optional: "android.status-list",
         .path,
-        "Google's list of revoked attestation certificates, a JSON file that the operator keeps up to date."
+        "Google's list of revoked attestation certificates, a JSON file that the operator keeps up to date. With none, "
+            + "revoked devices can register. Outside a lab, a server that accepts Android apps must set it, if only to "
+            + "none."
     )
     package static let androidStatusListMaximumAge = Setting(
         "android.status-list-maximum-age",

@@ -27,8 +27,15 @@ extension SettingTable {
     package static let idleWithoutSession = Setting(
         "limits.idle-without-session",
         .duration(.seconds(1) ... .seconds(86_400)),
+        standard: .seconds(15),
+        "Timeout of a connection without a session if no useful call is answered on it. A wallet opens its session as "
+            + "soon as it is connected."
+    )
+    package static let idleInEnrollment = Setting(
+        "limits.idle-in-enrollment",
+        .duration(.seconds(1) ... .seconds(86_400)),
         standard: .seconds(60),
-        "Timeout of a connection without a session if no useful call is answered on it."
+        "The same timeout once an enrollment has begun on the connection: a phone needs some seconds for its evidence."
     )
     package static let idleWithSession = Setting(
         "limits.idle-with-session",
@@ -40,8 +47,9 @@ extension SettingTable {
         "limits.connections",
         .number(1...1_000_000),
         standard: 10_000,
-        "Highest number of concurrent connections; further ones are closed as soon as they are accepted. Each uses a "
-            + "file descriptor."
+        "Highest number of concurrent connections. Above it a connection without a session is closed for each new one. "
+            + "Connections older than ten seconds without a session occupy at most three quarters of the places. Each "
+            + "connection uses a file descriptor."
     )
     package static let connectionsPerSource = Setting(
         "limits.connections-per-source",

@@ -60,10 +60,10 @@ package enum SettingTable {
         Self.dataFolder, Self.vaultKeyFile, Self.adminSocket, Self.adminGroup, Self.auditFile,
     ]
     private static let limits: [any SettingDeclaration] = [
-        Self.handshakeLimit, Self.frameLimit, Self.idleWithoutSession, Self.idleWithSession, Self.connections,
-        Self.connectionsPerSource, Self.handshakes, Self.longFrames, Self.framesPerSource, Self.frameBurstPerSource,
-        Self.enrollmentsPerSource, Self.enrollmentBurstPerSource, Self.sessionLifetime, Self.tokenLifetime,
-        Self.unopenedLifetime,
+        Self.handshakeLimit, Self.frameLimit, Self.idleWithoutSession, Self.idleInEnrollment, Self.idleWithSession,
+        Self.connections, Self.connectionsPerSource, Self.handshakes, Self.longFrames, Self.framesPerSource,
+        Self.frameBurstPerSource, Self.enrollmentsPerSource, Self.enrollmentBurstPerSource, Self.sessionLifetime,
+        Self.tokenLifetime, Self.unopenedLifetime,
     ]
     private static let pin: [any SettingDeclaration] = [
         Self.rounds, Self.attemptsPerRound, Self.blocks, Self.deletionCode,

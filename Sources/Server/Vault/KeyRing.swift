@@ -22,6 +22,10 @@ final class KeyVersion: Sendable {
         self.identities = root.hkdfSHA256(info: Array("remote-pin/1 vault seal identity".utf8), count: 32)
         self.enrollmentToken = root.hkdfSHA256(info: KeyRing.info(for: .enrollmentToken), count: 32)
         self.root = root
+        self.root.keepOutOfSwap()
+        self.sealing.keepOutOfSwap()
+        self.identities.keepOutOfSwap()
+        self.enrollmentToken.keepOutOfSwap()
     }
 
     /// Seals a value as key id ‖ nonce ‖ ciphertext ‖ tag.
@@ -96,6 +100,11 @@ final class KeyRing: Sendable {
         self.epoch = index.hkdfSHA256(info: Self.info(for: .storeEpoch), count: 32)
         self.backup = index.hkdfSHA256(info: Self.info(for: .backup), count: 32)
         self.indexRoot = index
+        self.indexRoot.keepOutOfSwap()
+        self.index.keepOutOfSwap()
+        self.audit.keepOutOfSwap()
+        self.epoch.keepOutOfSwap()
+        self.backup.keepOutOfSwap()
     }
 
     /// Returns whether these keys may replace `old` ones: the same unrotated keys, no known version changed, and no

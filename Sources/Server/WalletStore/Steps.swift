@@ -53,6 +53,8 @@ package enum RegisterOutcome: Hashable, Sendable {
     /// The assertion's counter was used before: `authentication-failed`.
     case counterNotIncreased
     case solutionRevoked
+    /// A wallet of this hardware key ended and its device may not register again: `revoked`.
+    case hardwareKeyBarred
 }
 
 /// A wallet's sealed identity, and whether its token may be registered again.

@@ -19,6 +19,7 @@ extension RunningServer {
         limits.handshake = settings[SettingTable.handshakeLimit]
         limits.frame = settings[SettingTable.frameLimit]
         limits.idleWithoutSession = settings[SettingTable.idleWithoutSession]
+        limits.idleInEnrollment = settings[SettingTable.idleInEnrollment]
         limits.idleWithSession = settings[SettingTable.idleWithSession]
         limits.connections = settings[SettingTable.connections]
         limits.connectionsPerSource = settings[SettingTable.connectionsPerSource]

@@ -3,7 +3,12 @@
 #include "host_system.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 
 int host_system_set_aside(int file, off_t offset, off_t length) {
     return fallocate(file, FALLOC_FL_KEEP_SIZE, offset, length);
 }
+
+int host_system_forbid_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
+
+int host_system_allows_dumps(void) { return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0; }

@@ -1,10 +1,12 @@
 #pragma once
 #include <openssl/bio.h>
 #include <openssl/bn.h>
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/obj_mac.h>
+#include <openssl/params.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
@@ -51,7 +53,30 @@ static inline uint64_t COpenSSL_SSL_OP_NO_COMPRESSION(void) { return SSL_OP_NO_C
 
 static inline uint64_t COpenSSL_SSL_OP_CIPHER_SERVER_PREFERENCE(void) { return SSL_OP_CIPHER_SERVER_PREFERENCE; }
 
-// Deprecated since 3.0 in favor of a function for one point, which cannot share the doublings of many.
+static inline uint64_t COpenSSL_SSL_OP_CLEANSE_PLAINTEXT(void) { return SSL_OP_CLEANSE_PLAINTEXT; }
+
+// Sets key and hash of an HMAC; the parameters' constructors take pointers that are not const.
+static inline int COpenSSL_set_mac_key(EVP_MAC_CTX *mac, const void *key, size_t byteCount) {
+    OSSL_PARAM parameters[] = {
+        OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, (void *)key, byteCount),
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)"SHA256", 0),
+        OSSL_PARAM_construct_end(),
+    };
+    return EVP_MAC_CTX_set_params(mac, parameters);
+}
+
+// Deprecated since 3.0 in favor of a function for one point, which cannot share the doublings of many. Declared here
+// as well, and weak, so that neither a header nor a library without it is an error.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+extern int EC_POINTs_mul(
+    const EC_GROUP *group, EC_POINT *result, const BIGNUM *ofGenerator, size_t count, const EC_POINT *points[],
+    const BIGNUM *scalars[], BN_CTX *scratch
+) __attribute__((weak));
+
+static inline int COpenSSL_has_EC_POINTs_mul(void) { return EC_POINTs_mul != NULL; }
+#pragma GCC diagnostic pop
+
 static inline int COpenSSL_EC_POINTs_mul(
     const EC_GROUP *group, EC_POINT *result, const BIGNUM *ofGenerator, size_t count, const EC_POINT **points,
     const BIGNUM **scalars, BN_CTX *scratch

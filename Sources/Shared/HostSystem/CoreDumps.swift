@@ -1,8 +1,12 @@
+internal import CHostSystem
 internal import Glibc
 
-/// The memory image that the kernel keeps of a crashed process.
+/// The copies of this process's memory that other processes can obtain.
 package enum CoreDumps {
     /// Prevents core dumps of this process and its children, because their memory contains keys and PINs.
+    ///
+    /// The process is also made not dumpable, so that other processes of the same user can neither trace it nor
+    /// read its memory (PR_SET_DUMPABLE, ptrace(2)). A program that it starts is dumpable again.
     ///
     /// The limit is one byte rather than zero. If the limit is 0, the program named by core_pattern (core(5)) still
     /// gets the whole memory; if it is 1, that program gets nothing (Linux, fs/coredump.c), and no core file is
@@ -14,5 +18,9 @@ package enum CoreDumps {
         limit.rlim_max = min(limit.rlim_max, 1)
         limit.rlim_cur = limit.rlim_max
         unsafe _ = setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
+        _ = host_system_forbid_dumps()
     }
+
+    /// True if a process of the same user may trace this one and read its memory.
+    package static var othersMayReadMemory: Bool { host_system_allows_dumps() != 0 }
 }

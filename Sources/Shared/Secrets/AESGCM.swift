@@ -17,6 +17,9 @@ package final class SealingKey: Sendable {
         self.key = key
     }
 
+    /// Keeps the key out of swap space; the copies in libcrypto's contexts are not covered.
+    package func keepOutOfSwap() { self.key.keepOutOfSwap() }
+
     /// Encrypts: nonce ‖ ciphertext ‖ tag.
     package func seal(_ plaintext: borrowing SecretBytes, associatedData: [UInt8]) -> [UInt8] {
         self.key.seal(plaintext, associatedData: associatedData)

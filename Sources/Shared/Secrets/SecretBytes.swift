@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import Glibc
 
 /// Bytes that are wiped at the end of their lifetime and cannot be copied, printed or compared with `==`.
 ///
@@ -57,6 +58,13 @@ internal import COpenSSL
                 unsafe storage[index] = UInt8(truncatingIfNeeded: word)
             }
         }
+    }
+
+    /// Keeps the memory page of these bytes out of swap space until the process ends (mlock(2)).
+    ///
+    /// For a few keys that live as long as the process. Has no effect if the process may lock no more pages.
+    package borrowing func keepOutOfSwap() {
+        unsafe _ = mlock(self.storage.baseAddress, self.storage.count)
     }
 
     /// The number of bytes, which is not secret.

@@ -7,7 +7,10 @@ internal import NIOCore
 package struct RefusedConnections: Hashable, Sendable {
     /// The limit that was reached.
     package enum Reason: String, Sendable, CaseIterable {
+        /// The table was full of connections with a session.
         case connections = "limits.connections"
+        /// A connection without a session was closed to make room for a new one.
+        case withoutSession = "limits.connections, without a session"
         case connectionsPerSource = "limits.connections-per-source"
         case longFrames = "limits.long-frames"
     }
@@ -32,11 +35,20 @@ struct ConnectionLimiter {
         self.limits = limits
     }
 
+    /// True if no place is left.
+    var isFull: Bool { self.count >= self.limits.connections }
+
+    /// True if only the last quarter of the places is left, which connections without a session may
+    /// occupy only while they are fresh.
+    var isInLastQuarter: Bool { self.count >= self.limits.connections - self.limits.connections / 4 }
+
     /// Counts a connection; returns the reason if a limit refuses it.
     ///
-    /// - Parameter source: Nil if the load balancer has not named it yet; ``attribute(to:)`` follows.
-    mutating func admit(_ source: PeerSource?) -> RefusedConnections.Reason? {
-        guard self.count < self.limits.connections else { return .connections }
+    /// - Parameters:
+    ///   - source: Nil if the load balancer has not named it yet; ``attribute(to:)`` follows.
+    ///   - displacing: True if another connection is closed for this one, which may then exceed the total.
+    mutating func admit(_ source: PeerSource?, displacing: Bool = false) -> RefusedConnections.Reason? {
+        guard displacing || !self.isFull else { return .connections }
         if let source, let reason = self.attribute(to: source) { return reason }
         self.count += 1
         return nil
@@ -44,10 +56,16 @@ struct ConnectionLimiter {
 
     /// Counts an admitted connection under its source; returns the reason if the limit refuses it.
     mutating func attribute(to source: PeerSource) -> RefusedConnections.Reason? {
-        let most = self.limits.connectionsPerSource
-        guard most == 0 || self.bySource[source, default: 0] < most else { return .connectionsPerSource }
+        guard self.hasRoom(for: source) else { return .connectionsPerSource }
         self.bySource[source, default: 0] += 1
         return nil
+    }
+
+    /// True if a source may have another connection; true if it is not known yet.
+    func hasRoom(for source: PeerSource?) -> Bool {
+        let most = self.limits.connectionsPerSource
+        guard let source, most > 0 else { return true }
+        return self.bySource[source, default: 0] < most
     }
 
     /// Removes an admitted connection that ended.

@@ -41,11 +41,20 @@ extension ConnectionListener {
         from source: PeerSource?,
         _ now: NIODeadline
     ) throws -> UInt64 {
-        let (id, refusal, displaced, count) = self.state.withLock { state in
-            let (id, refusal) = state.admit(channel, from: source, at: now)
+        let (id, refusal, gone, displaced, count) = self.state.withLock { state in
+            let gone = state.limiter.hasRoom(for: source) ? state.makeRoom(at: now) : nil
+            let (id, refusal) = state.admit(channel, from: source, at: now, displacing: gone != nil)
+            if let id { _ = state.withoutSession.begin(id, from: source, on: channel, at: now) }
             let displaced = id.flatMap { state.handshakes.begin($0, from: source, on: channel) }
-            if let displaced { state.connections[displaced.id]?.isDisplaced = true }
-            return (id, refusal, displaced?.channel, state.handshakes.count)
+            if let displaced {
+                state.withoutSession.end(displaced.id)
+                state.connections[displaced.id]?.isDisplaced = true
+            }
+            return (id, refusal, gone, displaced?.channel, state.handshakes.count)
+        }
+        if let gone {
+            self.refused(gone.report)
+            gone.close()
         }
         guard let id else {
             self.refused(refusal)
@@ -74,6 +83,7 @@ extension ConnectionListener {
             }
             state.connections[id]?.source = source
             state.handshakes.attribute(id, to: source)
+            state.withoutSession.attribute(id, to: source)
             return nil
         }
         guard let refusal else { return true }
@@ -103,6 +113,7 @@ extension ConnectionListener {
             limits: self.limits,
             isSecure: true,
             onOpen: { frames, tls in self.opened(frames, tls, as: id) },
+            onSession: { isOpen in self.session(isOpen: isOpen, on: id) },
             onLongFrame: { isHeld in self.longFrame(isHeld: isHeld, by: id) },
             onFailure: { self.failed(id, peer, .tls($0)) }
         )
@@ -115,6 +126,15 @@ extension ConnectionListener {
         guard isIn else { return frames.close() }
         self.observer.event(.handshakes(inProgress: count))
         self.yield(frames, tls)
+    }
+
+    /// Records that the session of a connection begins or ends.
+    private func session(isOpen: Bool, on id: UInt64) {
+        self.state.withLock { state in
+            state.withoutSession.end(id)
+            guard !isOpen, let connection = state.connections[id], !connection.isDisplaced else { return }
+            _ = state.withoutSession.begin(id, from: connection.source, on: connection.channel)
+        }
     }
 
     /// Records that a connection starts or stops holding a long frame or its beginning.
@@ -142,6 +162,37 @@ extension ConnectionListener {
         guard self.state.withLock({ $0.connections[id]?.isDisplaced == false }) else { return }
         self.observer.event(.failed(failure))
         self.observer.failure(peer?.logText ?? "unknown", failure)
+    }
+}
+
+extension ConnectionListener.State {
+    /// A connection that is closed to make room for another one.
+    struct Displaced {
+        let report: Refusal
+        let close: @Sendable () -> Void
+    }
+
+    /// Removes one connection without a session if the table is full, or if only its last quarter is
+    /// left and the connection is not fresh.
+    ///
+    /// Threat: peers without a wallet hold every place, so that no wallet can connect. They hold at
+    /// most three quarters, except for ``TransportLimits/freshness``, and displace each other. A wallet
+    /// opens its session within two round trips of the handshake and is then safe from them.
+    ///
+    /// - Returns: The connection, which the caller closes.
+    fileprivate mutating func makeRoom(at now: NIODeadline) -> Displaced? {
+        guard !self.isStopped, self.limiter.isInLastQuarter else { return nil }
+        let stale = self.withoutSession.displace(startedBefore: now - self.freshness)
+        guard let gone = stale ?? (self.limiter.isFull ? self.withoutSession.displace() : nil) else { return nil }
+        self.handshakes.end(gone.id)
+        self.longFrames.end(gone.id)
+        self.connections[gone.id]?.isDisplaced = true
+        let connection = self.connections[gone.id]
+        let report = self.limiter.refused(connection?.source ?? PeerSource(nil), for: .withoutSession, at: now)
+        return Displaced(report: Refusal(reason: .withoutSession, report: report)) {
+            // An abort, since a peer could delay a graceful close and keep its place.
+            if let frames = connection?.frames { frames.abort() } else { gone.channel.close(promise: nil) }
+        }
     }
 }
 

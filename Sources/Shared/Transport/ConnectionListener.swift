@@ -30,6 +30,9 @@ final class ConnectionListener: Sendable {
         var limiter: ConnectionLimiter
         var handshakes: PendingConnections
         var longFrames: PendingConnections
+        /// The connections without a session, handshakes included; empty for a socket of this machine.
+        var withoutSession = PendingConnections()
+        let freshness: TimeAmount
         var channel: (any Channel)?
         /// The file of a Unix socket, until it is removed.
         var path: String?
@@ -48,7 +51,8 @@ final class ConnectionListener: Sendable {
             State(
                 limiter: ConnectionLimiter(limits: limits),
                 handshakes: PendingConnections(capacity: limits.handshakes),
-                longFrames: PendingConnections(capacity: limits.longFrames)
+                longFrames: PendingConnections(capacity: limits.longFrames),
+                freshness: TimeAmount(limits.freshness)
             )
         )
         self.queues = EventLoopTaskExecutor.all.map(ConnectionQueue.init)
@@ -137,6 +141,7 @@ final class ConnectionListener: Sendable {
         self.state.withLock { state in
             state.handshakes.end(id)
             state.longFrames.end(id)
+            state.withoutSession.end(id)
             if let connection = state.connections.removeValue(forKey: id) {
                 state.limiter.release(connection.source)
             }
@@ -235,10 +240,11 @@ extension ConnectionListener.State {
     mutating func admit(
         _ channel: any Channel,
         from source: PeerSource?,
-        at now: NIODeadline
+        at now: NIODeadline,
+        displacing: Bool = false
     ) -> (id: UInt64?, refusal: Refusal?) {
         guard !self.isStopped else { return (nil, nil) }
-        if let reason = self.limiter.admit(source) {
+        if let reason = self.limiter.admit(source, displacing: displacing) {
             let report = self.limiter.refused(source ?? PeerSource(nil), for: reason, at: now)
             return (nil, Refusal(reason: reason, report: report))
         }

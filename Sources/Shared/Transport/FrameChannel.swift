@@ -22,6 +22,7 @@ final class FrameChannel: FrameReceiver {
     private let handler: NIOLoopBound<FrameHandler>
     private let limits: TransportLimits
     private let onOpen: @Sendable (FrameChannel, TLSHandshakeCompleted?) -> Void
+    private let onSession: @Sendable (_ isOpen: Bool) -> Void
     private let onLongFrame: @Sendable (_ isHeld: Bool) -> Void
     private let onFailure: @Sendable (TLSFailure) -> Void
 
@@ -35,6 +36,7 @@ final class FrameChannel: FrameReceiver {
     /// - Parameters:
     ///   - peer: The address of the peer, which differs from that of the socket behind a load balancer.
     ///   - onOpen: Called once, on the event loop, when the connection is ready for calls.
+    ///   - onSession: Called when a session begins or ends, except at the end of the connection.
     ///   - onLongFrame: Called, on the event loop, when the connection starts or stops holding a
     ///     long frame or its beginning, except at the end of the connection.
     ///   - onFailure: Called at most once, when TLS failed.
@@ -44,6 +46,7 @@ final class FrameChannel: FrameReceiver {
         limits: TransportLimits,
         isSecure: Bool,
         onOpen: @escaping @Sendable (FrameChannel, TLSHandshakeCompleted?) -> Void,
+        onSession: @escaping @Sendable (_ isOpen: Bool) -> Void = { _ in },
         onLongFrame: @escaping @Sendable (_ isHeld: Bool) -> Void = { _ in },
         onFailure: @escaping @Sendable (TLSFailure) -> Void
     ) throws {
@@ -53,6 +56,7 @@ final class FrameChannel: FrameReceiver {
         self.handler = NIOLoopBound(handler, eventLoop: channel.eventLoop)
         self.limits = limits
         self.onOpen = onOpen
+        self.onSession = onSession
         self.onLongFrame = onLongFrame
         self.onFailure = onFailure
         self.peer = peer.map(\.logText) ?? "unknown"
@@ -120,6 +124,11 @@ final class FrameChannel: FrameReceiver {
     /// Replaces the idle timeout.
     func allowIdleness(of limit: Duration) {
         self.onLoop { $0.allowIdleness(of: limit) }
+    }
+
+    /// Reports that a session begins or ends.
+    func sessionChanged(isOpen: Bool) {
+        self.onSession(isOpen)
     }
 
     /// Closes the connection gracefully: earlier frames still arrive.

@@ -1,18 +1,21 @@
 internal import NIOCore
 
-/// The connections in a short phase that costs memory, oldest first, up to a capacity: handshakes,
-/// or frames of a length that only Register needs.
+/// The connections in a phase that an attacker could prolong, oldest first, up to a capacity:
+/// handshakes, frames of a length that only Register needs, or the time before a session.
 ///
-/// At capacity, a new connection displaces one of the oldest. If new connections were rejected
+/// At capacity, a new connection displaces an earlier one. If new connections were rejected
 /// instead, an attacker with unfinished handshakes could lock out all clients until the timeout. An
 /// honest handshake takes two round trips and a registration arrives within one, so both finish
-/// before they are among the oldest: a flood has to fill the capacity within that time. Among the
-/// oldest, the connection whose source has the most in progress is displaced, so that a flood from
-/// a few sources displaces itself.
+/// before they are among the oldest: a flood has to fill the capacity within that time.
+///
+/// The displaced connection is one whose source has the most in progress, so that a flood from a few
+/// sources displaces itself. It is chosen among the oldest connections and a random sample. Without
+/// the sample, the honest connections that a flood leaves in place would in time be all of the oldest.
 struct PendingConnections {
     private struct Entry {
         var source: PeerSource?
         let channel: any Channel
+        let start: NIODeadline
     }
 
     private let capacity: Int
@@ -23,8 +26,13 @@ struct PendingConnections {
 
     /// The number of oldest connections among which one is displaced.
     private static let candidates = 16
+    /// The size of the random sample; a third of it or more is in progress (``tidy()``).
+    private static let sampled = 64
+    /// The number of ids, ended connections included, that are searched for the oldest.
+    private static let searched = 256
 
-    init(capacity: Int) {
+    /// - Parameter capacity: The maximum number; by default only ``displace(startedBefore:)`` displaces.
+    init(capacity: Int = .max) {
         self.capacity = capacity
     }
 
@@ -38,14 +46,22 @@ struct PendingConnections {
     mutating func begin(
         _ id: UInt64,
         from source: PeerSource?,
-        on channel: any Channel
+        on channel: any Channel,
+        at now: NIODeadline = .now()
     ) -> (id: UInt64, channel: any Channel)? {
-        let displaced = self.inProgress.count >= self.capacity ? self.connectionToDisplace() : nil
+        let displaced = self.inProgress.count >= self.capacity ? self.displace() : nil
         self.order.append(id)
-        self.inProgress[id] = Entry(source: source, channel: channel)
+        self.inProgress[id] = Entry(source: source, channel: channel, start: now)
         if let source { self.bySource[source, default: 0] += 1 }
-        guard let displaced, let old = self.end(displaced) else { return nil }
-        return (displaced, old)
+        return displaced
+    }
+
+    /// Removes and returns the connection that makes room for a new one; nil if there is none.
+    ///
+    /// - Parameter limit: Spares the connections that began later.
+    mutating func displace(startedBefore limit: NIODeadline = .distantFuture) -> (id: UInt64, channel: any Channel)? {
+        guard let id = self.connectionToDisplace(startedBefore: limit), let channel = self.end(id) else { return nil }
+        return (id, channel)
     }
 
     /// Sets the source that a load balancer named for a connection.
@@ -68,15 +84,15 @@ struct PendingConnections {
         return entry.channel
     }
 
-    private func connectionToDisplace() -> UInt64? {
+    private func connectionToDisplace(startedBefore limit: NIODeadline) -> UInt64? {
+        let oldest = self.order.prefix(Self.searched).lazy.filter { self.inProgress[$0] != nil }.prefix(Self.candidates)
+        let sample = (0..<Self.sampled).compactMap { _ in self.order.randomElement() }
         var best: (id: UInt64, count: Int)?
-        var seen = 0
-        for id in self.order {
-            guard let entry = self.inProgress[id] else { continue }
+        // The oldest first: of several with the same count the first one is displaced.
+        for id in Array(oldest) + sample {
+            guard let entry = self.inProgress[id], entry.start < limit else { continue }
             let count = entry.source.map { self.bySource[$0, default: 0] } ?? 0
             if count > best?.count ?? -1 { best = (id, count) }
-            seen += 1
-            if seen == Self.candidates { break }
         }
         return best?.id
     }

@@ -11,6 +11,9 @@ internal import COpenSSL
     /// The tickets of a client; nil for a client that keeps none, and on the server.
     let tickets: TLSTickets?
 
+    /// The keys of a server's tickets; nil on a client.
+    let ticketKeys: TicketKeys?
+
     /// The server keys that a client pins; nil if it trusts authorities, and on the server.
     let pins: PinnedKeys?
 
@@ -19,12 +22,13 @@ internal import COpenSSL
     private static let ciphers = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
 
     /// Creates a context for TLS 1.3 only.
-    init(tickets: TLSTickets?, pins: PinnedKeys? = nil) {
+    init(tickets: TLSTickets?, ticketKeys: TicketKeys? = nil, pins: PinnedKeys? = nil) {
         guard let pointer = unsafe SSL_CTX_new(TLS_method()) else {
             preconditionFailure("libssl is out of memory or cannot read its configuration")
         }
         unsafe self.pointer = unsafe pointer
         self.tickets = tickets
+        self.ticketKeys = ticketKeys
         self.pins = pins
         let configured = [
             unsafe COpenSSL_SSL_CTX_set_min_proto_version(pointer, TLS1_3_VERSION),
@@ -35,10 +39,11 @@ internal import COpenSSL
         precondition(configured, "this libssl lacks TLS 1.3 or its usual groups and ciphers")
         // psk_dhe_ke only and no early data are libssl's defaults: SSL_OP_ALLOW_NO_DHE_KEX stays
         // off, and SSL_CTX_set_max_early_data is never called.
+        // libssl wipes decrypted records, which contain shares and deletion codes, once they are read.
         unsafe SSL_CTX_set_options(
             pointer,
             COpenSSL_SSL_OP_NO_RENEGOTIATION() | COpenSSL_SSL_OP_NO_COMPRESSION()
-                | COpenSSL_SSL_OP_CIPHER_SERVER_PREFERENCE()
+                | COpenSSL_SSL_OP_CIPHER_SERVER_PREFERENCE() | COpenSSL_SSL_OP_CLEANSE_PLAINTEXT()
         )
         unsafe COpenSSL_SSL_CTX_set_mode(pointer, Int(SSL_MODE_RELEASE_BUFFERS))
         unsafe COpenSSL_SSL_CTX_set_session_cache_mode(pointer, Int(SSL_SESS_CACHE_OFF))

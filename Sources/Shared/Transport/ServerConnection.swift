@@ -62,9 +62,20 @@ package final class ServerConnection: Sendable {
         return await self.frames.send(payload, isUse: isUse && !isRefused)
     }
 
-    /// Extends the idle timeout: a session has begun.
+    /// Extends the idle timeout: an enrollment has begun on a connection without a session.
+    package func enrollmentBegun() {
+        self.frames.allowIdleness(of: self.limits.idleInEnrollment)
+    }
+
+    /// Extends the idle timeout and keeps the connection's place in a full table: a session has begun.
     package func sessionOpened() {
         self.frames.allowIdleness(of: self.limits.idleWithSession)
+        self.frames.sessionChanged(isOpen: true)
+    }
+
+    /// Lets new connections displace this one again if the table is full: its session has ended.
+    package func sessionEnded() {
+        self.frames.sessionChanged(isOpen: false)
     }
 
     /// Closes the connection gracefully: earlier answers still arrive.

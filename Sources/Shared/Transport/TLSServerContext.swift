@@ -38,7 +38,7 @@ extension SSLContext {
 
     /// Creates a server's context.
     fileprivate convenience init(certificateFile: String, keyFile: String) throws(TLSContextError) {
-        self.init(tickets: nil)
+        self.init(tickets: nil, ticketKeys: TicketKeys())
         ERR_clear_error()
         // Rejects an encrypted key; by default libssl asks for the password on the terminal.
         unsafe SSL_CTX_set_default_passwd_cb(self.pointer) { _, _, _, _ in -1 }
@@ -58,6 +58,7 @@ extension SSLContext {
         precondition(isSet, "libssl allows records of 512 bytes and more")
         // Tickets are stateless; one for each connection is enough.
         unsafe SSL_CTX_set_num_tickets(self.pointer, 1)
+        self.encryptTickets()
         self.honorTicketRequests()
         unsafe SSL_CTX_set_client_hello_cb(self.pointer, requireProtocolNames, nil)
         unsafe SSL_CTX_set_alpn_select_cb(self.pointer, selectProtocol, nil)

@@ -7,15 +7,24 @@ package struct TransportLimits: Hashable, Sendable {
     /// its answers.
     package var frame: Duration = .seconds(10)
     /// Between two useful answers on a connection without a session.
-    package var idleWithoutSession: Duration = .seconds(60)
+    ///
+    /// A wallet sends Hello and OpenSession at once, so it needs only the time of its round trips.
+    package var idleWithoutSession: Duration = .seconds(15)
+    /// The same once an enrollment has begun: a phone takes some seconds to make its evidence.
+    package var idleInEnrollment: Duration = .seconds(60)
     /// Between two useful answers on a connection with a session.
     package var idleWithSession: Duration = .seconds(30 * 60)
     /// From the local close of a connection to the peer's; then the connection is aborted.
     package var close: Duration = .seconds(2)
     /// Calls that are queued on one connection; at this number the server stops reading.
     package var maxInFlight = 16
-    /// Concurrent connections; any further one is closed on acceptance.
+    /// Concurrent connections; a further one displaces one without a session.
+    ///
+    /// It is closed on acceptance only if all others have a session. The last quarter is for
+    /// connections that have a session or are fresh (``freshness``).
     package var connections = 10_000
+    /// The time during which a new connection may occupy a place in the last quarter without a session.
+    package var freshness: Duration = .seconds(10)
     /// Concurrent connections from one ``PeerSource``; 0 for no limit except the total.
     package var connectionsPerSource = 2_500
     /// Concurrent connections in the handshake; a further one displaces one of the oldest.

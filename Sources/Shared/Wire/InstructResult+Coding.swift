@@ -3,7 +3,20 @@ internal import Secrets
 internal import Vocabulary
 
 extension InstructResult {
+    /// The length of every encoded result: that of the longest one, which has an unlock share, with a padding of
+    /// two bytes.
+    ///
+    /// Threat: TLS does not hide the length of an answer. With different lengths, an observer of the network
+    /// would learn each verdict. Padding the message and not the TLS record holds also if several answers share
+    /// a record.
+    static let byteCount = 40
+
     func write(to message: MessageWriter<Remotepin__V1__InstructResponse>) {
+        self.writeResult(to: message)
+        message.pad(\.padding, to: Self.byteCount)
+    }
+
+    private func writeResult(to message: MessageWriter<Remotepin__V1__InstructResponse>) {
         switch self {
         case .pinValid(let unlockShare, let next):
             message.set(\.result_case, REMOTEPIN__V1__INSTRUCT_RESPONSE__RESULT_CHECK_PIN)

@@ -81,6 +81,17 @@ func encode<Message>(_ initialize: Initializer<Message>, _ write: (MessageWriter
         unsafe self.message.pointee[keyPath: field] = self.arena.pointee.copy(bytes)
     }
 
+    /// Fills a field with zeros, so that the message without its tag and length has this length.
+    ///
+    /// - Precondition: The field's number is at most 15, and the other fields leave 3 to 129 bytes for this one.
+    @safe func pad(_ field: BytesField, to byteCount: Int) {
+        let base = unsafe UnsafeRawPointer(self.message).assumingMemoryBound(to: ProtobufCMessage.self)
+        // One byte each for the field's tag and for its length.
+        let zeroCount = unsafe byteCount - protobuf_c_message_get_packed_size(base) - 2
+        precondition((1...127).contains(zeroCount), "the padding must not be empty and needs a length of one byte")
+        self.set(field, [UInt8](repeating: 0, count: zeroCount))
+    }
+
     /// Sets an identifier, a key or a signature; nil leaves the field empty.
     @inline(__always) @safe func set<Kind>(_ field: BytesField, _ value: FixedBytes<Kind>?) {
         guard let value else { return }

@@ -4130,7 +4130,7 @@ const ProtobufCMessageDescriptor remotepin__v1__show_deletion_code__descriptor =
   (ProtobufCMessageInit) remotepin__v1__show_deletion_code__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor remotepin__v1__instruct_response__field_descriptors[7] =
+static const ProtobufCFieldDescriptor remotepin__v1__instruct_response__field_descriptors[8] =
 {
   {
     "check_pin",
@@ -4216,6 +4216,18 @@ static const ProtobufCFieldDescriptor remotepin__v1__instruct_response__field_de
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "padding",
+    15,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__InstructResponse, padding),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned remotepin__v1__instruct_response__field_indices_by_name[] = {
   5,   /* field[5] = blocked */
@@ -4223,13 +4235,15 @@ static const unsigned remotepin__v1__instruct_response__field_indices_by_name[] 
   1,   /* field[1] = change_pin */
   0,   /* field[0] = check_pin */
   2,   /* field[2] = link_recovery_code */
+  7,   /* field[7] = padding */
   3,   /* field[3] = show_deletion_code */
   4,   /* field[4] = wrong */
 };
-static const ProtobufCIntRange remotepin__v1__instruct_response__number_ranges[1 + 1] =
+static const ProtobufCIntRange remotepin__v1__instruct_response__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 0, 7 }
+  { 15, 7 },
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor remotepin__v1__instruct_response__descriptor =
 {
@@ -4239,10 +4253,10 @@ const ProtobufCMessageDescriptor remotepin__v1__instruct_response__descriptor =
   "Remotepin__V1__InstructResponse",
   "remotepin.v1",
   sizeof(Remotepin__V1__InstructResponse),
-  7,
+  8,
   remotepin__v1__instruct_response__field_descriptors,
   remotepin__v1__instruct_response__field_indices_by_name,
-  1,  remotepin__v1__instruct_response__number_ranges,
+  2,  remotepin__v1__instruct_response__number_ranges,
   (ProtobufCMessageInit) remotepin__v1__instruct_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -856,6 +856,10 @@ typedef enum {
 struct  Remotepin__V1__InstructResponse
 {
   ProtobufCMessage base;
+  /*
+   * ignored; gives every InstructResponse the same length, so that the length tells no verdict
+   */
+  ProtobufCBinaryData padding;
   Remotepin__V1__InstructResponse__ResultCase result_case;
   union {
     Remotepin__V1__CheckPINResult *check_pin;
@@ -869,7 +873,7 @@ struct  Remotepin__V1__InstructResponse
 };
 #define REMOTEPIN__V1__INSTRUCT_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__instruct_response__descriptor) \
-    , REMOTEPIN__V1__INSTRUCT_RESPONSE__RESULT__NOT_SET, {0} }
+    , {0,NULL}, REMOTEPIN__V1__INSTRUCT_RESPONSE__RESULT__NOT_SET, {0} }
 
 
 struct  Remotepin__V1__CheckPINResult

@@ -1,3 +1,4 @@
+internal import Transport
 internal import Vault
 internal import Vocabulary
 internal import WalletStore
@@ -13,6 +14,7 @@ extension Conversation {
             lifetime: self.server.terms.rules.tokenLifetime
         )
         let bytes = try await token.sealed(by: self.server.vault)
+        if !self.machine.isInSession { self.connection.enrollmentBegun() }
         return .beginEnrollment(Enrollment(token: bytes, walletID: token.walletID, expiresAt: token.expiresAt))
     }
 }

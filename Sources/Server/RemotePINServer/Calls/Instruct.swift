@@ -52,13 +52,14 @@ extension Conversation {
         }
         let isValid =
             if let nonceY = call.pinNonceY {
-                await self.signatures.isTrue(
+                await self.isTrue(
                     SignatureClaim(
                         call.pinSignature,
                         nonceY: nonceY,
                         by: body.candidate,
                         for: statement(.instructPIN).digest
-                    )
+                    ),
+                    of: walletID
                 )
             } else {
                 VerifyingKey(body.candidate)?.isValid(call.pinSignature, for: statement(.instructPIN)) == true
@@ -69,6 +70,15 @@ extension Conversation {
                 throw CallFailure.authentication(.newPINSignature)
             }
         }
+    }
+
+    /// Verifies a signature together with others, or alone if the wallet recently sent a false one.
+    private func isTrue(_ claim: SignatureClaim, of wallet: WalletID) async -> Bool {
+        let falseSigners = self.server.limits.falseSigners
+        if falseSigners.contains(wallet, at: self.calledAt) { return claim.isTrue }
+        let isTrue = await self.signatures.isTrue(claim)
+        if !isTrue { falseSigners.note(wallet, at: self.calledAt) }
+        return isTrue
     }
 
     /// Counts and judges the attempt, and answers it; repeats the step if the wallet's identity
@@ -106,10 +116,15 @@ extension Conversation {
             case .pinKeyChanged(let current):
                 throw CallFailure.pinKeyChanged(current: current)
             case .notValid(let verdict):
+                await self.imitateRelease(after: body.instruction)
                 return try self.result(of: verdict, on: session.walletID, at: attempt.now)
             case .valid(let result):
                 if let newIdentity { self.machine.identityReplaced(by: newIdentity) }
-                return try await self.release(result, to: session.walletID)
+                do {
+                    return try await self.release(result, to: session.walletID)
+                } catch {
+                    throw CallFailure.afterVerdict(error)
+                }
             }
         }
         throw CallFailure.contended
@@ -136,6 +151,14 @@ extension Conversation {
             return (.linkRecoveryCode(mac: try await vault.mac(code, for: .recoveryCodeIndex)), nil)
         case .showDeletionCode:
             return (.readDeletionCode, nil)
+        }
+    }
+
+    /// Opens a share, as the right PIN would have, so that the time of the answer does not tell the verdict.
+    private func imitateRelease(after instruction: Instruction) async {
+        switch instruction {
+        case .checkPIN, .showDeletionCode: await self.server.devices.decoy.openShare()
+        case .changePIN, .linkRecoveryCode: break
         }
     }
 

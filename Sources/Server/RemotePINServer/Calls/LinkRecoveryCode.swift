@@ -16,7 +16,11 @@ extension Conversation {
         let outcome = try await revocations.recoveryCodeLocks.withLock(code) {
             let outcome = try await store.judge(attempt)
             guard case .valid(.codeDenied) = outcome else { return outcome }
-            return .revoked(try await self.endWallet(of: attempt, linking: code))
+            do {
+                return .revoked(try await self.endWallet(of: attempt, linking: code))
+            } catch {
+                throw CallFailure.afterVerdict(error)
+            }
         }
         // Nothing that the wallet's other connections carry may outlive this answer (G7).
         if case .revoked(let revocation) = outcome, revocation.reason == .recoveryCode {

@@ -32,15 +32,19 @@ extension Conversation {
     private func verify(_ call: OpenSession, statement: Statement) async throws -> ProvenIdentity {
         let devices = self.server.devices
         guard let stored = try await self.server.store.identity(of: call.walletID) else {
-            // The same work as for an existing wallet, so that the time does not reveal the difference.
+            // The same work as for an existing wallet, so that the time does not tell them apart: a read that
+            // finds a wallet, one that finds none, and the check.
+            try await devices.decoy.find(in: self.server.store)
             _ = await devices.proofs.check(call.deviceProof, of: statement, by: devices.decoy.open())
             throw CallFailure.authentication(.unknownWallet)
         }
         let identity = try await self.identity(stored.identity, of: call.walletID)
         switch devices.proofs.check(call.deviceProof, of: statement, by: identity.record) {
         case .good(let counter):
+            devices.decoy.note(call.walletID)
             return ProvenIdentity(identity: identity, assertionCounter: counter)
         case .bad:
+            _ = try await self.server.store.identity(of: .random())
             throw CallFailure.authentication(.deviceProof)
         }
     }

@@ -108,6 +108,8 @@ extension Conversation {
         case .tokenUsed: throw CallFailure.challengeInvalid(.used)
         case .counterNotIncreased: throw CallFailure.authentication(.assertionCounter)
         case .solutionRevoked: throw CallFailure.revoked(.solution)
+        case .hardwareKeyBarred:
+            throw CallFailure.revoked(Revocation(reason: .recoveryCode, mayRegisterAnew: false))
         }
     }
 }

@@ -8,8 +8,8 @@ struct ConnectionHandle: Sendable {
     let id: UInt64
     /// Closes the connection at once and drops queued data.
     let abort: @Sendable () -> Void
-    /// Closes the connection once queued data is sent.
-    let close: @Sendable () -> Void
+    /// Notes the end of the session: the connection may be displaced by new ones.
+    let endSession: @Sendable () -> Void
     /// Returns when the connection is closed and can send nothing more.
     let closed: @Sendable () async -> Void
     /// Whether nothing of the connection is in flight: no call is being answered, and the peer's

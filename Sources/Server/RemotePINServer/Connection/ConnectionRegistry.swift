@@ -122,7 +122,10 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Closes the connections whose sessions have expired and returns their number.
+    /// Ends the sessions that have expired and returns their number.
+    ///
+    /// The connections stay open until their clients close them or their idle timeout expires: a
+    /// call that needs the session is answered with `session-required`.
     func endSessions(dueAt now: Timestamp) -> Int {
         let due = self.members.withLock { members in
             var due: [ConnectionHandle] = []
@@ -130,10 +133,11 @@ final class ConnectionRegistry: Sendable {
                 guard let end = member.sessionEnd, end <= now else { continue }
                 due.append(member.connection)
                 members.byConnection[id]?.sessionEnd = nil
+                members.byConnection[id]?.session = nil
             }
             return due
         }
-        for connection in due { connection.close() }
+        for connection in due { connection.endSession() }
         return due.count
     }
 }

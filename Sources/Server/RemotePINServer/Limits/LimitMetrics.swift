@@ -72,6 +72,7 @@ extension RefusedConnections.Reason {
     fileprivate var metricName: String {
         switch self {
         case .connections: "connections"
+        case .withoutSession: "without_session"
         case .connectionsPerSource: "connections_per_source"
         case .longFrames: "long_frames"
         }

@@ -10,6 +10,7 @@ final class RateLimits: Sendable {
     let sources: SourceTable
     let metrics: LimitMetrics
     let refusalLog = RefusalLogLimiter()
+    let falseSigners = FalseSigners()
     /// A wallet may change its PIN as often as its source may call.
     let pinChangeLog = LogRateLimiter(burst: 500, each: .seconds(10))
 

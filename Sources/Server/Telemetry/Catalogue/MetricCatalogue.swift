@@ -88,9 +88,13 @@ package enum MetricCatalogue {
         MetricDefinition(
             "remote_pin_connections_refused_total",
             .counter,
-            "Connections closed because of a capacity limit, on accept or within a long message, by limit.",
+            "Connections closed because of a capacity limit, on accept, before a session or within a long message, "
+                + "by limit.",
             labels: [
-                MetricDefinition.Label("limit", .listed(["connections", "connections_per_source", "long_frames"]))
+                MetricDefinition.Label(
+                    "limit",
+                    .listed(["connections", "without_session", "connections_per_source", "long_frames"])
+                )
             ]
         ),
         MetricDefinition(

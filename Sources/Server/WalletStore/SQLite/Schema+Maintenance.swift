@@ -55,4 +55,15 @@ extension Schema {
             last INTEGER NOT NULL
         ) STRICT;
         """
+
+    /// Version 10: the hardware keys of wallets whose devices may not register again.
+    ///
+    /// Filled from the ends that are recorded; the search for earlier ends adds theirs. The second byte of a wallet's
+    /// state is the reason of its end, 3 for a recovery code (``WalletState``).
+    static let barredKeysTable = """
+        CREATE TABLE barred_hardware_keys (digest BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
+        INSERT OR IGNORE INTO barred_hardware_keys (digest)
+            SELECT hardware_key FROM ended JOIN wallets ON wallets.key = ended.wallet
+            WHERE substr(state, 2, 1) = x'03';
+        """
 }

@@ -49,6 +49,7 @@ enum Schema {
         Schema.identityKeys,
         Schema.endedTable,
         Schema.nextSharesTable,
+        Schema.barredKeysTable,
     ]
 
     static var version: Int { Self.migrations.count }

@@ -11,12 +11,13 @@ extension StoreConnection {
         guard let place = try Int64.fetchOne(self.db, sql: "SELECT place FROM ended_search") else { return false }
         let rows = try Row.fetchAll(
             self.db,
-            sql: "SELECT key, state FROM wallets WHERE key > ? ORDER BY key LIMIT ?",
+            sql: "SELECT key, state, hardware_key FROM wallets WHERE key > ? ORDER BY key LIMIT ?",
             arguments: [place, most]
         )
         for row in rows {
             // A damaged row is not purged; an access to its wallet reports the damage.
-            guard let state = try? row.walletState(1), state.revocation != nil else { continue }
+            guard let state = try? row.walletState(1), let revocation = state.revocation else { continue }
+            if !revocation.mayRegisterAnew { try self.bar(row.identifier(2)) }
             try self.noteEnd(of: WalletKey(number: try row.number(0)), at: state.revokedAt)
         }
         if let last = try rows.last?.number(0), rows.count == most {

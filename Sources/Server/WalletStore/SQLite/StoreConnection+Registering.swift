@@ -10,6 +10,7 @@ extension StoreConnection {
 
     func register(_ registration: NewRegistration) throws -> RegisterOutcome {
         if self.isSolutionRevoked { return .solutionRevoked }
+        if try self.isBarred(registration.hardwareKeyDigest) { return .hardwareKeyBarred }
         if let row = try self.wallet(registration.walletID) {
             guard row.state.revocation == nil, !row.state.sessionOpened,
                 row.hardwareKey == registration.hardwareKeyDigest
@@ -22,6 +23,20 @@ extension StoreConnection {
         }
         try self.insert(registration)
         return .registered
+    }
+
+    /// Bars the hardware key of a wallet whose device may not register again.
+    ///
+    /// It stays barred when the wallet is purged. A new hardware key is not affected: the deny list rejects the
+    /// wallet's next link to the recovery code.
+    func bar(_ hardwareKey: SHA256Digest) throws {
+        try self.db.makeStatement(sql: "INSERT OR IGNORE INTO barred_hardware_keys (digest) VALUES (?)")
+            .run([hardwareKey.blob])
+    }
+
+    private func isBarred(_ hardwareKey: SHA256Digest) throws -> Bool {
+        try self.db.makeStatement(sql: "SELECT 1 FROM barred_hardware_keys WHERE digest = ?")
+            .first([hardwareKey.blob]) { _ in true } ?? false
     }
 
     private func insert(_ registration: NewRegistration) throws {

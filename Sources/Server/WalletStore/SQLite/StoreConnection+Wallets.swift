@@ -118,6 +118,7 @@ extension StoreConnection {
         try self.keep(row)
         try self.removeNextShares(of: row.key)
         try self.noteEnd(of: row.key, at: now)
+        if !revocation.mayRegisterAnew { try self.bar(row.hardwareKey) }
     }
 
     /// Returns the reason why nothing may be released to a wallet: its revocation, otherwise that of the solution.

@@ -202,14 +202,12 @@ extension WalletEngine {
                 body: body
             )
         }
-        let signed = statement(.instructPIN)
-        let signature = key.sign(signed)
+        // Without `pin_nonce_y`: computing it would cost a phone more than it saves a server.
         return Instruct(
             counter: counter,
             body: body,
-            pinSignature: signature,
-            newPINSignature: newPIN.map { $0.pair.key(for: $0.entry).sign(statement(.newPIN)) },
-            pinNonceY: P256NonceY(of: signature, by: key.publicKey, for: signed)
+            pinSignature: key.sign(statement(.instructPIN)),
+            newPINSignature: newPIN.map { $0.pair.key(for: $0.entry).sign(statement(.newPIN)) }
         )
     }
 }

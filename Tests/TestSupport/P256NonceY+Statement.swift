@@ -1,4 +1,4 @@
-internal import Secrets
+package import Statements
 package import Vocabulary
 
 extension P256NonceY {

@@ -1,13 +1,11 @@
-internal import COpenSSL
+import COpenSSL
 package import Vocabulary
 
 extension P256NonceY {
     /// Recovers the y coordinate of a signature's point R; nil if the signature is not this key's over this
     /// digest.
     ///
-    /// Also nil if R's x coordinate is not r but r + q, once in 2¹³⁰ signatures. Runs on a phone, where the
-    /// public half of a PIN's key is as revealing as the PIN to an attacker with the salt: all of libcrypto's
-    /// objects are cleared before the call returns.
+    /// Also nil if R's x coordinate is not r but r + q, once in 2¹³⁰ signatures.
     package init?(of signature: P256Signature, by key: P256PublicKey, for digest: SHA256Digest) {
         ERR_set_mark()
         defer { ERR_pop_to_mark() }
