@@ -360,6 +360,7 @@ let server: [Target] = [
             "Vocabulary",
             "WalletStore",
             argumentParser,
+            crypto,
             lifecycle,
             logging,
             metrics,
@@ -921,6 +922,7 @@ let tests: [Target] = [
             "Vocabulary",
             "WalletStore",
             "Wire",
+            logging,
         ]
     ),
     .testTarget(

@@ -80,6 +80,10 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
+    /// A server began to serve the store; the detail has its version, attempt policy and a digest of its settings.
+    package static let started = AuditEvent(rawValue: "started")
+    /// A server stopped in order.
+    package static let stopped = AuditEvent(rawValue: "stopped")
     /// The log's first entry.
     package static let logBegun = AuditEvent(rawValue: "log begun")
     /// A crash left a part of an entry, which stands before this one and is nobody's word.
@@ -90,6 +94,8 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     package static let wipe = AuditEvent(rawValue: "wipe")
     /// A wallet asked to be linked to a recovery code of the deny list, which ends it.
     package static let deniedLink = AuditEvent(rawValue: "link to a denied recovery code")
+    /// Wallets entered their last wrong PIN; entered after the commit that counted it.
+    package static let blockedPermanently = AuditEvent(rawValue: "blocked permanently")
     package static let revokeWallets = AuditEvent(rawValue: "revoke wallet")
     package static let revokeRecoveryCode = AuditEvent(rawValue: "revoke recovery-code")
     package static let revokeSolution = AuditEvent(rawValue: "revoke solution")
@@ -112,7 +118,8 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
 
     /// The events that are not commands to a running server.
     package static let others: [AuditEvent] = [
-        .restore, .deletionCode, .wipe, .deniedLink, .purge, .resealed, .logBegun, .tornTail, .unknown,
+        .restore, .deletionCode, .wipe, .deniedLink, .blockedPermanently, .purge, .resealed, .started, .stopped, .logBegun,
+        .tornTail, .unknown,
     ]
 }
 

@@ -70,8 +70,9 @@ enum RunningServer {
         do {
             let epoch = try await Self.epoch(of: store, vault: files.vault)
             try await Self.checkVault(files, of: store)
-            let audit = try await Self.openAudit(files, epoch: epoch, metrics: watch.registry, log: log)
+            let audit = try await Self.openAudit(files, of: store, epoch: epoch, metrics: watch.registry, log: log)
             do {
+                await Self.recordStart(files.settings, in: audit, of: store, log: log)
                 try await Self.serve(
                     files,
                     from: store,
@@ -85,6 +86,7 @@ enum RunningServer {
                 await audit.close()
                 throw error
             }
+            await Self.recordStop(in: audit, of: store, log: log)
             await audit.close()
         } catch {
             watch.forgetStore()

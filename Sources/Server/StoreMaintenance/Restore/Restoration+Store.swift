@@ -38,6 +38,7 @@ extension Restoration {
             replayed: replayed,
             damaged: try await self.end(damaged, in: store),
             takenAt: plan.takenAt,
+            earlierRestores: plan.logs.earlierRestores,
             problem: plan.problem
         )
     }

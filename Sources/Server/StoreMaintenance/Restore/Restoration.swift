@@ -90,6 +90,8 @@ package struct Restoration: Sendable {
         package var damaged: [WalletID]
         /// The time whose state the backup held.
         package var takenAt: Timestamp
+        /// The number of earlier restores of the same backup: each may have granted further attempts.
+        package var earlierRestores: Int
         /// The reason that the logs did not cover all changes since the backup; nil if they did.
         package var problem: LogProblem?
     }
@@ -104,7 +106,7 @@ package struct Restoration: Sendable {
     package func plan() async throws -> Plan {
         try await Self.translating {
             let label = try await self.label()
-            return Plan(label: label, logs: try await RestoreLogs(self.parts, since: label.audit))
+            return Plan(label: label, logs: try await RestoreLogs(self.parts, of: label))
         }
     }
 
@@ -158,40 +160,50 @@ extension Restoration {
         try await self.copyPages(plan.label, to: staged.file)
         try self.parts.stage(.checking)
         let store = try staged.open(onFatal: self.parts.onFatal)
-        var report: Report
         do {
-            report = try await self.change(store, plan)
+            let report = try await self.change(store, plan)
+            try self.parts.stage(.recording)
+            let audit = try await self.openAudit(plan, epoch: report.epoch)
+            do {
+                try await self.place(staged, store, audit, plan, report)
+            } catch {
+                await audit.close()
+                throw error
+            }
+            await audit.close()
+            return report
         } catch {
             await store.close()
             throw error
         }
-        await store.close()
-        try self.parts.stage(.recording)
-        let audit = try await self.openAudit(plan, epoch: report.epoch)
-        do {
-            try await self.place(staged, audit, plan, &report)
-        } catch {
-            await audit.close()
-            throw error
-        }
-        await audit.close()
-        return report
     }
 
-    /// Moves the store into place, between the audit entries for it.
+    /// Moves the store into place, between the audit entries for it; the store names the first of them.
     private func place(
         _ staged: StagedStore,
+        _ store: SQLiteWalletStore,
         _ audit: AuditLog,
         _ plan: Plan,
-        _ report: inout Report
+        _ report: Report
     ) async throws {
-        let detail = "epoch \(report.epoch), \(self.parts.rule.rawValue), backup of \(plan.takenAt.milliseconds)"
+        let detail =
+            "epoch \(report.epoch), \(self.parts.rule.rawValue), backup of \(plan.takenAt.milliseconds) "
+            + "(\(plan.label.name)), restored \(Self.times(report.earlierRestores)) before"
         let ends = try await self.beginEnds(of: report.damaged, in: audit)
         let begun: UInt64
         do {
             begun = try await audit.append(.restore, by: self.parts.actor, .begun, detail: detail).number
         } catch {
             await self.undo(ends, in: audit, for: "\(error)")
+            throw error
+        }
+        do {
+            store.announce(StoredAuditMark(audit.newest))
+            try await store.keepAuditMark()
+            await store.close()
+        } catch {
+            await self.undo(ends, in: audit, for: "\(error)")
+            await audit.tryAppend(.restore, by: self.parts.actor, .failed(of: begun, reason: "\(error)"))
             throw error
         }
         try self.parts.stage(.placing)
@@ -205,7 +217,8 @@ extension Restoration {
         try self.parts.stage(.finishing)
         let replayed = report.replayed
         let result =
-            "\(Self.wallets(report.wallets)), \(replayed.ended) ended again, \(replayed.denied) codes denied again"
+            "\(Self.wallets(report.wallets)), \(replayed.ended) ended again, \(replayed.blocked) blocked again, "
+            + "\(replayed.denied) codes denied again"
             + (report.damaged.isEmpty ? "" : ", \(report.damaged.count) damaged ones ended")
             + (plan.problem == nil ? "" : "; without a whole audit log")
         do throws(AuditLogError) {
@@ -218,6 +231,9 @@ extension Restoration {
             throw RestoreFailure.placed(error)
         }
     }
+
+    /// A number of times, in words.
+    package static func times(_ count: Int) -> String { count == 1 ? "1 time" : "\(count) times" }
 
     /// The number of wallets, in words.
     package static func wallets(_ count: Int) -> String { count == 1 ? "1 wallet" : "\(count) wallets" }

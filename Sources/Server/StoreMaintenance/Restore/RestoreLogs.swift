@@ -34,11 +34,14 @@ struct RestoreLogs {
     let replays: [AuditReplay]
     /// The reason that the logs do not cover all changes since the backup; nil if they do.
     let problem: LogProblem?
+    /// The number of earlier restores of this backup in all logs.
+    let earlierRestores: Int
     /// Whether the log at `audit.file` is set aside and a new one begun.
     let mustSetAside: Bool
 
     /// Reads all logs; changes nothing.
-    init(_ parts: Restoration.Parts, since mark: AuditMark) async throws {
+    init(_ parts: Restoration.Parts, of label: BackupLabel) async throws {
+        let mark = label.audit
         let path = parts.auditLog
         var logs: [Found] = []
         for aside in try Self.setAside(path) { logs.append(try await Self.read(at: aside, since: mark, parts)) }
@@ -70,6 +73,7 @@ struct RestoreLogs {
         }
         self.epoch = logs.compactMap(\.verification.newestEpoch).max() ?? 0
         self.replays = relevant.map(\.replay)
+        self.earlierRestores = logs.map { $0.replay.restores(of: label.name) }.reduce(0, +)
         self.problem = problem
         self.mustSetAside = current?.damage != nil
     }

@@ -42,4 +42,19 @@ extension Schema {
         CREATE TABLE ended_search (id INTEGER PRIMARY KEY CHECK (id = 1), place INTEGER NOT NULL) STRICT;
         INSERT INTO ended_search (id, place) SELECT 1, min(key) - 1 FROM wallets HAVING count(*) > 0;
         """
+
+    /// Version 9: the permanently blocked wallets whose block is in the audit log.
+    ///
+    /// A table and not a mark in the record of attempts: a verdict's commit must not write more for a wrong PIN than
+    /// for a right one, and this is written later.
+    static let recordedBlocks = "CREATE TABLE recorded_blocks (wallet INTEGER PRIMARY KEY) STRICT"
+
+    /// Version 10: the newest entry of the audit log at the last change that is on record; no row before the first.
+    static let auditMark = """
+        CREATE TABLE audit_mark (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            number INTEGER NOT NULL,
+            mac TEXT NOT NULL
+        ) STRICT
+        """
 }

@@ -48,6 +48,8 @@ enum Schema {
         Schema.vaultChecks,
         Schema.identityKeys,
         Schema.endedTable,
+        Schema.recordedBlocks,
+        Schema.auditMark,
     ]
 
     static var version: Int { Self.migrations.count }

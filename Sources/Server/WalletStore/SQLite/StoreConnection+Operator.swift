@@ -63,6 +63,7 @@ extension StoreConnection {
     func removeDenied(_ mac: RecoveryCodeMAC) throws -> Timestamp? {
         guard let deniedAt = try self.denied(mac) else { return nil }
         try self.db.makeStatement(sql: "DELETE FROM denied_recovery_codes WHERE mac = ?").run([mac.blob])
+        try self.keepAuditMark()
         return deniedAt
     }
 

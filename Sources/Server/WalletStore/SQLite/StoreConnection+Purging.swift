@@ -72,6 +72,7 @@ extension StoreConnection {
             gone.append(row.key)
         }
         try self.remove(gone)
+        try self.keepAuditMark()
         return gone.count
     }
 

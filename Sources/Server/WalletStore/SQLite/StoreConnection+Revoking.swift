@@ -50,6 +50,7 @@ extension StoreConnection {
                 sql: "INSERT INTO denied_recovery_codes (mac, denied_at) VALUES (?, ?)",
                 arguments: [mac.blob, now.milliseconds]
             )
+            try self.keepAuditMark()
         }
         guard let linkedMeanwhile = self.linkedDuring[search] else { throw StoreError.corrupt }
         var linked: Set<WalletID> = []

@@ -117,6 +117,7 @@ extension StoreConnection {
         row.revoke(revocation, at: now)
         try self.keep(row)
         try self.noteEnd(of: row.key, at: now)
+        try self.keepAuditMark()
     }
 
     /// Returns the reason why nothing may be released to a wallet: its revocation, otherwise that of the solution.

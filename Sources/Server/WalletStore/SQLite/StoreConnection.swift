@@ -23,6 +23,10 @@ final class StoreConnection {
     var justEmptied: [WalletKey] = []
     /// Work for this thread after the transaction's steps are answered.
     var chores: [() -> Void] = []
+    /// The newest entry of the audit log.
+    var announced = AnnouncedEntry()
+    /// The entry that the transaction has stored; nil if unknown.
+    var keptAuditMark: StoredAuditMark?
     /// The copy in progress, if any.
     var copy: DatabaseCopy?
     /// The searches in progress for a recovery code's wallets, each with the wallets linked to any code since it
@@ -101,6 +105,7 @@ final class StoreConnection {
     /// (`sqlite3_reset(3)`), and reads values that may have changed.
     private func startAgain() throws {
         self.known.forgetAll()
+        self.keptAuditMark = nil
         self.statements = try Statements(self.db)
         try self.readSolution()
     }
@@ -128,6 +133,7 @@ final class StoreConnection {
 
     func setSolutionRevoked(_ revoked: Bool) throws {
         try self.db.execute(sql: "UPDATE solution SET revoked = ?", arguments: [revoked ? 1 : 0])
+        try self.keepAuditMark()
         try self.readSolution()
     }
 
