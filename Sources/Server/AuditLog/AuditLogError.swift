@@ -30,9 +30,9 @@ package enum AuditLogError: Error, Hashable, Sendable, CustomStringConvertible {
         case .lacksEntry(let path, let problem):
             "\(path) lacks an entry that the store names: \(problem). Put the log back. \(Self.withoutTheLog)"
         case .otherEpoch(let path, let log, let store) where log > store:
-            "\(path) ends in epoch \(log), but the store has epoch \(store): the store is an older copy; "
-                + "restore a backup with `remote-pin-server restore`. If a restore was a mistake and this store is "
-                + "the one to keep, copy it with `remote-pin-server backup FILE`, move the data folder away, and restore FILE"
+            "\(path) ends in epoch \(log), but the store has epoch \(store): the store is an older copy; restore a "
+                + "backup with `remote-pin-server restore`. If a restore was a mistake and this store is the one to "
+                + "keep, copy it with `remote-pin-server backup FILE`, move the data folder away, and restore FILE"
         case .otherEpoch(let path, let log, let store):
             "\(path) ends in epoch \(log), but the store has epoch \(store): the log was cut or changed, or is an "
                 + "older copy; \(Self.nextStep)"
