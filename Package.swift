@@ -254,6 +254,20 @@ let server: [Target] = [
         path: "Sources/Server/EventHooks"
     ),
     .target(
+        name: "Witness",
+        dependencies: [
+            "HostSystem",
+            lifecycle,
+            logging,
+            metrics,
+            nioCore,
+            nioPosix,
+            subprocess,
+            systemPackage,
+        ],
+        path: "Sources/Server/Witness"
+    ),
+    .target(
         name: "StoreMaintenance",
         dependencies: [
             "AuditLog",
@@ -359,6 +373,7 @@ let server: [Target] = [
             "Vault",
             "Vocabulary",
             "WalletStore",
+            "Witness",
             argumentParser,
             crypto,
             lifecycle,
@@ -816,6 +831,15 @@ let tests: [Target] = [
             logging,
             nioCore,
             nioPosix,
+        ]
+    ),
+    .testTarget(
+        name: "WitnessTests",
+        dependencies: [
+            "Telemetry",
+            "TestSupport",
+            "Witness",
+            logging,
         ]
     ),
     .testTarget(
