@@ -14,6 +14,8 @@ package struct AuditRecord: Hashable, Sendable {
     package var phase: AuditPhase
     /// The command's arguments apart from its subject, in a word or two: `percent 10`.
     package var detail: String?
+    /// The store's generation when the entry was made; nil if the writer knew none.
+    package var generation: UInt64?
 
     package init(
         at: Timestamp,
@@ -22,7 +24,8 @@ package struct AuditRecord: Hashable, Sendable {
         event: AuditEvent,
         subject: AuditSubject = AuditSubject(),
         phase: AuditPhase,
-        detail: String? = nil
+        detail: String? = nil,
+        generation: UInt64? = nil
     ) {
         self.at = at
         self.epoch = epoch
@@ -31,6 +34,7 @@ package struct AuditRecord: Hashable, Sendable {
         self.subject = subject
         self.phase = phase
         self.detail = detail
+        self.generation = generation
     }
 }
 
@@ -133,8 +137,8 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
 
     /// The events that are not commands to a running server.
     package static let others: [AuditEvent] = [
-        .restore, .deletionCode, .wipe, .deniedLink, .blockedPermanently, .purge, .resealed, .started, .stopped, .logBegun,
-        .tornTail, .unknown,
+        .restore, .deletionCode, .wipe, .deniedLink, .blockedPermanently, .purge, .resealed, .started, .stopped,
+        .logBegun, .tornTail, .unknown,
     ]
 }
 

@@ -74,6 +74,7 @@ enum AuditLine {
 private struct AuditBody: Codable {
     let time: String
     let epoch: Int
+    let generation: UInt64?
     let actor: String
     let event: String
     let wallets: [String]?
@@ -87,6 +88,7 @@ private struct AuditBody: Codable {
     init(_ record: AuditRecord) {
         self.time = AuditTime.text(of: record.at)
         self.epoch = record.epoch
+        self.generation = record.generation
         self.actor = record.actor.rawValue
         self.event = record.event.rawValue
         self.wallets = record.subject.wallets.isEmpty ? nil : record.subject.wallets.map(\.description)
@@ -124,7 +126,8 @@ private struct AuditBody: Codable {
             event: AuditEvent(recorded: self.event),
             subject: AuditSubject(wallets: wallets, recoveryCode: mac),
             phase: phase,
-            detail: self.detail
+            detail: self.detail,
+            generation: self.generation
         )
     }
 

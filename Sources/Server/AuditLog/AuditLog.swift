@@ -214,7 +214,8 @@ extension AuditLog {
             event: event,
             subject: subject,
             phase: phase,
-            detail: detail
+            detail: detail,
+            generation: self.parts.generation()
         )
         let result = await withCheckedContinuation { waiter in
             let mustStart: Bool? = self.state.withLock { state in

@@ -9,6 +9,8 @@ package import WalletStore
 /// out.
 package struct StartCheck {
     private var replay: AuditReplay
+    /// The highest generation of the store on record.
+    private var generation: UInt64 = 0
 
     /// - Parameter mark: The store's mark: the store has every change that ended before that entry.
     package init(after mark: AuditMark?) {
@@ -16,10 +18,16 @@ package struct StartCheck {
     }
 
     /// Reads the log's next entry.
-    package mutating func read(_ entry: AuditEntry) { self.replay.read(entry) }
+    package mutating func read(_ entry: AuditEntry) {
+        self.replay.read(entry)
+        self.generation = max(self.generation, entry.record.generation ?? 0)
+    }
 
     /// Compares the store with the changes on record as done.
     package func check(_ store: SQLiteWalletStore) async throws {
+        guard store.generation >= self.generation else {
+            throw OlderStore.generation(store: store.generation, log: self.generation)
+        }
         var (ended, blocked): (Set<WalletID>, Set<WalletID>) = ([], [])
         var denied: [RecoveryCodeMAC: Bool] = [:]
         var isSolutionRevoked: Bool?
@@ -55,6 +63,8 @@ package struct StartCheck {
 
 /// A change on record that the store lacks: it is an older copy, and an operator must restore one.
 package enum OlderStore: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The store has a lower generation than an entry of the log.
+    case generation(store: UInt64, log: UInt64)
     case revocation(WalletID)
     case block(WalletID)
     /// A denial of a recovery code, or its removal.
@@ -65,17 +75,18 @@ package enum OlderStore: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String {
         let change =
             switch self {
-            case .revocation(let wallet): "the revocation of wallet \(wallet)"
-            case .block(let wallet): "the permanent block of wallet \(wallet)"
-            case .denial(let mac): "the last change of recovery code \(mac) on the deny list"
-            case .solution: "the last change of the solution's revocation"
+            case .generation(let store, let log): "generation \(log) of the store, which has generation \(store)"
+            case .revocation(let wallet): "the revocation of wallet \(wallet), which the store lacks"
+            case .block(let wallet): "the permanent block of wallet \(wallet), which the store lacks"
+            case .denial(let mac): "a change of recovery code \(mac) on the deny list, which the store lacks"
+            case .solution: "a change of the solution's revocation, which the store lacks"
             }
-        return "the store is an older copy: the audit log records \(change), which the store lacks. \(Self.wayOut)"
+        return "the store is an older copy: the audit log records \(change). \(Self.wayOut)"
     }
 
     /// The operator's next step.
     package static let wayOut =
-        "Move the data folder away and restore a backup with `remote-pin-server restore`. To keep this store, first copy "
-        + "it with `remote-pin-server backup FILE`, and restore FILE: the restore opens an epoch and repeats the "
+        "Move the data folder away and restore a backup with `remote-pin-server restore`. To keep this store, first "
+        + "copy it with `remote-pin-server backup FILE`, and restore FILE: the restore opens an epoch and repeats the "
         + "revocations since"
 }

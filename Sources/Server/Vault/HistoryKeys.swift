@@ -3,8 +3,8 @@ internal import Vocabulary
 
 /// One version of the keys that prove history: the audit log's and the epochs'.
 ///
-/// The newest version makes MACs, and older ones only verify. An attacker with an older copy of the key file can therefore
-/// add nothing to a log that a newer version continues (``VersionedMAC``).
+/// The newest version makes MACs, and older ones only verify. An attacker with an older copy of the key file can
+/// therefore add nothing to a log that a newer version continues (``VersionedMAC``).
 ///
 /// A class because versions are kept in collections, which cannot hold noncopyable values.
 final class HistoryKeys: Sendable {
@@ -84,7 +84,9 @@ package struct VersionedMAC: Hashable, Sendable {
 
     package var bytes: [UInt8] {
         var bytes: [UInt8] = []
-        if self.key != HistoryKeys.ofIndex { bytes.append(bigEndian: UInt64(self.key), byteCount: Self.numberByteCount) }
+        if self.key != HistoryKeys.ofIndex {
+            bytes.append(bigEndian: UInt64(self.key), byteCount: Self.numberByteCount)
+        }
         return bytes + self.mac
     }
 

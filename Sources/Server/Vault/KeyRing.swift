@@ -168,8 +168,9 @@ final class KeyRing: Sendable {
         return KeyRing(versions: self.versions + [version], active: number, index: index, history: Array(history))
     }
 
-    /// Returns a ring without some sealing versions; nil if the active one is among them. Old entries of the audit log
-    /// must still verify, so all versions for history stay.
+    /// Returns a ring without some sealing versions; nil if the active one is among them.
+    ///
+    /// All versions for history stay, because old entries of the audit log must still verify.
     func removing(_ numbers: Set<UInt32>) -> KeyRing? {
         let index = self.indexRoot.withBytes { SecretBytes(copying: $0) }
         let versions = self.versions.filter { !numbers.contains($0.number) }

@@ -5,6 +5,7 @@ internal import HostSystem
 internal import Logging
 internal import ServerCommandLine
 internal import ServerSettings
+internal import ServiceLifecycle
 internal import StoreMaintenance
 internal import Telemetry
 internal import Vault
@@ -37,6 +38,7 @@ extension RunningServer {
                 exit(StartFailure.Kind.operatorMustAct.rawValue)
             }
         )
+        parts.generation = { store.generation }
         parts.last = try await Self.named(by: store)
         var check = StartCheck(after: parts.last)
         if let named = parts.last, !AuditLog.exists(at: path) {
@@ -89,7 +91,21 @@ extension RunningServer {
         let marks = stream
         return { newest in
             store.announce(StoredAuditMark(newest))
-            marks.notice("audit log", metadata: ["newest": "\(newest)"])
+            marks.notice("audit log", metadata: ["newest": "\(newest)", "generation": "\(store.generation)"])
+        }
+    }
+
+    /// Logs each new generation of the store with the newest entry, at most once a second: a log collection on another
+    /// machine shows that an older store was put in its place.
+    static func announceGenerations(of store: SQLiteWalletStore, _ audit: AuditLog, log: Logger) async {
+        let announce = Self.announcing(to: store, log: log)
+        var last = store.generation
+        await cancelWhenGracefulShutdown {
+            while (try? await Task.sleep(for: .seconds(1))) != nil {
+                guard store.generation != last else { continue }
+                last = store.generation
+                announce(audit.newest)
+            }
         }
     }
 
@@ -104,8 +120,8 @@ extension RunningServer {
         let blocks = policy.blocks.map { "\($0)" }.joined(separator: ", ")
         let git = BuildID.git.map { " (git \($0))" } ?? ""
         let detail =
-            "version \(Version.number)\(git), \(policy.rounds) rounds of \(policy.attemptsPerRound), blocks [\(blocks)], "
-            + "settings \(Self.digest(of: settings))"
+            "version \(Version.number)\(git), \(policy.rounds) rounds of \(policy.attemptsPerRound), "
+            + "blocks [\(blocks)], settings \(Self.digest(of: settings))"
         await Self.record(.started, detail: detail, in: audit, of: store, log: log)
     }
 

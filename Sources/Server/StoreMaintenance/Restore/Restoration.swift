@@ -30,6 +30,8 @@ package struct Restoration: Sendable {
         /// Whether wallets with a sealed value that does not open are ended; otherwise they prevent
         /// the restore.
         package var endsDamaged = false
+        /// The generation and the step that a witness has on record; 0 without one.
+        package var witnessed: (generation: UInt64, step: UInt64) = (0, 0)
         /// Called as each stage begins; an error that it throws ends the restore there, as if the
         /// process had been killed.
         package var stage: @Sendable (Stage) throws -> Void
@@ -163,7 +165,7 @@ extension Restoration {
         do {
             let report = try await self.change(store, plan)
             try self.parts.stage(.recording)
-            let audit = try await self.openAudit(plan, epoch: report.epoch)
+            let audit = try await self.openAudit(plan, store, epoch: report.epoch)
             do {
                 try await self.place(staged, store, audit, plan, report)
             } catch {
@@ -238,7 +240,7 @@ extension Restoration {
     /// The number of wallets, in words.
     package static func wallets(_ count: Int) -> String { count == 1 ? "1 wallet" : "\(count) wallets" }
 
-    private func openAudit(_ plan: Plan, epoch: Int) async throws -> AuditLog {
+    private func openAudit(_ plan: Plan, _ store: SQLiteWalletStore, epoch: Int) async throws -> AuditLog {
         var log = AuditLog.Parts(
             path: self.parts.auditLog,
             vault: self.parts.vault,
@@ -248,6 +250,7 @@ extension Restoration {
             onFatal: self.parts.onFatal
         )
         log.opensEpoch = true
+        log.generation = { store.generation }
         if plan.logs.mustSetAside {
             let kept = RestoreLogs.place(of: self.parts.auditLog, beforeEpoch: epoch)
             try DurableFile.place(self.parts.auditLog, at: kept)

@@ -4,6 +4,21 @@ extension SQLiteWalletStore: MaintenanceStore {
     /// Wallets ended by one step, so that PIN checks do not wait long.
     private static let endedAtOnce = 500
 
+    /// Raises the generation above another one; used by a restore.
+    package func raiseGeneration(above other: UInt64) async throws(StoreError) {
+        try await self.queue.perform { try $0.raiseGeneration(above: other) }
+    }
+
+    /// Returns the number of requests to a witness.
+    package func witnessStep() async throws(StoreError) -> UInt64 {
+        try await self.queue.perform { try $0.witnessStep() }
+    }
+
+    /// Raises that number above the present one and `other`, and returns it.
+    package func raiseWitnessStep(above other: UInt64 = 0) async throws(StoreError) -> UInt64 {
+        try await self.queue.perform { try $0.raiseWitnessStep(above: other) }
+    }
+
     package func auditMark() async throws(StoreError) -> StoredAuditMark? {
         try await self.queue.perform { try $0.auditMark() }
     }

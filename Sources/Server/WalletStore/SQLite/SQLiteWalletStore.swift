@@ -60,7 +60,9 @@ package final class SQLiteWalletStore: WalletStore {
                 try Schema.migrate(db, creating: creating)
                 // Completes the work of a killed process: no older copy of a destroyed share survives a start.
                 _ = try db.checkpoint(.truncate)
-                committed.isSolutionRevoked.store(try StoreConnection(db).isSolutionRevoked, ordering: .releasing)
+                let connection = try StoreConnection(db)
+                committed.isSolutionRevoked.store(connection.isSolutionRevoked, ordering: .releasing)
+                committed.generation.store(connection.generation, ordering: .releasing)
             }
         } catch {
             throw StoreOpenError(error)
@@ -108,6 +110,9 @@ package final class SQLiteWalletStore: WalletStore {
     package func answers() async {
         try? await self.queue.perform { _ in }
     }
+
+    /// The generation of the last commit, which is durable: a number that rises with every commit that counts.
+    package var generation: UInt64 { self.committed.generation.load(ordering: .acquiring) }
 
     /// Announces the newest entry of the audit log, which is durable; the next commit of a change that is on record
     /// stores it.

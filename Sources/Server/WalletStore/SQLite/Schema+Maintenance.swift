@@ -57,4 +57,14 @@ extension Schema {
             mac TEXT NOT NULL
         ) STRICT
         """
+
+    /// Version 11: the store's generation, and the number of requests to a witness.
+    static let generation = """
+        CREATE TABLE generation (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            value INTEGER NOT NULL,
+            witness_step INTEGER NOT NULL
+        ) STRICT;
+        INSERT INTO generation (id, value, witness_step) VALUES (1, 1, 0);
+        """
 }

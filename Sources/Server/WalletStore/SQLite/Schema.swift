@@ -50,6 +50,7 @@ enum Schema {
         Schema.endedTable,
         Schema.recordedBlocks,
         Schema.auditMark,
+        Schema.generation,
     ]
 
     static var version: Int { Self.migrations.count }

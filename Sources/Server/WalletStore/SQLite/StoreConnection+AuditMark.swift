@@ -1,4 +1,5 @@
 internal import GRDB
+import PINPolicy
 internal import Synchronization
 import Vocabulary
 

@@ -19,7 +19,8 @@ extension StoreConnection {
         )
         let wallets = try rows.compactMap { row -> WalletID? in
             // A damaged row is not judged; an access to its wallet reports the damage.
-            guard row.hasNull(atIndex: 4), KeptAttempts(decoding: try row.bytes(1))?.record.isBlockedPermanently == true,
+            guard row.hasNull(atIndex: 4),
+                KeptAttempts(decoding: try row.bytes(1))?.record.isBlockedPermanently == true,
                 try row.walletState(3).revocation == nil
             else { return nil }
             return try row.identifier(2)

@@ -46,6 +46,7 @@ extension StoreConnection {
     ) throws -> RecoveryCodeRevocationOutcome {
         let before = try self.denied(mac)
         if before == nil {
+            self.counts = true
             try self.db.execute(
                 sql: "INSERT INTO denied_recovery_codes (mac, denied_at) VALUES (?, ?)",
                 arguments: [mac.blob, now.milliseconds]

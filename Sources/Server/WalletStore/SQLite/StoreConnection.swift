@@ -23,6 +23,10 @@ final class StoreConnection {
     var justEmptied: [WalletKey] = []
     /// Work for this thread after the transaction's steps are answered.
     var chores: [() -> Void] = []
+    /// The generation of the last commit; the present transaction's is one more, if it counts.
+    var generation: UInt64 = 0
+    /// Set by a write that an older copy of the store would lack.
+    var counts = false
     /// The newest entry of the audit log.
     var announced = AnnouncedEntry()
     /// The entry that the transaction has stored; nil if unknown.
@@ -51,6 +55,7 @@ final class StoreConnection {
         self.statements = try Statements(db)
         try self.readEpochs()
         try self.readSolution()
+        try self.readGeneration()
     }
 
     /// Reads the epochs.
@@ -61,6 +66,7 @@ final class StoreConnection {
 
     func begin() throws {
         self.justEmptied = []
+        self.counts = false
         if !self.chores.isEmpty { self.chores = [] }
         try self.statements.begin.run()
         self.dropsEmptied = self.emptied.count >= Self.mostEmptied
@@ -77,7 +83,9 @@ final class StoreConnection {
     }
 
     func commit() throws {
+        try self.raiseGeneration()
         try self.statements.commit.run()
+        if self.counts { self.generation += 1 }
         if self.dropsEmptied { self.emptied.removeAll(keepingCapacity: true) }
         self.emptied.formUnion(self.justEmptied)
     }
@@ -106,6 +114,7 @@ final class StoreConnection {
     private func startAgain() throws {
         self.known.forgetAll()
         self.keptAuditMark = nil
+        try self.readGeneration()
         self.statements = try Statements(self.db)
         try self.readSolution()
     }
@@ -132,6 +141,7 @@ final class StoreConnection {
     }
 
     func setSolutionRevoked(_ revoked: Bool) throws {
+        self.counts = true
         try self.db.execute(sql: "UPDATE solution SET revoked = ?", arguments: [revoked ? 1 : 0])
         try self.keepAuditMark()
         try self.readSolution()
@@ -147,7 +157,7 @@ final class StoreConnection {
 
 /// The frequent statements, compiled once.
 struct Statements {
-    let begin, commit, solution: PreparedStatement
+    let begin, commit, solution, setGeneration: PreparedStatement
     let wallet, keepWallet, isDenied: PreparedStatement
     let attempted, addAttempts, changeAttempts, dropAttempts: PreparedStatement
 
@@ -155,6 +165,7 @@ struct Statements {
         self.begin = try PreparedStatement("BEGIN IMMEDIATE", on: db)
         self.commit = try PreparedStatement("COMMIT", on: db)
         self.solution = try PreparedStatement("SELECT revoked FROM solution", on: db)
+        self.setGeneration = try PreparedStatement("UPDATE generation SET value = ?", on: db)
         self.attempted = try PreparedStatement(
             """
             SELECT wallets.key, state, pin_key_id, unlock_share, record, identity

@@ -78,7 +78,9 @@ struct RestoreCommand: AsyncParsableCommand {
             let server = try self.server.server()
             try server.requireItsUser(for: "restore")
             do {
-                self.show(try await Restoration(self.parts(server)).run { plan in try self.ask(plan) })
+                var parts = self.parts(server)
+                if let witnessed = try await RunningServer.witnessed(server.settings) { parts.witnessed = witnessed }
+                self.show(try await Restoration(parts).run { plan in try self.ask(plan) })
             } catch let failure as RestoreFailure {
                 throw StartFailure(failure)
             }
