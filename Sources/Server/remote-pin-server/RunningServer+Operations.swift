@@ -1,12 +1,10 @@
 internal import Administration
-internal import AuditLog
 internal import Foundation
 internal import HostSystem
 internal import LogLines
 internal import Logging
 internal import RemotePINServer
 internal import ServerCommandLine
-internal import Telemetry
 internal import ServerSettings
 internal import StoreMaintenance
 internal import Transport
