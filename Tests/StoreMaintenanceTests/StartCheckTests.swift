@@ -5,8 +5,10 @@ import ServerTestSupport
 import StoreMaintenance
 import Testing
 import TestSupport
+import Vault
 import Vocabulary
 import WalletStore
+import Wire
 
 @Suite("Comparing the store with its audit log at a start")
 struct StartCheckTests {

@@ -173,7 +173,7 @@ struct KeyRotationTests {
             // Retired sealing versions leave the entries of their time verifiable.
             try self.vault.remove(Set(self.vault.versions.dropLast()))
             #expect(try await self.vault.isMAC(old, of: [1], for: use))
-            #expect(VersionedMAC(Array(after.description.utf8)) == after && VersionedMAC(new) == after)
+            #expect(VersionedMAC(text: after.description.utf8) == after && VersionedMAC(new) == after)
         }
     }
 

@@ -48,7 +48,8 @@ enum AuditLine {
         guard line.suffix(Self.end.count).elementsEqual(Self.end) else { return nil }
         let rest = line.dropLast(Self.end.count)
         // A MAC's text has no quotation mark.
-        guard let quote = rest.lastIndex(of: UInt8(ascii: "\"")), let mac = VersionedMAC(rest[(quote + 1)...]) else {
+        guard let quote = rest.lastIndex(of: UInt8(ascii: "\"")), let mac = VersionedMAC(text: rest[(quote + 1)...])
+        else {
             return nil
         }
         let head = rest[...quote]
@@ -57,7 +58,7 @@ enum AuditLine {
     }
 
     /// Returns whether a text is a MAC.
-    static func isMAC(_ text: some Collection<UInt8>) -> Bool { VersionedMAC(text) != nil }
+    static func isMAC(_ text: some Collection<UInt8>) -> Bool { VersionedMAC(text: text) != nil }
 
     /// Decodes the entry in a line; returns nil if it cannot be read.
     static func entry(in line: ArraySlice<UInt8>) -> AuditEntry? {

@@ -114,12 +114,13 @@ package final class AuditLog: Sendable {
             throw .otherEpoch(parts.path, log: epoch, store: parts.epoch)
         }
         // The remains of a crash do not hide that entries before them are gone.
-        switch found.problem {
-        case .changed, .misplaced, .empty: break
-        case _ where found.hasMark: break
-        case .replaced(let number): throw .lacksEntry(parts.path, .replaced(number: number))
-        case nil, .cut, .tornTail:
-            throw .lacksEntry(parts.path, .cut(newest: newest.number, expected: parts.last?.number ?? 0))
+        if !found.hasMark {
+            switch found.problem {
+            case .changed?, .misplaced?, .empty?: break
+            case .replaced(let number)?: throw .lacksEntry(parts.path, .replaced(number: number))
+            case nil, .cut?, .tornTail?:
+                throw .lacksEntry(parts.path, .cut(newest: newest.number, expected: parts.last?.number ?? 0))
+            }
         }
         do throws(FileError) {
             try file.renewEnd(atMost: Self.renewedByteCount)

@@ -1,5 +1,5 @@
 package import AuditLog
-internal import Vocabulary
+package import Vocabulary
 package import WalletStore
 
 /// The check at a start that the store has everything that its audit log has on record.
@@ -44,8 +44,8 @@ package struct StartCheck {
         }
         if let wallet = try await store.inUse(Array(ended)).first { throw OlderStore.revocation(wallet) }
         if let wallet = try await store.unblocked(Array(blocked)).first { throw OlderStore.block(wallet) }
-        for (mac, isDenied) in denied where try await (store.denied(mac) != nil) != isDenied {
-            throw OlderStore.denial(mac)
+        for (mac, isDenied) in denied {
+            guard try await (store.denied(mac) != nil) == isDenied else { throw OlderStore.denial(mac) }
         }
         if let isSolutionRevoked, try await store.isSolutionRevoked() != isSolutionRevoked {
             throw OlderStore.solution

@@ -72,8 +72,8 @@ package struct VersionedMAC: Hashable, Sendable {
     }
 
     /// Reads `KEY-DIGITS`, the form of ``description``; each MAC has one spelling.
-    package init?(_ text: some Collection<UInt8>) {
-        let text = String(decoding: text, as: UTF8.self)
+    package init?(text bytes: some Collection<UInt8>) {
+        let text = String(decoding: bytes, as: UTF8.self)
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, let key = UInt32(parts[0]), let mac = [UInt8](hex: String(parts[1])),
             mac.count == Self.macByteCount

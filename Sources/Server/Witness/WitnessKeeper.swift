@@ -1,7 +1,6 @@
 package import Logging
 package import Metrics
 internal import ServiceLifecycle
-internal import Synchronization
 
 /// Keeps a witness informed of a store, and asks it before the store is served.
 ///
@@ -83,8 +82,8 @@ package struct WitnessKeeper: Sendable {
 
     /// Informs the witness of each new generation until graceful shutdown or cancellation, and once more then.
     package func run() async {
-        var last = self.parts.generation()
         await cancelWhenGracefulShutdown {
+            var last = self.parts.generation()
             while (try? await Task.sleep(for: self.parts.interval)) != nil {
                 let generation = self.parts.generation()
                 guard generation != last else { continue }

@@ -99,8 +99,8 @@ extension RunningServer {
     /// machine shows that an older store was put in its place.
     static func announceGenerations(of store: SQLiteWalletStore, _ audit: AuditLog, log: Logger) async {
         let announce = Self.announcing(to: store, log: log)
-        var last = store.generation
         await cancelWhenGracefulShutdown {
+            var last = store.generation
             while (try? await Task.sleep(for: .seconds(1))) != nil {
                 guard store.generation != last else { continue }
                 last = store.generation

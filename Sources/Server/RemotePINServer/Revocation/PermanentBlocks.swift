@@ -1,7 +1,7 @@
-package import AuditLog
+internal import AuditLog
 internal import Logging
 internal import Synchronization
-package import Vocabulary
+internal import Vocabulary
 internal import WalletStore
 
 /// The audit entries of permanent blocks.

@@ -1,4 +1,5 @@
 internal import GRDB
+internal import PreparedSQL
 
 /// The store's generation: a number that rises with every commit that counts.
 ///
