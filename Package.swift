@@ -254,6 +254,20 @@ let server: [Target] = [
         path: "Sources/Server/EventHooks"
     ),
     .target(
+        name: "Witness",
+        dependencies: [
+            "HostSystem",
+            lifecycle,
+            logging,
+            metrics,
+            nioCore,
+            nioPosix,
+            subprocess,
+            systemPackage,
+        ],
+        path: "Sources/Server/Witness"
+    ),
+    .target(
         name: "StoreMaintenance",
         dependencies: [
             "AuditLog",
@@ -359,7 +373,9 @@ let server: [Target] = [
             "Vault",
             "Vocabulary",
             "WalletStore",
+            "Witness",
             argumentParser,
+            crypto,
             lifecycle,
             logging,
             metrics,
@@ -823,6 +839,15 @@ let tests: [Target] = [
         ]
     ),
     .testTarget(
+        name: "WitnessTests",
+        dependencies: [
+            "Telemetry",
+            "TestSupport",
+            "Witness",
+            logging,
+        ]
+    ),
+    .testTarget(
         name: "WalletStoreTests",
         dependencies: [
             "HostSystem",
@@ -926,6 +951,7 @@ let tests: [Target] = [
             "Vocabulary",
             "WalletStore",
             "Wire",
+            logging,
         ]
     ),
     .testTarget(

@@ -49,6 +49,36 @@ struct AuditLogTests {
         #expect(entries.last?.record.actor == .server && entries.last?.record.event == .revokeSolution)
     }
 
+    @Test("a log without the entry that the store names is not continued: cut, torn after a cut, or another log")
+    func named() async throws {
+        let log = try LogUnderTest()
+        let whole = try await log.filled()
+        let newest = try log.marks.last.orThrow()
+        func refusal(_ bytes: [UInt8], last: AuditMark) async throws -> AuditLogError? {
+            try log.write(bytes)
+            var parts = log.parts
+            parts.last = last
+            do throws(AuditLogError) {
+                await (try await AuditLog.open(parts)).close()
+                return nil
+            } catch {
+                #expect(try log.bytes() == bytes)
+                return error
+            }
+        }
+        #expect(try await refusal(whole, last: newest) == nil)
+        let lines = LogUnderTest.lines(whole)
+        let cut = Array(lines.dropLast(2).joined())
+        let lacks = AuditLogError.lacksEntry(log.path, .cut(newest: 4, expected: 6))
+        #expect(try await refusal(cut, last: newest) == lacks)
+        // The remains of a crash do not hide the cut.
+        #expect(try await refusal(cut + lines[4].prefix(20), last: newest) == lacks)
+        let other = AuditMark(number: 5, mac: newest.mac)
+        let replaced = AuditLogError.lacksEntry(log.path, .replaced(number: 5))
+        #expect(try await refusal(whole, last: other) == replaced)
+        #expect("\(replaced)".contains("remote-pin-server backup FILE"))
+    }
+
     @Test("every entry is announced in the log stream, also at the opening, and the chain continues after it")
     func announced() async throws {
         let log = try LogUnderTest()

@@ -45,8 +45,11 @@ for program in remote-pin-server remote-pin-portal remote-pin-lab wallet pin-loa
     fails inside sh -c "ldd /usr/bin/$program | grep -E 'not found|libswift|/opt/'"
     must inside test -s "/usr/share/man/man1/$program.1.gz" -a -s "/usr/share/bash-completion/completions/$program"
 done
-must test "$(inside stat -c '%U:%G %a' /var/lib/remote-pin)" = "remote-pin:remote-pin 700"
-must test "$(inside stat -c '%U:%G %a' /var/lib/remote-pin/vault.key)" = "remote-pin:remote-pin 600"
+for folder in /var/lib/remote-pin /var/lib/remote-pin-key /var/log/remote-pin; do
+    must test "$(inside stat -c '%U:%G %a' "$folder")" = "remote-pin:remote-pin 700"
+done
+must inside test -x /usr/share/remote-pin-server/witness/tpm2-witness
+must test "$(inside stat -c '%U:%G %a' /var/lib/remote-pin-key/vault.key)" = "remote-pin:remote-pin 600"
 must test "$(inside stat -c '%U:%G %a' /etc/remote-pin/server.yaml)" = "root:remote-pin 640"
 must inside test -s /var/lib/remote-pin/data/wallets.db
 must inside test ! -e /etc/systemd/system/multi-user.target.wants/remote-pin-server.service
@@ -127,12 +130,12 @@ fails wallet unlock >"$work/wrong.out" 2>&1
 say "upgrade: configuration changes and PIN counts are kept"
 stop
 sum=$(inside sha256sum /etc/remote-pin/server.yaml)
-key=$(inside sha256sum /var/lib/remote-pin/vault.key /var/lib/remote-pin/lab/server/vault.key)
+key=$(inside sha256sum /var/lib/remote-pin-key/vault.key /var/lib/remote-pin/lab/server/vault.key)
 old=$(inside dpkg-query -W -f '${Version}' remote-pin-server)
 inside sh -c 'apt-get install -y -qq --no-install-recommends /newer/*.deb' >"$work/upgrade.out" 2>&1
 must test "$(inside dpkg-query -W -f '${Version}' remote-pin-server)" != "$old"
 must test "$(inside sha256sum /etc/remote-pin/server.yaml)" = "$sum"
-must test "$(inside sha256sum /var/lib/remote-pin/vault.key /var/lib/remote-pin/lab/server/vault.key)" = "$key"
+must test "$(inside sha256sum /var/lib/remote-pin-key/vault.key /var/lib/remote-pin/lab/server/vault.key)" = "$key"
 must test "$(inside stat -c '%U:%G %a' /etc/remote-pin/server.yaml)" = "root:remote-pin 640"
 serve
 id=$(as_server remote-pin-server admin wallet list --json --config /etc/remote-pin/server.yaml |
@@ -146,15 +149,15 @@ stop
 say "remove: programs are deleted, configuration and data stay"
 inside apt-get remove -y -qq remote-pin-server remote-pin-portal remote-pin-tools >"$work/remove.out" 2>&1
 must inside test ! -e /usr/bin/remote-pin-server -a ! -e /usr/bin/wallet
-must inside test -s /var/lib/remote-pin/vault.key -a -s /etc/remote-pin/server.yaml -a -s /var/lib/remote-pin/data/wallets.db
+must inside test -s /var/lib/remote-pin-key/vault.key -a -s /etc/remote-pin/server.yaml -a -s /var/lib/remote-pin/data/wallets.db
 
 say "reinstall: the existing key and store are kept"
 inside sh -c 'apt-get install -y -qq --no-install-recommends /newer/*.deb' >"$work/again.out" 2>&1
-must test "$(inside sha256sum /var/lib/remote-pin/vault.key /var/lib/remote-pin/lab/server/vault.key)" = "$key"
+must test "$(inside sha256sum /var/lib/remote-pin-key/vault.key /var/lib/remote-pin/lab/server/vault.key)" = "$key"
 
 say "purge: only the users remain"
 inside apt-get purge -y -qq remote-pin-server remote-pin-portal remote-pin-tools >"$work/purge.out" 2>&1
-for path in /var/lib/remote-pin /var/backups/remote-pin /etc/remote-pin /run/remote-pin /usr/share/doc/remote-pin-server \
+for path in /var/lib/remote-pin /var/lib/remote-pin-key /var/log/remote-pin /var/backups/remote-pin /etc/remote-pin /run/remote-pin /usr/share/doc/remote-pin-server \
     /usr/share/remote-pin-server; do
     must inside test ! -e "$path"
 done

@@ -163,7 +163,7 @@ say "upgrade: both services restart; configuration changes and PIN counts are ke
 pin 000000
 ends 10 phone phone unlock >"$work/wrong.out" 2>&1
 kept() {
-    inside sha256sum /etc/remote-pin/server.yaml /var/lib/remote-pin/vault.key /var/lib/remote-pin/lab/server/vault.key \
+    inside sha256sum /etc/remote-pin/server.yaml /var/lib/remote-pin-key/vault.key /var/lib/remote-pin/lab/server/vault.key \
         /var/backups/remote-pin/root.backup
 }
 before=$(kept)

@@ -127,6 +127,18 @@ package struct GatedStore: WalletStore {
 
     package func isSolutionRevoked() async throws(StoreError) -> Bool { try await self.store.isSolutionRevoked() }
 
+    package func unrecordedBlocks(
+        after: UInt64?,
+        lookingAt most: Int
+    ) async throws(StoreError) -> UnrecordedBlocks {
+        try await self.store.unrecordedBlocks(after: after, lookingAt: most)
+    }
+
+    package func noteRecorded(blocksOf wallets: [WalletID]) async throws(StoreError) {
+        try self.keeping()
+        try await self.store.noteRecorded(blocksOf: wallets)
+    }
+
     package func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
         try await self.store.sweep(unopenedSince: limit)
     }

@@ -61,6 +61,7 @@ extension InProcessServer {
         last: AuditMark? = nil,
         vault: KeyFileVault? = nil,
         endsDamaged: Bool = false,
+        witnessed: (generation: UInt64, step: UInt64) = (0, 0),
         stage: @escaping @Sendable (Restoration.Stage) throws -> Void = { _ in }
     ) -> Restoration {
         var parts = Restoration.Parts(
@@ -75,6 +76,7 @@ extension InProcessServer {
             stage: stage
         )
         parts.endsDamaged = endsDamaged
+        parts.witnessed = witnessed
         return Restoration(parts)
     }
 

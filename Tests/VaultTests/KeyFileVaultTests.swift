@@ -98,7 +98,7 @@ struct KeyFileVaultTests {
         #expect(try await opened(other, sealed, .unlockShare, self.wallet) == nil)
         for use in MACUse.allCases {
             let mac = try await self.vault.mac([1], for: use)
-            #expect(mac.count == 32)
+            #expect(mac.count == ([.auditLog, .storeEpoch].contains(use) ? 36 : 32))
             #expect(try await self.vault.isMAC(mac, of: [1], for: use))
             #expect(try await !self.vault.isMAC(mac, of: [2], for: use))
             #expect(try await !other.isMAC(mac, of: [1], for: use))
@@ -157,6 +157,40 @@ struct KeyRotationTests {
         for _ in 0..<3 { try KeyFileVault.addVersion(to: self.file.path) }
         try self.vault.reload()
         #expect(try await self.vault.mac([1], for: .recoveryCodeIndex) == mac)
+    }
+
+    @Test("after a rotation the keys for history make new MACs, the older ones still verify, and no entry goes back")
+    func history() async throws {
+        for use in [MACUse.auditLog, .storeEpoch] {
+            let old = try await self.vault.mac([1], for: use)
+            try KeyFileVault.addVersion(to: self.file.path)
+            try self.vault.reload()
+            let new = try await self.vault.mac([1], for: use)
+            #expect(try await self.vault.isMAC(old, of: [1], for: use))
+            #expect(try await self.vault.isMAC(new, of: [1], for: use))
+            let (before, after) = (try #require(VersionedMAC(old)), try #require(VersionedMAC(new)))
+            #expect(after.key == before.key + 1 && after.continues(before) && !before.continues(after))
+            // Retired sealing versions leave the entries of their time verifiable.
+            try self.vault.remove(Set(self.vault.versions.dropLast()))
+            #expect(try await self.vault.isMAC(old, of: [1], for: use))
+            #expect(VersionedMAC(text: after.description.utf8) == after && VersionedMAC(new) == after)
+        }
+    }
+
+    @Test("a key file of format 1 keeps working: its MACs come from the index key until the next rotation")
+    func formatOne() async throws {
+        let lines = try self.file.text().replacing("keys 2\n", with: "keys 1\n").split(separator: "\n")
+        try self.file.replace(lines.filter { !$0.hasPrefix("history") }.joined(separator: "\n") + "\n")
+        let vault = try KeyFileVault(self.file.path)
+        let old = try await vault.mac([1], for: .auditLog)
+        #expect(old.count == 32)
+        #expect(try vault.addVersion() == 2)
+        let new = try await vault.mac([1], for: .auditLog)
+        #expect(new.count == 36 && VersionedMAC(new)?.key == 2)
+        #expect(try await vault.isMAC(old, of: [1], for: .auditLog))
+        #expect(try self.file.text().hasPrefix("remote-pin vault keys 2\n"))
+        let index = try await vault.mac([1], for: .recoveryCodeIndex)
+        #expect(try await self.vault.mac([1], for: .recoveryCodeIndex) == index)
     }
 
     @Test("concurrent rotations all take effect")
@@ -218,7 +252,7 @@ struct KeyFileTests {
         let before = try self.file.text()
         #expect(throws: KeyFileError.file(.exists(self.file.path))) { try KeyFileVault.create(at: self.file.path) }
         #expect(try self.file.text() == before)
-        #expect(before.hasPrefix("remote-pin vault keys 1\n#"))
+        #expect(before.hasPrefix("remote-pin vault keys 2\n#"))
     }
 
     @Test(
@@ -240,7 +274,7 @@ struct KeyFileTests {
 
     @Test("a file of a newer format is rejected as such")
     func newer() throws {
-        let text = try self.file.text().replacingOccurrences(of: "keys 1\n", with: "keys 2\n")
+        let text = try self.file.text().replacingOccurrences(of: "keys 2\n", with: "keys 3\n")
         try self.file.replace(text)
         #expect(throws: KeyFileError.newerFormat(self.file.path)) { try KeyFileVault(self.file.path) }
     }

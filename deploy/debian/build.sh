@@ -64,8 +64,8 @@ while read -r section key value; do
     mv "$configuration.new" "$configuration"
 done <<END
 data folder /var/lib/remote-pin/data
-vault key-file /var/lib/remote-pin/vault.key
-audit file /var/lib/remote-pin/audit.log
+vault key-file /var/lib/remote-pin-key/vault.key
+audit file /var/log/remote-pin/audit.log
 admin socket /run/remote-pin/admin.sock
 portal socket /run/remote-pin-portal/portal.sock
 portal group remote-pin-portal
@@ -78,6 +78,8 @@ install -D -m 0644 "$configuration" "$tree/stage/remote-pin-server/etc/remote-pi
 # Alert rules and dashboard for the operator's Prometheus and Grafana.
 install -D -m 0644 -t "$tree/stage/remote-pin-server/usr/share/remote-pin-server/prometheus" "$root/deploy/prometheus/alerts.yml"
 install -D -m 0644 -t "$tree/stage/remote-pin-server/usr/share/remote-pin-server/grafana" "$root/deploy/grafana/remote-pin.json"
+# Ready-made witnesses (docs/witness.md).
+install -D -m 0755 -t "$tree/stage/remote-pin-server/usr/share/remote-pin-server/witness" "$root"/deploy/witness/*
 install -D -m 0644 "$root/deploy/debian/portal.yaml" "$tree/stage/remote-pin-portal/etc/remote-pin/portal.yaml"
 
 cat >"$tree/debian/changelog" <<END

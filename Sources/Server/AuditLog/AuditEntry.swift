@@ -14,6 +14,8 @@ package struct AuditRecord: Hashable, Sendable {
     package var phase: AuditPhase
     /// The command's arguments apart from its subject, in a word or two: `percent 10`.
     package var detail: String?
+    /// The store's generation when the entry was made; nil if the writer knew none.
+    package var generation: UInt64?
 
     package init(
         at: Timestamp,
@@ -22,7 +24,8 @@ package struct AuditRecord: Hashable, Sendable {
         event: AuditEvent,
         subject: AuditSubject = AuditSubject(),
         phase: AuditPhase,
-        detail: String? = nil
+        detail: String? = nil,
+        generation: UInt64? = nil
     ) {
         self.at = at
         self.epoch = epoch
@@ -31,6 +34,7 @@ package struct AuditRecord: Hashable, Sendable {
         self.subject = subject
         self.phase = phase
         self.detail = detail
+        self.generation = generation
     }
 }
 
@@ -90,6 +94,10 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
         "upkeep show": "maintenance show", "vault sealed anew": Self.resealed.rawValue,
     ]
 
+    /// A server began to serve the store; the detail has its version, attempt policy and a digest of its settings.
+    package static let started = AuditEvent(rawValue: "started")
+    /// A server stopped in order.
+    package static let stopped = AuditEvent(rawValue: "stopped")
     /// The log's first entry.
     package static let logBegun = AuditEvent(rawValue: "log begun")
     /// A crash left the beginning of an entry in the file; this entry follows it and describes it.
@@ -100,6 +108,8 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     package static let wipe = AuditEvent(rawValue: "wipe")
     /// A wallet asked to be linked to a recovery code of the deny list, and was revoked for it.
     package static let deniedLink = AuditEvent(rawValue: "link to a denied recovery code")
+    /// Wallets entered their last wrong PIN; this entry follows the commit that counted it.
+    package static let blockedPermanently = AuditEvent(rawValue: "blocked permanently")
     /// An operator revoked wallets.
     package static let revokeWallets = AuditEvent(rawValue: "revoke wallet")
     /// An operator put a recovery code on the deny list and revoked its wallets.
@@ -129,7 +139,8 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
 
     /// The events that are not commands to a running server.
     package static let others: [AuditEvent] = [
-        .restore, .deletionCode, .wipe, .deniedLink, .purge, .resealed, .sharesOffered, .logBegun, .tornTail, .unknown,
+        .restore, .deletionCode, .wipe, .deniedLink, .blockedPermanently, .purge, .resealed, .sharesOffered, .started,
+        .stopped, .logBegun, .tornTail, .unknown,
     ]
 }
 

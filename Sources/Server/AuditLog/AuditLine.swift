@@ -1,23 +1,22 @@
 internal import Crypto
 internal import Foundation
+internal import Vault
 internal import Vocabulary
 
 /// The line of an entry in the file, and the part of it that the MAC covers.
 ///
-///     {"number":7,"previous":"0-…","actor":…,…,"mac":"0-…"}
+///     {"number":7,"previous":"1-…","actor":…,…,"mac":"1-…"}
+///
+/// The number before the MAC's digits is the version of its key.
 ///
 /// The MAC covers everything before `,"mac":`, byte for byte, so no canonical form is needed. Number and
 /// predecessor come first and are compared as bytes: an entry fits one position only. A line after the remains of a
 /// crash describes them between the two: `"torn":{"bytes":17,"sha256":"…"}`.
 enum AuditLine {
-    /// The key that made the MAC: 0 is the vault's index key, which is never rotated.
-    private static let keyPrefix = "0-"
-    private static let macByteCount = 32
     /// The predecessor's MAC in the first entry.
-    static let noMAC = Self.keyPrefix + String(repeating: "0", count: 2 * Self.macByteCount)
+    static let noMAC = "0-" + String(repeating: "0", count: 2 * VersionedMAC.macByteCount)
     private static let macName = Array(",\"mac\":\"".utf8)
     private static let end = Array("\"}".utf8)
-    private static var macTextByteCount: Int { Self.noMAC.utf8.count }
 
     /// The beginning of the entry's line after `last`; `torn` holds the bytes that a crash left between the two.
     static func beginning(after last: AuditMark?, torn: [UInt8]) -> [UInt8] {
@@ -33,7 +32,11 @@ enum AuditLine {
         beginning + AuditBody(record).json().dropFirst().dropLast()
     }
 
-    static func mac(_ bytes: [UInt8]) -> String { Self.keyPrefix + bytes.hex }
+    /// The text of a MAC that the vault made.
+    static func mac(_ bytes: [UInt8]) -> String {
+        guard let mac = VersionedMAC(bytes) else { preconditionFailure("the vault makes MACs of this form") }
+        return mac.description
+    }
 
     /// The line, including its line feed.
     static func line(_ message: [UInt8], mac: String) -> [UInt8] {
@@ -41,24 +44,21 @@ enum AuditLine {
     }
 
     /// Splits a line without its line feed into message and MAC; returns nil if it does not have the form.
-    static func parts(of line: ArraySlice<UInt8>) -> (message: ArraySlice<UInt8>, mac: [UInt8])? {
-        let tail = Self.macName.count + Self.macTextByteCount + Self.end.count
-        guard line.count > tail, line.suffix(Self.end.count).elementsEqual(Self.end) else { return nil }
-        let mac = line.dropLast(Self.end.count).suffix(Self.macTextByteCount)
-        let name = line.dropLast(tail - Self.macName.count).suffix(Self.macName.count)
-        guard name.elementsEqual(Self.macName), Self.isMAC(mac),
-            let bytes = [UInt8](hex: String(decoding: mac.dropFirst(Self.keyPrefix.utf8.count), as: UTF8.self))
-        else { return nil }
-        return (line.dropLast(tail), bytes)
+    static func parts(of line: ArraySlice<UInt8>) -> (message: ArraySlice<UInt8>, mac: VersionedMAC)? {
+        guard line.suffix(Self.end.count).elementsEqual(Self.end) else { return nil }
+        let rest = line.dropLast(Self.end.count)
+        // A MAC's text has no quotation mark.
+        guard let quote = rest.lastIndex(of: UInt8(ascii: "\"")), let mac = VersionedMAC(text: rest[(quote + 1)...])
+        else {
+            return nil
+        }
+        let head = rest[...quote]
+        guard head.suffix(Self.macName.count).elementsEqual(Self.macName) else { return nil }
+        return (head.dropLast(Self.macName.count), mac)
     }
 
-    /// Returns whether a text is a MAC: key and lower-case digits, so that each MAC has one spelling.
-    static func isMAC(_ text: some Collection<UInt8>) -> Bool {
-        text.count == Self.macTextByteCount && text.starts(with: Self.keyPrefix.utf8)
-            && text.dropFirst(Self.keyPrefix.utf8.count).allSatisfy {
-                (0x30...0x39).contains($0) || (0x61...0x66).contains($0)
-            }
-    }
+    /// Returns whether a text is a MAC.
+    static func isMAC(_ text: some Collection<UInt8>) -> Bool { VersionedMAC(text: text) != nil }
 
     /// Decodes the entry in a line; returns nil if it cannot be read.
     static func entry(in line: ArraySlice<UInt8>) -> AuditEntry? {
@@ -75,6 +75,7 @@ enum AuditLine {
 private struct AuditBody: Codable {
     let time: String
     let epoch: Int
+    let generation: UInt64?
     let actor: String
     let event: String
     let wallets: [String]?
@@ -88,6 +89,7 @@ private struct AuditBody: Codable {
     init(_ record: AuditRecord) {
         self.time = AuditTime.text(of: record.at)
         self.epoch = record.epoch
+        self.generation = record.generation
         self.actor = record.actor.rawValue
         self.event = record.event.rawValue
         self.wallets = record.subject.wallets.isEmpty ? nil : record.subject.wallets.map(\.description)
@@ -125,7 +127,8 @@ private struct AuditBody: Codable {
             event: AuditEvent(recorded: self.event),
             subject: AuditSubject(wallets: wallets, recoveryCode: mac),
             phase: phase,
-            detail: self.detail
+            detail: self.detail,
+            generation: self.generation
         )
     }
 

@@ -12,6 +12,10 @@ extension AuditLog {
         /// Allows the log to continue in a later epoch than that of its newest entry; set only by the restore that
         /// opens the epoch.
         package var opensEpoch = false
+        /// An entry that the log must contain: the one that the store names.
+        package var last: AuditMark?
+        /// Returns the store's generation, for each entry; nil if it is not known.
+        package var generation: @Sendable () -> UInt64? = { nil }
         /// Receives the newest entry after each write and at opening, for the log stream, so that a cut can be
         /// detected.
         package var onNewest: @Sendable (AuditMark) -> Void

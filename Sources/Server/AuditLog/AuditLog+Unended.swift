@@ -1,22 +1,24 @@
 extension AuditLog {
-    /// Records as unclear the commands that an earlier process began and did not end; called before any other use
-    /// of the log.
+    /// Ends the commands that an earlier process began and did not end; called before any other use of the log.
     ///
     /// A restore carries out a command that was begun and never ended, since it may have been committed just before
-    /// a crash. Once the store is open again, its state has decided that, and every later backup contains it.
-    /// Without this entry every later restore would carry out a command that a crash prevented.
+    /// a crash. A revocation is therefore carried out here as well (`carryOut`) and recorded as done. The state of the
+    /// store has decided any other command, which is recorded as unclear: without that entry every later restore
+    /// would carry out a command that a crash prevented.
     ///
+    /// - Parameter carryOut: Carries a begun revocation out; returns false for any other command.
     /// - Returns: The number of such commands.
     @discardableResult
-    package func endUnended() async throws(AuditLogError) -> Int {
+    package func endUnended(
+        _ carryOut: (AuditRecord) async throws -> Bool = { _ in false }
+    ) async throws -> Int {
         let begun = self.takeUnended()
         for (number, record) in begun.sorted(by: { $0.key < $1.key }) {
-            try await self.append(
-                record.event,
-                by: .server,
-                on: record.subject,
-                .unclear(of: number, reason: "the process ended before its result was on record")
-            )
+            let phase: AuditPhase =
+                try await carryOut(record)
+                ? .done(of: number, result: "carried out at the start")
+                : .unclear(of: number, reason: "the process ended before its result was on record")
+            try await self.append(record.event, by: .server, on: record.subject, phase)
         }
         return begun.count
     }

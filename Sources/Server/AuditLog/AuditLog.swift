@@ -88,8 +88,13 @@ package final class AuditLog: Sendable {
     /// Opens a log for appending, after verifying every entry.
     ///
     /// The remains of an entry after a crash stay in the file, and the next entry records them. A log that was
-    /// changed is not continued.
-    package static func open(_ parts: Parts) async throws(AuditLogError) -> AuditLog {
+    /// changed, or lacks ``Parts/last``, is not continued.
+    ///
+    /// - Parameter read: Receives each entry, in order.
+    package static func open(
+        _ parts: Parts,
+        read: ((AuditEntry) -> Void)? = nil
+    ) async throws(AuditLogError) -> AuditLog {
         let lock: FileLock
         do throws(LockError) {
             lock = try FileLock(parts.path + ".lock")
@@ -101,12 +106,21 @@ package final class AuditLog: Sendable {
         }
         let file: AppendFile
         do throws(FileError) { file = try AppendFile(parts.path) } catch { throw .file(error) }
-        let (found, unended) = try await Self.look(at: file, parts)
+        let (found, unended) = try await Self.look(at: file, parts, read)
         guard let newest = found.newest else { throw .damaged(parts.path, found.problem ?? .empty) }
         // Before any write: an entry of a lower epoch would hide permanently that the store is an older one.
         let epoch = found.newestEpoch ?? parts.epoch
         guard epoch == parts.epoch || (parts.opensEpoch && epoch < parts.epoch) else {
             throw .otherEpoch(parts.path, log: epoch, store: parts.epoch)
+        }
+        // The remains of a crash do not hide that entries before them are gone.
+        if !found.hasMark {
+            switch found.problem {
+            case .changed?, .misplaced?, .empty?: break
+            case .replaced(let number)?: throw .lacksEntry(parts.path, .replaced(number: number))
+            case nil, .cut?, .tornTail?:
+                throw .lacksEntry(parts.path, .cut(newest: newest.number, expected: parts.last?.number ?? 0))
+            }
         }
         do throws(FileError) {
             try file.renewEnd(atMost: Self.renewedByteCount)
@@ -131,11 +145,13 @@ package final class AuditLog: Sendable {
 
     private static func look(
         at file: AppendFile,
-        _ parts: Parts
+        _ parts: Parts,
+        _ read: ((AuditEntry) -> Void)?
     ) async throws(AuditLogError) -> (AuditVerification, unended: [UInt64: AuditRecord]) {
         var unended: [UInt64: AuditRecord] = [:]
         do {
-            let found = try await AuditReader(file, vault: parts.vault).verify { entry in
+            let found = try await AuditReader(file, vault: parts.vault).verify(last: parts.last) { entry in
+                read?(entry)
                 switch entry.record.phase {
                 case .begun: unended[entry.number] = entry.record
                 case .done(let of?, _), .failed(let of?, _), .unclear(let of, _): unended[of] = nil
@@ -199,7 +215,8 @@ extension AuditLog {
             event: event,
             subject: subject,
             phase: phase,
-            detail: detail
+            detail: detail,
+            generation: self.parts.generation()
         )
         let result = await withCheckedContinuation { waiter in
             let mustStart: Bool? = self.state.withLock { state in

@@ -14,6 +14,8 @@ package enum AuditLogError: Error, Hashable, Sendable, CustomStringConvertible {
     case inUse(String)
     /// The log was changed: inspect it, and move it away to begin another.
     case damaged(String, AuditProblem)
+    /// The log lacks the entry that the store names: it was cut or replaced. Find the log.
+    case lacksEntry(String, AuditProblem)
     /// Log and store have different epochs: one of them is an older copy. Restore the store, or find the log.
     case otherEpoch(String, log: Int, store: Int)
 
@@ -25,6 +27,8 @@ package enum AuditLogError: Error, Hashable, Sendable, CustomStringConvertible {
         case .closed: "the server is stopping"
         case .inUse(let path): "\(path) is in use by another process"
         case .damaged(let path, let problem): "\(path) was changed: \(problem); \(Self.nextStep)"
+        case .lacksEntry(let path, let problem):
+            "\(path) lacks an entry that the store names: \(problem). Put the log back. \(Self.withoutTheLog)"
         case .otherEpoch(let path, let log, let store) where log > store:
             "\(path) ends in epoch \(log), but the store has epoch \(store): the store is an older copy; restore a "
                 + "backup with `remote-pin-server restore`. If a restore was a mistake and this store is the one to "
@@ -34,6 +38,11 @@ package enum AuditLogError: Error, Hashable, Sendable, CustomStringConvertible {
                 + "older copy; \(Self.nextStep)"
         }
     }
+
+    /// The way out if the log cannot be found.
+    package static let withoutTheLog =
+        "If it is lost, copy the store with `remote-pin-server backup FILE`, move the data folder away, and run "
+        + "`remote-pin-server restore FILE`, which opens an epoch"
 
     private static let nextStep =
         "`remote-pin-server admin audit verify` shows how far it is intact; docs/administration.md has the next steps"

@@ -126,6 +126,8 @@ private struct AuditScan {
     var line = 0
     var newest: AuditMark?
     private var newestLine: ArraySlice<UInt8> = []
+    /// An older key makes no entry after one of a newer key.
+    private var newestMAC: VersionedMAC?
     /// Bytes after the newest entry that are not entries: remains of a crash, if the next entry says so.
     var torn: [UInt8] = []
     var tornLine = 0
@@ -146,7 +148,8 @@ private struct AuditScan {
     mutating func take(_ line: ArraySlice<UInt8>, _ read: ((AuditEntry) -> Void)?) async throws -> Bool {
         self.line += 1
         guard let parts = AuditLine.parts(of: line),
-            try await self.vault.isMAC(parts.mac, of: Array(parts.message), for: .auditLog)
+            try await self.vault.isMAC(parts.mac.bytes, of: Array(parts.message), for: .auditLog),
+            parts.mac.continues(self.newestMAC)
         else {
             if self.torn.isEmpty { self.tornLine = self.line }
             self.torn += line + [0x0A]
@@ -165,7 +168,8 @@ private struct AuditScan {
                 : .changed(line: self.tornLine, after: self.count)
             return false
         }
-        let mark = AuditMark(number: self.count + 1, mac: AuditLine.mac(parts.mac))
+        let mark = AuditMark(number: self.count + 1, mac: parts.mac.description)
+        self.newestMAC = parts.mac
         if !self.torn.isEmpty { self.tornBefore.append(mark.number) }
         self.intactByteCount += self.torn.count + line.count + 1
         self.torn = []

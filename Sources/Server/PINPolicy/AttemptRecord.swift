@@ -78,6 +78,13 @@ extension AttemptRecord {
         }
     }
 
+    /// Blocks the wallet permanently, because an audit log records that it was; used by a restore.
+    package mutating func blockPermanently() {
+        self.failures = max(self.failures, 1)
+        self.isBlockedPermanently = true
+        self.block = nil
+    }
+
     /// Resets the record after the right PIN.
     package mutating func acquit() {
         self = AttemptRecord()

@@ -19,6 +19,7 @@ extension RemotePINServer {
         if ended > 0 { self.log.info("sessions ended", metadata: ["count": "\(ended)"]) }
         self.state.limits.metrics.note(sources: self.state.limits.sources.count)
         await self.write(self.state.lastSessions.takeDue(at: now))
+        await self.state.permanentBlocks.recordMissing(log: self.log)
         await self.refreshControls()
         let limit = now + (.zero - self.state.terms.rules.unopenedLifetime)
         do throws(StoreError) {
@@ -74,9 +75,12 @@ extension RemotePINServer {
 
     /// Runs the timers until graceful shutdown or cancellation.
     package func runTimers() async {
+        // Blocks of an earlier process are recorded at the start, not an interval later.
+        await self.state.permanentBlocks.recordMissing(log: self.log)
         await cancelWhenGracefulShutdown {
             while (try? await Task.sleep(for: Self.interval)) != nil { await self.runDueTimers() }
         }
         await self.write(self.state.lastSessions.takeAll())
+        await self.state.permanentBlocks.recordMissing(log: self.log)
     }
 }

@@ -18,6 +18,7 @@ package final class ServerState: Sendable {
     let devices: DeviceVerifier
     let registry: ConnectionRegistry
     let revocations: Revocations
+    let permanentBlocks: PermanentBlocks
     let limits: RateLimits
     let lastSessions = LastSessions()
     let statistics: ServerStatistics
@@ -49,6 +50,7 @@ package final class ServerState: Sendable {
             registry: self.registry,
             onEvent: onEvent
         )
+        self.permanentBlocks = PermanentBlocks(store: parts.store, audit: parts.audit)
         self.limits = RateLimits(parts.rules.sources, metrics: parts.metrics)
         self.statistics = ServerStatistics(metrics: parts.metrics)
     }

@@ -96,6 +96,17 @@ package struct ServerSettings: Sendable {
         rejectLongPath(Table.adminSocket, values[Table.adminSocket])
         rejectLongPath(Table.portalSocket, values[Table.portalSocket])
         rejectLongPath(Table.hookSocket, values[Table.hookSocket])
+        rejectLongPath(Table.witnessSocket, values[Table.witnessSocket])
+        reject(
+            [Table.witnessSocket, Table.witnessProgram],
+            if: values[Table.witnessSocket] != nil && values[Table.witnessProgram] != nil,
+            "is set, and so is `witness.program`; name one witness"
+        )
+        reject(
+            [Table.witnessArguments, Table.witnessProgram],
+            if: values[Table.witnessProgram] == nil && !values[Table.witnessArguments].isEmpty,
+            "is set, but `witness.program` is not"
+        )
         reject(
             [Table.portalSocket, Table.adminSocket],
             if: values[Table.portalSocket] == values[Table.adminSocket],

@@ -8,6 +8,14 @@ extension SettingTable {
     ]
     static let observation: [any SettingDeclaration] = [Self.observationListen]
     static let maintenance: [any SettingDeclaration] = [Self.purgeAfter]
+    static let witness: [any SettingDeclaration] = [
+        Self.witnessProgram, Self.witnessArguments, Self.witnessSocket, Self.witnessRequired, Self.witnessInterval,
+    ]
+
+    /// An argument of a program.
+    private static let argument: Kind<String> = .text("text", "1 to 4096 bytes without zero bytes") {
+        1...4096 ~= $0.utf8.count && !$0.utf8.contains(0)
+    }
 
     package static let purgeAfter = Setting(
         "purge.after",
@@ -17,6 +25,35 @@ extension SettingTable {
             + "that its wallet was revoked. After a year few phones return, and the attested facts need not be kept. "
             + "The wallet's deletion code still reports success, and the deny list stays. With none no wallet is "
             + "removed."
+    )
+    package static let witnessProgram = Setting(
+        optional: "witness.program",
+        .path,
+        "Program that the server starts without a shell for each request to the witness (docs/witness.md)."
+    )
+    package static let witnessArguments = Setting(
+        "witness.arguments",
+        .list(of: Self.argument),
+        standard: [],
+        isSecret: true,
+        "The program's arguments. Every process of the machine can read them; the server never prints them."
+    )
+    package static let witnessSocket = Setting(
+        optional: "witness.socket",
+        .path,
+        "Unix-domain socket of a witness, at most 100 bytes long, instead of `witness.program`."
+    )
+    package static let witnessRequired = Setting(
+        "witness.required",
+        .flag,
+        standard: true,
+        "Whether a witness that gives no answer prevents the start. It never stops a running server."
+    )
+    package static let witnessInterval = Setting(
+        "witness.interval",
+        .duration(.seconds(1) ... .seconds(86_400)),
+        standard: .seconds(1),
+        "Shortest time between two requests while the store changes. Use 1h for a TPM counter, which wears out."
     )
     package static let drainLimit = Setting(
         "drain.limit",
@@ -40,11 +77,7 @@ extension SettingTable {
     )
     package static let hookArguments = Setting(
         "hook.arguments",
-        .list(
-            of: .text("text", "1 to 4096 bytes without zero bytes") {
-                1...4096 ~= $0.utf8.count && !$0.utf8.contains(0)
-            }
-        ),
+        .list(of: Self.argument),
         standard: [],
         isSecret: true,
         "The program's arguments. Every process of the machine can read them, so pass secrets in a file. The server "

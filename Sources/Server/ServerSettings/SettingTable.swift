@@ -9,7 +9,8 @@ package enum SettingTable {
     /// All settings with the sections of the configuration file.
     package static let catalog = SettingCatalog(
         sections: Self.sections,
-        Self.network + Self.proxyProtocol + Self.storage + Self.maintenance + Self.portal + Self.limits + Self.pin
+        Self.network + Self.proxyProtocol + Self.storage + Self.witness + Self.maintenance + Self.portal + Self.limits
+            + Self.pin
             + Self.android + Self.iOS + Self.stopping + Self.hooks + Self.observation + Self.operation,
         environmentPrefix: Self.environmentPrefix,
         // Of the tests and the wallet.
@@ -30,6 +31,11 @@ package enum SettingTable {
         ("purge", "The removal of wallets that were revoked or wiped."),
         ("admin", "The socket for admin commands."),
         ("audit", "The tamper-evident log of admin commands and revocations."),
+        (
+            "witness",
+            "A program outside the server that keeps the highest generation of the database, by which a start "
+                + "recognizes an older copy (docs/witness.md)."
+        ),
         (
             "portal",
             "The web page on which users enter their deletion code. remote-pin-portal reads this section, `log.level` "

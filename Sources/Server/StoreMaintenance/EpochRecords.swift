@@ -11,8 +11,11 @@ package enum EpochRecords {
     /// Whether a restore with this vault made every record as it is.
     package static func areGenuine(_ epochs: [StoredEpoch], by vault: any Vault) async throws(VaultError) -> Bool {
         var previous: [UInt8] = []
+        var previousMAC: VersionedMAC?
         for epoch in epochs {
             let message = Self.message(epoch.number, epoch.rule, epoch.openedAt, previous)
+            guard let mac = VersionedMAC(epoch.mac), mac.continues(previousMAC) else { return false }
+            previousMAC = mac
             guard try await vault.isMAC(epoch.mac, of: message, for: .storeEpoch) else { return false }
             previous = epoch.mac
         }

@@ -4,18 +4,21 @@ internal import Vocabulary
 
 /// The text form of a key file: a readable line for each key, the version of the form in the first line.
 ///
-///     remote-pin vault keys 1
+///     remote-pin vault keys 2
 ///     # comments
 ///     index <64 digits> <8 digits>
 ///     key 1 <64 digits> <8 digits>
+///     history 1 <64 digits> <8 digits>
 ///     active 1
+///
+/// Format 1 has no lines `history`: audit log and epochs use keys from `index`. The next rotation adds the first one.
 ///
 /// The eight digits are derived from the key before them, so a damaged key is found when the server starts, not
 /// when the first wallet fails to open.
 enum KeyFile {
     static let sizeLimit = 65_536
     private static let heading = "remote-pin vault keys"
-    private static let formatVersion = 1
+    private static let formatVersions = 1...2
     private static let comment = """
         # Whoever has this file can open what the server has sealed; without it nobody can. Keep it secret, keep a copy
         # of it apart from the database's. The server counts what each key has sealed in the file of this name + .count.
@@ -36,11 +39,16 @@ enum KeyFile {
     }
 
     static func text(of ring: KeyRing) -> SecretBytes {
-        var text = SecretBytes(copying: Array("\(self.heading) \(self.formatVersion)\n\(self.comment)".utf8))
+        let history = ring.history.dropFirst()
+        let format = history.isEmpty ? self.formatVersions.lowerBound : self.formatVersions.upperBound
+        var text = SecretBytes(copying: Array("\(self.heading) \(format)\n\(self.comment)".utf8))
         text = text.concatenated(with: self.line("index", ring.indexHexadecimal(), check: ring.indexCheck))
         for version in ring.versions {
             let line = self.line("key \(version.number)", version.hexadecimal(), check: version.check)
             text = text.concatenated(with: line)
+        }
+        for keys in history {
+            text = text.concatenated(with: self.line("history \(keys.number)", keys.hexadecimal(), check: keys.check))
         }
         return text.concatenated(with: SecretBytes(copying: Array("active \(ring.active.number)\n".utf8)))
     }
@@ -57,7 +65,10 @@ enum KeyFile {
         return Int(line.dropFirst(self.heading.utf8.count + 1))
     }
 
-    static func isReadable(formatVersion: Int) -> Bool { formatVersion == self.formatVersion }
+    static func isReadable(formatVersion: Int) -> Bool { self.formatVersions.contains(formatVersion) }
+
+    /// Whether a file of this format has lines `history`: a missing one must not pass for an earlier format.
+    static func hasHistory(formatVersion: Int) -> Bool { formatVersion > self.formatVersions.lowerBound }
 }
 
 /// A parser for the lines of one key file.
@@ -73,6 +84,7 @@ private struct KeyFileReader {
         else { throw .damaged(self.path, line: 1) }
         guard KeyFile.isReadable(formatVersion: format) else { throw .newerFormat(self.path) }
         var versions: [KeyVersion] = []
+        var history: [HistoryKeys] = []
         var active: UInt32?
         var index: Share?
         for (number, line) in lines.enumerated().dropFirst() {
@@ -82,6 +94,9 @@ private struct KeyFileReader {
                     return true
                 case .key(let version):
                     versions.append(version)
+                    return true
+                case .history(let keys):
+                    history.append(keys)
                     return true
                 case .index(let key) where index == nil:
                     index = key
@@ -95,7 +110,9 @@ private struct KeyFileReader {
             }
             if !understood { throw .damaged(self.path, line: number + 1) }
         }
-        guard let active, let index, let ring = KeyRing(versions: versions, active: active, index: index.copy()) else {
+        guard let active, let index, KeyFile.hasHistory(formatVersion: format) == !history.isEmpty,
+            let ring = KeyRing(versions: versions, active: active, index: index.copy(), history: history)
+        else {
             throw .damaged(self.path, line: lines.count)
         }
         return ring
@@ -104,6 +121,7 @@ private struct KeyFileReader {
     private enum Entry {
         case ignored
         case key(KeyVersion)
+        case history(HistoryKeys)
         /// A `Share` because an enum case cannot hold a noncopyable secret.
         case index(Share)
         case active(UInt32)
@@ -121,6 +139,12 @@ private struct KeyFileReader {
                 KeyRing.check(of: root).hex == self.string(span, words[2]), let key = Share(root)
             else { return .unknown }
             return .index(key)
+        case ("history", 4):
+            guard let number = UInt32(self.string(span, words[1])), number > 0,
+                let root = SecretBytes(hexadecimal: span.extracting(words[2])),
+                let keys = HistoryKeys(number: number, root: root), keys.check.hex == self.string(span, words[3])
+            else { return .unknown }
+            return .history(keys)
         case ("key", 4):
             guard let number = UInt32(self.string(span, words[1])), number > 0,
                 let root = SecretBytes(hexadecimal: span.extracting(words[2])),

@@ -28,7 +28,13 @@ package final class KeyFileVault: Vault {
     /// An existing file is never replaced: it may be the only key to existing wallets.
     package static func create(at path: String) throws(KeyFileError) {
         guard let version = KeyVersion(number: 1, root: .random(count: KeyVersion.byteCount)),
-            let ring = KeyRing(versions: [version], active: 1, index: .random(count: KeyVersion.byteCount))
+            let history = HistoryKeys(number: 1, root: .random(count: KeyVersion.byteCount)),
+            let ring = KeyRing(
+                versions: [version],
+                active: 1,
+                index: .random(count: KeyVersion.byteCount),
+                history: [history]
+            )
         else { preconditionFailure("a new key has the length of a key") }
         try self.lend(ring) { text throws(FileError) in try DurableFile.create(text, at: path) }
     }
@@ -39,7 +45,9 @@ package final class KeyFileVault: Vault {
     /// - Returns: The new version's number.
     @discardableResult
     package static func addVersion(to path: String) throws(KeyFileError) -> UInt32 {
-        try self.change(path) { ring in ring.adding(.random(count: KeyVersion.byteCount)) }.active.number
+        try self.change(path) { ring in
+            ring.adding(.random(count: KeyVersion.byteCount), history: .random(count: KeyVersion.byteCount))
+        }.active.number
     }
 
     /// Replaces the file's keys with the result of a change; concurrent changes wait for each other.
@@ -108,7 +116,8 @@ package final class KeyFileVault: Vault {
     package func mac(_ message: [UInt8], for use: MACUse) async throws(VaultError) -> [UInt8] {
         switch use {
         case .enrollmentToken: self.keys.active.tokenMAC(message)
-        case .recoveryCodeIndex, .auditLog, .storeEpoch, .backup: self.keys.lastingMAC(message, for: use)
+        case .auditLog, .storeEpoch: self.keys.historyMAC(message, for: use)
+        case .recoveryCodeIndex, .backup: self.keys.lastingMAC(message, for: use)
         }
     }
 
@@ -119,7 +128,8 @@ package final class KeyFileVault: Vault {
             let byActive = constantTimeEqual(keys.active.tokenMAC(message), mac)
             let byPrevious = keys.previous.map { constantTimeEqual($0.tokenMAC(message), mac) } ?? false
             return byActive || byPrevious
-        case .recoveryCodeIndex, .auditLog, .storeEpoch, .backup:
+        case .auditLog, .storeEpoch: return keys.isHistoryMAC(mac, of: message, for: use)
+        case .recoveryCodeIndex, .backup:
             return constantTimeEqual(keys.lastingMAC(message, for: use), mac)
         }
     }

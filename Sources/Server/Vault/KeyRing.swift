@@ -81,23 +81,28 @@ final class KeyRing: Sendable {
     /// In ascending order of their numbers.
     let versions: [KeyVersion]
     let active: KeyVersion
+    /// In ascending order of their numbers, from ``HistoryKeys/ofIndex`` on; the last one makes MACs.
+    let history: [HistoryKeys]
     private let indexRoot: SecretBytes
     private let index: SecretBytes
-    /// Derived from the index root, like all keys that are never rotated.
-    private let audit: SecretBytes
-    private let epoch: SecretBytes
+    /// Derived from the index root, which is never rotated.
     private let backup: SecretBytes
 
-    /// Returns nil if a length is wrong, the numbers do not ascend or the active one is missing.
-    init?(versions: [KeyVersion], active: UInt32, index: consuming SecretBytes) {
+    /// Returns nil if a length is wrong, numbers do not ascend, or the active version is missing.
+    ///
+    /// - Parameter history: The versions of the keys for history after the first one; the last has the number of the
+    ///   last sealing version, unless there are none.
+    init?(versions: [KeyVersion], active: UInt32, index: consuming SecretBytes, history: [HistoryKeys]) {
         guard let activeVersion = versions.first(where: { $0.number == active }), index.count == KeyVersion.byteCount,
-            zip(versions, versions.dropFirst()).allSatisfy({ $0.number < $1.number })
+            zip(versions, versions.dropFirst()).allSatisfy({ $0.number < $1.number }),
+            let first = HistoryKeys(number: HistoryKeys.ofIndex, root: index.withBytes { SecretBytes(copying: $0) }),
+            history.isEmpty || history.last?.number == versions.last?.number,
+            zip([first] + history, history).allSatisfy({ $0.number < $1.number })
         else { return nil }
         self.versions = versions
         self.active = activeVersion
+        self.history = [first] + history
         self.index = index.hkdfSHA256(info: Self.info(for: .recoveryCodeIndex), count: 32)
-        self.audit = index.hkdfSHA256(info: Self.info(for: .auditLog), count: 32)
-        self.epoch = index.hkdfSHA256(info: Self.info(for: .storeEpoch), count: 32)
         self.backup = index.hkdfSHA256(info: Self.info(for: .backup), count: 32)
         self.indexRoot = index
         self.indexRoot.keepOutOfSwap()
@@ -114,9 +119,16 @@ final class KeyRing: Sendable {
         guard constantTimeEqual(self.index.hmacSHA256(probe), old.index.hmacSHA256(probe)),
             self.active.number >= old.active.number, self.version(old.active.number) != nil
         else { return false }
-        return old.versions.allSatisfy { known in
-            self.version(known.number).map { constantTimeEqual($0.tokenMAC(probe), known.tokenMAC(probe)) } ?? true
+        let hasHistory = old.history.allSatisfy { known in
+            self.history.contains { fresh in
+                fresh.number == known.number
+                    && constantTimeEqual(fresh.mac(probe, for: .auditLog), known.mac(probe, for: .auditLog))
+            }
         }
+        return hasHistory
+            && old.versions.allSatisfy { known in
+                self.version(known.number).map { constantTimeEqual($0.tokenMAC(probe), known.tokenMAC(probe)) } ?? true
+            }
     }
 
     func version(_ number: UInt32) -> KeyVersion? { self.versions.first { $0.number == number } }
@@ -128,11 +140,23 @@ final class KeyRing: Sendable {
     func lastingMAC(_ message: [UInt8], for use: MACUse) -> [UInt8] {
         switch use {
         case .recoveryCodeIndex: self.index.hmacSHA256(message)
-        case .auditLog: self.audit.hmacSHA256(message)
-        case .storeEpoch: self.epoch.hmacSHA256(message)
         case .backup: self.backup.hmacSHA256(message)
-        case .enrollmentToken: preconditionFailure("keys of tokens have versions")
+        case .enrollmentToken, .auditLog, .storeEpoch: preconditionFailure("keys of this use have versions")
         }
+    }
+
+    /// Returns the MAC by the newest version of the keys for history.
+    func historyMAC(_ message: [UInt8], for use: MACUse) -> [UInt8] {
+        guard let newest = self.history.last else { preconditionFailure("a ring has the version of its index") }
+        return newest.mac(message, for: use)
+    }
+
+    /// Returns whether the version that a MAC names made it.
+    func isHistoryMAC(_ mac: [UInt8], of message: [UInt8], for use: MACUse) -> Bool {
+        guard let named = VersionedMAC(mac), let keys = self.history.first(where: { $0.number == named.key }) else {
+            return false
+        }
+        return constantTimeEqual(keys.mac(message, for: use), mac)
     }
 
     /// The index key as text, for the key file only.
@@ -140,21 +164,27 @@ final class KeyRing: Sendable {
 
     var indexCheck: [UInt8] { Self.check(of: self.indexRoot) }
 
-    /// Returns a ring with one more version, which is active.
+    /// Returns a ring with one more version of the keys that seal and of those for history.
     ///
     /// The index key stays, because its lookups must keep working.
-    func adding(_ root: consuming SecretBytes) -> KeyRing? {
+    func adding(_ root: consuming SecretBytes, history historyRoot: consuming SecretBytes) -> KeyRing? {
         let number = (self.versions.last?.number ?? 0) + 1
         let index = self.indexRoot.withBytes { SecretBytes(copying: $0) }
-        guard let version = KeyVersion(number: number, root: root) else { return nil }
-        return KeyRing(versions: self.versions + [version], active: number, index: index)
+        guard let version = KeyVersion(number: number, root: root),
+            let keys = HistoryKeys(number: number, root: historyRoot)
+        else { return nil }
+        let history = self.history.dropFirst() + [keys]
+        return KeyRing(versions: self.versions + [version], active: number, index: index, history: Array(history))
     }
 
-    /// Returns a ring without some versions; nil if the active one is among them.
+    /// Returns a ring without some sealing versions; nil if the active one is among them.
+    ///
+    /// All versions for history stay, because old entries of the audit log must still verify.
     func removing(_ numbers: Set<UInt32>) -> KeyRing? {
         let index = self.indexRoot.withBytes { SecretBytes(copying: $0) }
         let versions = self.versions.filter { !numbers.contains($0.number) }
-        return KeyRing(versions: versions, active: self.active.number, index: index)
+        let history = Array(self.history.dropFirst())
+        return KeyRing(versions: versions, active: self.active.number, index: index, history: history)
     }
 
     static func info(for use: MACUse) -> [UInt8] { Array("remote-pin/1 vault mac \(use.rawValue)".utf8) }

@@ -2,8 +2,8 @@ internal import Secrets
 
 /// A vault with versions of its keys: one seals, the older ones open the values that they sealed.
 ///
-/// Recovery-code lookups and the MACs of the audit log, epochs and backups use separate keys without versions: with
-/// new keys no recovery code would be found and no earlier entry verified.
+/// The keys of the audit log and the epochs have versions as well, of which the older ones only verify. The lookups of
+/// recovery codes and the labels of backups use keys without versions: with a new key no recovery code would be found.
 package protocol RotatingVault: Vault {
     /// All versions whose values still open, in ascending order.
     var versions: [UInt32] { get }
@@ -23,7 +23,9 @@ extension KeyFileVault: RotatingVault {
     package func keyVersion(of sealed: [UInt8]) -> UInt32? { SealedValue.keyVersion(of: sealed) }
 
     package func addVersion() throws(KeyFileError) -> UInt32 {
-        try self.change { $0.adding(.random(count: KeyVersion.byteCount)) }.active.number
+        try self.change {
+            $0.adding(.random(count: KeyVersion.byteCount), history: .random(count: KeyVersion.byteCount))
+        }.active.number
     }
 
     package func check(of version: UInt32) -> [UInt8]? { self.keys.version(version)?.check }

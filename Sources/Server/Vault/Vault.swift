@@ -14,8 +14,9 @@ package protocol Vault: Sendable {
     /// Opens an output of ``seal(_:as:of:)``, under the key version that it names.
     func unseal(_ sealed: [UInt8], as field: VaultField, of wallet: WalletID) async throws(VaultError) -> SecretBytes
 
-    /// Returns a 32-byte MAC of `message` under the key for `use`; the same for the same message during the key's
-    /// life.
+    /// Returns a MAC of `message` under the key for `use`; the same for the same message during the key's life.
+    ///
+    /// It has 32 bytes, for the audit log and epochs the form of ``VersionedMAC``.
     func mac(_ message: [UInt8], for use: MACUse) async throws(VaultError) -> [UInt8]
 
     /// Returns whether `mac` is a MAC of `message` for `use`, by the present key or one that is still accepted.
@@ -50,9 +51,9 @@ package enum MACUse: String, Sendable, CaseIterable {
     case enrollmentToken = "enrollment-token"
     /// The lookup of recovery codes; this key is never rotated.
     case recoveryCodeIndex = "recovery-code-index"
-    /// Entries of the audit log, which must stay verifiable; this key is never rotated.
+    /// Entries of the audit log; older versions of this key only verify.
     case auditLog = "audit-log"
-    /// Records of epochs, each of which continues its predecessor; this key is never rotated.
+    /// Records of epochs, each of which continues its predecessor; older versions of this key only verify.
     case storeEpoch = "store-epoch"
     /// Labels of backups, which may be restored after any number of rotations; this key is never rotated.
     case backup

@@ -18,6 +18,18 @@ package struct StoredEpoch: Hashable, Sendable {
     }
 }
 
+/// An entry of the audit log, as the store keeps it.
+package struct StoredAuditMark: Hashable, Sendable {
+    package var number: UInt64
+    /// The entry's MAC, as the log writes it.
+    package var mac: String
+
+    package init(number: UInt64, mac: String) {
+        self.number = number
+        self.mac = mac
+    }
+}
+
 /// The progress of a copy.
 package struct StoreCopyProgress: Hashable, Sendable {
     package var pages: Int
@@ -49,6 +61,18 @@ package enum StoreCopyError: Error, Hashable, Sendable {
 ///
 /// Separate from ``WalletStore`` because no call of a wallet needs them.
 package protocol MaintenanceStore: Sendable {
+    /// Returns the newest entry of the audit log at the last change on record; nil before the first.
+    func auditMark() async throws(StoreError) -> StoredAuditMark?
+
+    /// Stores the announced newest entry of the audit log now.
+    func keepAuditMark() async throws(StoreError)
+
+    /// Returns the wallets among these that have not ended.
+    func inUse(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID]
+
+    /// Returns the wallets among these that are in use and not blocked permanently.
+    func unblocked(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID]
+
     /// Returns every epoch except the first.
     func epochs() async throws(StoreError) -> [StoredEpoch]
 
@@ -79,6 +103,11 @@ package protocol MaintenanceStore: Sendable {
 
     /// Removes wallets that ended before `limit`, except the data of their deletion codes; returns their number.
     func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws(StoreError) -> Int
+
+    /// Blocks wallets permanently that an audit log records as blocked; returns the number of those that were not.
+    ///
+    /// Ignores unknown wallets and those that have ended. Used by a restore.
+    func blockPermanently(_ wallets: [WalletID]) async throws(StoreError) -> Int
 
     /// Returns the vault key versions that have sealed, in ascending order.
     func vaultVersions() async throws(StoreError) -> [StoredVaultVersion]
@@ -117,6 +146,18 @@ package protocol MaintenanceStore: Sendable {
 
     /// Closes the copy's file; throws if the copy is incomplete.
     func endCopy() async throws(StoreCopyError)
+}
+
+/// Permanently blocked wallets whose block may be missing from the audit log.
+package struct UnrecordedBlocks: Hashable, Sendable {
+    package var wallets: [WalletID]
+    /// The place to continue after; nil at the end.
+    package var next: UInt64?
+
+    package init(wallets: [WalletID], next: UInt64?) {
+        self.wallets = wallets
+        self.next = next
+    }
 }
 
 /// Wallets that may be removed.

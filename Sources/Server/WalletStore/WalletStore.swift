@@ -32,6 +32,13 @@ package protocol WalletStore: OperatorStore {
     /// Revokes a wallet as by its user and destroys its shares; a revoked wallet stays as it is.
     func recordWipe(of wallet: WalletID, at now: Timestamp) async throws(StoreError)
 
+    /// Looks at `most` attempt records, after place `after` or from the first one, and returns the permanently
+    /// blocked wallets in use whose block is not noted as recorded.
+    func unrecordedBlocks(after: UInt64?, lookingAt most: Int) async throws(StoreError) -> UnrecordedBlocks
+
+    /// Notes that the permanent blocks of these wallets are in the audit log.
+    func noteRecorded(blocksOf wallets: [WalletID]) async throws(StoreError)
+
     /// Returns whether the whole solution is revoked.
     func isSolutionRevoked() async throws(StoreError) -> Bool
 

@@ -1,12 +1,10 @@
 internal import Administration
-internal import AuditLog
 internal import Foundation
 internal import HostSystem
 internal import LogLines
 internal import Logging
 internal import RemotePINServer
 internal import ServerCommandLine
-internal import Telemetry
 internal import ServerSettings
 internal import StoreMaintenance
 internal import Transport
@@ -14,53 +12,6 @@ internal import Vault
 internal import Vocabulary
 
 extension RunningServer {
-    /// Opens the audit log, creating it if it is missing; the mark of each newest entry goes to the server's log.
-    static func openAudit(
-        _ files: ServerFiles,
-        epoch: Int,
-        metrics: MetricRegistry,
-        log: Logger
-    ) async throws -> AuditLog {
-        let path = files.settings[SettingTable.auditFile]
-        // Logged at every level: without these marks a truncation of the audit log cannot be detected.
-        var stream = log
-        stream.logLevel = .notice
-        let marks = stream
-        let parts = AuditLog.Parts(
-            path: path,
-            vault: CountedVault(files.vault, metrics: metrics),
-            clock: try Self.clock(of: files.lab),
-            epoch: epoch,
-            onNewest: { newest in
-                marks.notice("audit log", metadata: ["newest": "\(newest)"])
-            },
-            onFatal: { reason in
-                // A committed change has no record, so the server must do nothing more.
-                log.critical("stopping at once", metadata: ["reason": "\(reason)"])
-                exit(StartFailure.Kind.operatorMustAct.rawValue)
-            }
-        )
-        let audit: AuditLog
-        do throws(AuditLogError) {
-            if !AuditLog.exists(at: path) {
-                // A warning, so that the removal of an earlier log does not go unnoticed.
-                log.warning("there is no audit log; a new one is begun", metadata: ["file": "\(path)"])
-                try await AuditLog.create(parts)
-            }
-            audit = try await AuditLog.open(parts)
-        } catch {
-            throw StartFailure(error)
-        }
-        do throws(AuditLogError) {
-            let unended = try await audit.endUnended()
-            if unended > 0 { log.warning("commands were cut off by an earlier end", metadata: ["count": "\(unended)"]) }
-        } catch {
-            await audit.close()
-            throw StartFailure(error)
-        }
-        return audit
-    }
-
     /// The process-wide operations that operators' commands use.
     static func operations(
         _ files: ServerFiles,

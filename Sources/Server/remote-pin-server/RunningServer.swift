@@ -19,6 +19,7 @@ internal import UnixSignals
 internal import Vault
 internal import Vocabulary
 internal import WalletStore
+internal import Witness
 
 /// The program's composition root: opens what the configuration names, cheapest failure first, and serves until a
 /// signal stops it.
@@ -70,13 +71,21 @@ enum RunningServer {
         do {
             let epoch = try await Self.epoch(of: store, vault: files.vault)
             try await Self.checkVault(files, of: store)
-            let audit = try await Self.openAudit(files, epoch: epoch, metrics: watch.registry, log: log)
+            let audit = try await Self.openAudit(files, of: store, epoch: epoch, metrics: watch.registry, log: log)
             do {
+                let witness = try await Self.askWitness(
+                    files.settings,
+                    of: store,
+                    log: log,
+                    metrics: watch.registry
+                )
+                await Self.recordStart(files.settings, in: audit, of: store, log: log)
                 try await Self.serve(
                     files,
                     from: store,
                     epoch: epoch,
                     audit: audit,
+                    witness: witness,
                     watch: watch,
                     output: output,
                     log: log
@@ -85,6 +94,7 @@ enum RunningServer {
                 await audit.close()
                 throw error
             }
+            await Self.recordStop(in: audit, of: store, log: log)
             await audit.close()
         } catch {
             watch.forgetStore()
@@ -100,6 +110,7 @@ enum RunningServer {
         from store: SQLiteWalletStore,
         epoch: Int,
         audit: AuditLog,
+        witness: WitnessKeeper?,
         watch: ServerWatch,
         output: LogOutput,
         log: Logger
@@ -165,6 +176,9 @@ enum RunningServer {
             Running { await maintenance.run() },
             Running { await commands.serve(admin) },
         ]
+        services.insert(Running { await Self.announceGenerations(of: store, audit, log: log) }, at: 0)
+        // Stopped after the services that write to the store, so that it is told of their last commits.
+        if let witness { services.insert(Running { await witness.run() }, at: 0) }
         // Stopped last, so that hooks receive every event until then.
         if let hooks { services.insert(Running { await hooks.run() }, at: 0) }
         if let portal { services.append(Running { await PortalCalls(of: server).serve(portal) }) }

@@ -47,6 +47,7 @@ struct ServerFiles {
             )
         }
         take { try Hooks.check(settings) }
+        take { try RunningServer.checkWitness(settings) }
         guard let lab, let tls, let vault, let attestations, let statusList, problems.isEmpty else {
             throw StartFailure(.configuration, "the configuration is not used:\n" + problems.joined(separator: "\n"))
         }

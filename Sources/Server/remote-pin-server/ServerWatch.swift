@@ -67,6 +67,7 @@ struct ServerWatch: Sendable {
             await store.answers()
             return true
         }
+        self.registry.probe("remote_pin_store_generation") { [weak store] in store.map { Double($0.generation) } }
         self.registry.probe("remote_pin_store_queue_steps") { [weak store] in store.map { Double($0.waitingSteps) } }
     }
 

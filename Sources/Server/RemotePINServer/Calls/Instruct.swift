@@ -117,7 +117,7 @@ extension Conversation {
                 throw CallFailure.pinKeyChanged(current: current)
             case .notValid(let verdict):
                 await self.imitateRelease(after: body.instruction)
-                return try self.result(of: verdict, on: session.walletID, at: attempt.now)
+                return try await self.result(of: verdict, on: session.walletID, at: attempt.now)
             case .valid(let result):
                 if let newIdentity { self.machine.identityReplaced(by: newIdentity) }
                 do {
@@ -166,7 +166,11 @@ extension Conversation {
     ///
     /// `wrong` with a block answers the attempt that began the block; every other attempt during it
     /// gets `blocked`.
-    private func result(of verdict: PINVerdict, on wallet: WalletID, at now: Timestamp) throws -> InstructResult {
+    private func result(
+        of verdict: PINVerdict,
+        on wallet: WalletID,
+        at now: Timestamp
+    ) async throws -> InstructResult {
         switch verdict {
         case .wrong(let state):
             switch state {
@@ -179,6 +183,7 @@ extension Conversation {
                 self.server.statistics.calls.noteBlock(isPermanent: true)
                 self.log.notice("wallet blocked permanently")
                 self.server.onEvent(.blockedPermanently(wallet))
+                await self.server.permanentBlocks.record(wallet, log: self.log.ofCall)
             }
             return .wrong(state)
         case .blocked(let remaining): return .blocked(remaining: remaining)

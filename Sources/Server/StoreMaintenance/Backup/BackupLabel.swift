@@ -22,6 +22,9 @@ struct BackupLabel: Hashable {
     /// SHA-256 of the pages.
     var digest: [UInt8]
 
+    /// The name of the backup in the audit log: the beginning of the digest, by which its restores are counted.
+    var name: String { "sha256 \(Array(self.digest.prefix(8)).hex)" }
+
     /// The length of every label, sufficient for the longest numbers.
     static let byteCount = 512
     private static let macName = Array(",\"mac\":\"".utf8)

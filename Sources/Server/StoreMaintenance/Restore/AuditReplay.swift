@@ -2,7 +2,8 @@ internal import AuditLog
 internal import Vocabulary
 internal import WalletStore
 
-/// The changes since a backup, according to an audit log, that restoring the backup must not undo.
+/// The changes since a backup, according to an audit log, that restoring the backup must not undo: revocations and
+/// permanent blocks.
 ///
 /// An end counts from its `begun` entry on, unless a `failed` entry names it: its commit may have
 /// been the last step before a crash. A reversal (a code removed from the deny list, the solution
@@ -15,6 +16,7 @@ struct AuditReplay {
         case deny(RecoveryCodeMAC, linked: [WalletID], at: Timestamp)
         case allow(RecoveryCodeMAC)
         case setSolutionRevoked(Bool)
+        case block([WalletID])
     }
 
     /// The number of the newest entry at the time of the backup; 0 replays every entry.
@@ -24,6 +26,10 @@ struct AuditReplay {
     private var open: [UInt64: AuditRecord] = [:]
     /// The changes by the entries that begin them.
     private var steps: [UInt64: Step] = [:]
+    /// The entries that begin changes on record as done, and the entries of changes that have no beginning.
+    private var done: Set<UInt64> = []
+    /// The details of the restores that did not fail, by the entries that begin them.
+    private var restores: [UInt64: String] = [:]
 
     init(after mark: AuditMark?) {
         self.mark = mark?.number ?? 0
@@ -34,12 +40,14 @@ struct AuditReplay {
         let record = entry.record
         switch record.phase {
         case .begun:
+            if record.event == .restore { self.restores[entry.number] = record.detail ?? "" }
             if entry.number <= self.mark {
                 self.open[entry.number] = record
             } else {
                 self.steps[entry.number] = Self.ending(record)
             }
         case .failed(let of?, _):
+            self.restores[of] = nil
             self.open[of] = nil
             self.steps[of] = nil
         case .done(let of?, _):
@@ -47,7 +55,9 @@ struct AuditReplay {
                 self.open[of] = nil
             } else if let step = Self.givingBack(record) {
                 self.steps[entry.number] = step
+                self.done.insert(entry.number)
             } else {
+                self.done.insert(of)
                 // The change may have begun before the mark; the `done` entry repeats its subject.
                 self.open[of] = nil
                 self.steps[of] = Self.ending(record)
@@ -55,7 +65,13 @@ struct AuditReplay {
         case .unclear(let of, _):
             // The store had decided, so a copy that was completed later contains the change.
             if entry.number <= self.mark { self.open[of] = nil }
-        case .failed(nil, _), .done(nil, _):
+        case .done(nil, _):
+            // Entered after its commit, so a backup with a later mark contains the block.
+            if entry.number > self.mark, record.event == .blockedPermanently {
+                self.steps[entry.number] = .block(record.subject.wallets)
+                self.done.insert(entry.number)
+            }
+        case .failed(nil, _):
             break
         }
     }
@@ -67,7 +83,16 @@ struct AuditReplay {
         return steps.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    private static func ending(_ record: AuditRecord) -> Step? {
+    /// The changes that are on record as done, in order.
+    func doneSteps() -> [Step] {
+        self.steps.filter { self.done.contains($0.key) }.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    /// The number of restores whose details contain the name of a backup.
+    func restores(of backup: String) -> Int { self.restores.values.count { $0.contains(backup) } }
+
+    /// The step that repeats a revocation; nil for any other command.
+    static func ending(_ record: AuditRecord) -> Step? {
         let (wallets, at) = (record.subject.wallets, record.at)
         switch record.event {
         case .deletionCode, .wipe: return .end(wallets, .byUser, at: at)
@@ -98,6 +123,8 @@ package struct ReplayReport: Hashable, Sendable {
     package var denied = 0
     /// The number of codes removed from the deny list.
     package var allowed = 0
+    /// The number of wallets that were blocked permanently again.
+    package var blocked = 0
     /// Whether the solution is revoked after the replay.
     package var isSolutionRevoked = false
 
@@ -112,22 +139,29 @@ extension AuditReplay {
         after earlier: ReplayReport
     ) async throws -> ReplayReport {
         var report = earlier
-        for step in self.allSteps() {
-            switch step {
-            case .end(let wallets, let revocation, let at):
-                report.ended += try await store.end(wallets, as: revocation, at: at).ended
-            case .deny(let mac, let linked, let at):
-                report.denied += 1
-                report.ended += try await store.revoke(recoveryCode: mac, at: at).ended
-                let revocation = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
-                report.ended += try await store.end(linked, as: revocation, at: at).ended
-            case .allow(let mac):
-                if try await store.removeDenied(mac) != nil { report.allowed += 1 }
-            case .setSolutionRevoked(let isRevoked):
-                _ = try await store.setSolutionRevoked(isRevoked)
-            }
-        }
+        for step in self.allSteps() { try await step.carryOut(on: store, &report) }
         report.isSolutionRevoked = try await store.isSolutionRevoked()
         return report
+    }
+}
+
+extension AuditReplay.Step {
+    /// Repeats the change; has no effect on a store that has it.
+    func carryOut(on store: SQLiteWalletStore, _ report: inout ReplayReport) async throws {
+        switch self {
+        case .end(let wallets, let revocation, let at):
+            report.ended += try await store.end(wallets, as: revocation, at: at).ended
+        case .deny(let mac, let linked, let at):
+            report.denied += 1
+            report.ended += try await store.revoke(recoveryCode: mac, at: at).ended
+            let revocation = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
+            report.ended += try await store.end(linked, as: revocation, at: at).ended
+        case .allow(let mac):
+            if try await store.removeDenied(mac) != nil { report.allowed += 1 }
+        case .block(let wallets):
+            report.blocked += try await store.blockPermanently(wallets)
+        case .setSolutionRevoked(let isRevoked):
+            _ = try await store.setSolutionRevoked(isRevoked)
+        }
     }
 }

@@ -27,6 +27,10 @@ extension Restoration {
             by: self.parts.vault
         )
         try await store.open(records)
+        // No log entry and no witness may know a later generation than the restored store's.
+        let witnessed = self.parts.witnessed
+        try await store.raiseGeneration(above: max(plan.logs.generation, witnessed.generation))
+        _ = try await store.raiseWitnessStep(above: witnessed.step)
         try self.parts.stage(.replaying)
         var replayed = ReplayReport()
         for replay in plan.logs.replays {
@@ -38,6 +42,7 @@ extension Restoration {
             replayed: replayed,
             damaged: try await self.end(damaged, in: store),
             takenAt: plan.takenAt,
+            earlierRestores: plan.logs.earlierRestores,
             problem: plan.problem
         )
     }

@@ -30,6 +30,8 @@ package struct Restoration: Sendable {
         /// Whether wallets with a sealed value that does not open are ended; otherwise they prevent
         /// the restore.
         package var endsDamaged = false
+        /// The generation and the step that a witness has on record; 0 without one.
+        package var witnessed: (generation: UInt64, step: UInt64) = (0, 0)
         /// Called as each stage begins; an error that it throws ends the restore there, as if the
         /// process had been killed.
         package var stage: @Sendable (Stage) throws -> Void
@@ -90,6 +92,8 @@ package struct Restoration: Sendable {
         package var damaged: [WalletID]
         /// The time whose state the backup held.
         package var takenAt: Timestamp
+        /// The number of earlier restores of the same backup: each may have granted further attempts.
+        package var earlierRestores: Int
         /// The reason that the logs did not cover all changes since the backup; nil if they did.
         package var problem: LogProblem?
     }
@@ -104,7 +108,7 @@ package struct Restoration: Sendable {
     package func plan() async throws -> Plan {
         try await Self.translating {
             let label = try await self.label()
-            return Plan(label: label, logs: try await RestoreLogs(self.parts, since: label.audit))
+            return Plan(label: label, logs: try await RestoreLogs(self.parts, of: label))
         }
     }
 
@@ -158,40 +162,50 @@ extension Restoration {
         try await self.copyPages(plan.label, to: staged.file)
         try self.parts.stage(.checking)
         let store = try staged.open(onFatal: self.parts.onFatal)
-        var report: Report
         do {
-            report = try await self.change(store, plan)
+            let report = try await self.change(store, plan)
+            try self.parts.stage(.recording)
+            let audit = try await self.openAudit(plan, store, epoch: report.epoch)
+            do {
+                try await self.place(staged, store, audit, plan, report)
+            } catch {
+                await audit.close()
+                throw error
+            }
+            await audit.close()
+            return report
         } catch {
             await store.close()
             throw error
         }
-        await store.close()
-        try self.parts.stage(.recording)
-        let audit = try await self.openAudit(plan, epoch: report.epoch)
-        do {
-            try await self.place(staged, audit, plan, &report)
-        } catch {
-            await audit.close()
-            throw error
-        }
-        await audit.close()
-        return report
     }
 
-    /// Moves the store into place, between the audit entries for it.
+    /// Moves the store into place, between the audit entries for it; the store names the first of them.
     private func place(
         _ staged: StagedStore,
+        _ store: SQLiteWalletStore,
         _ audit: AuditLog,
         _ plan: Plan,
-        _ report: inout Report
+        _ report: Report
     ) async throws {
-        let detail = "epoch \(report.epoch), \(self.parts.rule.rawValue), backup of \(plan.takenAt.milliseconds)"
+        let detail =
+            "epoch \(report.epoch), \(self.parts.rule.rawValue), backup of \(plan.takenAt.milliseconds) "
+            + "(\(plan.label.name)), restored \(Self.times(report.earlierRestores)) before"
         let ends = try await self.beginEnds(of: report.damaged, in: audit)
         let begun: UInt64
         do {
             begun = try await audit.append(.restore, by: self.parts.actor, .begun, detail: detail).number
         } catch {
             await self.undo(ends, in: audit, for: "\(error)")
+            throw error
+        }
+        do {
+            store.announce(StoredAuditMark(audit.newest))
+            try await store.keepAuditMark()
+            await store.close()
+        } catch {
+            await self.undo(ends, in: audit, for: "\(error)")
+            await audit.tryAppend(.restore, by: self.parts.actor, .failed(of: begun, reason: "\(error)"))
             throw error
         }
         try self.parts.stage(.placing)
@@ -205,7 +219,8 @@ extension Restoration {
         try self.parts.stage(.finishing)
         let replayed = report.replayed
         let result =
-            "\(Self.wallets(report.wallets)), \(replayed.ended) ended again, \(replayed.denied) codes denied again"
+            "\(Self.wallets(report.wallets)), \(replayed.ended) ended again, \(replayed.blocked) blocked again, "
+            + "\(replayed.denied) codes denied again"
             + (report.damaged.isEmpty ? "" : ", \(report.damaged.count) damaged ones ended")
             + (plan.problem == nil ? "" : "; without a whole audit log")
         do throws(AuditLogError) {
@@ -219,10 +234,13 @@ extension Restoration {
         }
     }
 
+    /// A number of times, in words.
+    package static func times(_ count: Int) -> String { count == 1 ? "1 time" : "\(count) times" }
+
     /// The number of wallets, in words.
     package static func wallets(_ count: Int) -> String { count == 1 ? "1 wallet" : "\(count) wallets" }
 
-    private func openAudit(_ plan: Plan, epoch: Int) async throws -> AuditLog {
+    private func openAudit(_ plan: Plan, _ store: SQLiteWalletStore, epoch: Int) async throws -> AuditLog {
         var log = AuditLog.Parts(
             path: self.parts.auditLog,
             vault: self.parts.vault,
@@ -232,6 +250,7 @@ extension Restoration {
             onFatal: self.parts.onFatal
         )
         log.opensEpoch = true
+        log.generation = { store.generation }
         if plan.logs.mustSetAside {
             let kept = RestoreLogs.place(of: self.parts.auditLog, beforeEpoch: epoch)
             try DurableFile.place(self.parts.auditLog, at: kept)

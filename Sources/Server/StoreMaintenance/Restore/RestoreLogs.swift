@@ -21,6 +21,8 @@ struct RestoreLogs {
         let isOther: AuditProblem?
         /// The epoch and the time of its first entry.
         let beginning: (epoch: Int, at: Timestamp)
+        /// The highest generation of the store in it.
+        let generation: UInt64
 
         /// The damage to the log; an entry torn by a crash does not count.
         var damage: AuditProblem? {
@@ -34,11 +36,16 @@ struct RestoreLogs {
     let replays: [AuditReplay]
     /// The reason that the logs do not cover all changes since the backup; nil if they do.
     let problem: LogProblem?
+    /// The highest generation of the store in any of the logs; 0 without one.
+    let generation: UInt64
+    /// The number of earlier restores of this backup in all logs.
+    let earlierRestores: Int
     /// Whether the log at `audit.file` is set aside and a new one begun.
     let mustSetAside: Bool
 
     /// Reads all logs; changes nothing.
-    init(_ parts: Restoration.Parts, since mark: AuditMark) async throws {
+    init(_ parts: Restoration.Parts, of label: BackupLabel) async throws {
+        let mark = label.audit
         let path = parts.auditLog
         var logs: [Found] = []
         for aside in try Self.setAside(path) { logs.append(try await Self.read(at: aside, since: mark, parts)) }
@@ -70,6 +77,8 @@ struct RestoreLogs {
         }
         self.epoch = logs.compactMap(\.verification.newestEpoch).max() ?? 0
         self.replays = relevant.map(\.replay)
+        self.generation = logs.map(\.generation).max() ?? 0
+        self.earlierRestores = logs.map { $0.replay.restores(of: label.name) }.reduce(0, +)
         self.problem = problem
         self.mustSetAside = current?.damage != nil
     }
@@ -90,8 +99,10 @@ struct RestoreLogs {
         _ parts: Restoration.Parts
     ) async throws -> Found {
         var (first, replay): (AuditRecord?, AuditReplay) = (nil, AuditReplay(after: mark))
+        var generation: UInt64 = 0
         var verification = try await Self.verify(path, parts, last: mark) { entry in
             first = first ?? entry.record
+            generation = max(generation, entry.record.generation ?? 0)
             replay.read(entry)
         }
         var isOther: AuditProblem?
@@ -101,14 +112,18 @@ struct RestoreLogs {
             // Again from the first entry to the last: the first reading stops if another entry has
             // the mark's number.
             replay = AuditReplay(after: nil)
-            verification = try await Self.verify(path, parts, last: nil) { replay.read($0) }
+            verification = try await Self.verify(path, parts, last: nil) { entry in
+                generation = max(generation, entry.record.generation ?? 0)
+                replay.read(entry)
+            }
         }
         return Found(
             path: path,
             verification: verification,
             replay: replay,
             isOther: isOther,
-            beginning: (first?.epoch ?? 0, first?.at ?? Timestamp(milliseconds: 0))
+            beginning: (first?.epoch ?? 0, first?.at ?? Timestamp(milliseconds: 0)),
+            generation: generation
         )
     }
 

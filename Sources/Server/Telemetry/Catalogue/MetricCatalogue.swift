@@ -171,6 +171,17 @@ package enum MetricCatalogue {
             "Time when the Android status list in use becomes stale, as Unix time; absent if its age is not checked."
         ),
         MetricDefinition("remote_pin_audit_entries_total", .counter, "Entries in the audit log since its creation."),
+        MetricDefinition(
+            "remote_pin_store_generation",
+            .gauge,
+            "Generation of the store; rises with every commit that counts and never falls."
+        ),
+        MetricDefinition(
+            "remote_pin_witness_requests_total",
+            .counter,
+            "Requests to the witness, by outcome; ahead if it knows a later state of the store.",
+            labels: [MetricDefinition.Label("outcome", .listed(["noted", "silent", "ahead"]))]
+        ),
     ]
 
     /// Hooks and reloads.

@@ -53,6 +53,7 @@ struct BatchWriter {
             }
             try self.connection.commit()
             self.committed.isSolutionRevoked.store(self.connection.isSolutionRevoked, ordering: .releasing)
+            self.committed.generation.store(self.connection.generation, ordering: .releasing)
             let duration = ContinuousClock.now - start
             self.latency.note(duration)
             self.meters.commit.record(duration)
@@ -146,4 +147,5 @@ struct BatchWriter {
 /// process writes the file.
 final class CommittedFacts: Sendable {
     let isSolutionRevoked = Atomic(false)
+    let generation = Atomic<UInt64>(0)
 }

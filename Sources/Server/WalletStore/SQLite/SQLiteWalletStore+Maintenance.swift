@@ -4,6 +4,45 @@ extension SQLiteWalletStore: MaintenanceStore {
     /// The most wallets that one step ends, so that PIN checks do not wait long.
     private static let endedAtOnce = 500
 
+    /// Raises the generation above another one; used by a restore.
+    package func raiseGeneration(above other: UInt64) async throws(StoreError) {
+        try await self.queue.perform { try $0.raiseGeneration(above: other) }
+    }
+
+    /// Returns the number of requests to a witness.
+    package func witnessStep() async throws(StoreError) -> UInt64 {
+        try await self.queue.perform { try $0.witnessStep() }
+    }
+
+    /// Raises that number above the present one and `other`, and returns it.
+    package func raiseWitnessStep(above other: UInt64 = 0) async throws(StoreError) -> UInt64 {
+        try await self.queue.perform { try $0.raiseWitnessStep(above: other) }
+    }
+
+    package func auditMark() async throws(StoreError) -> StoredAuditMark? {
+        try await self.queue.perform { try $0.auditMark() }
+    }
+
+    package func keepAuditMark() async throws(StoreError) {
+        try await self.queue.perform { try $0.keepAuditMark() }
+    }
+
+    package func inUse(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID] {
+        var found: [WalletID] = []
+        for some in wallets.pieces(of: Self.endedAtOnce) {
+            found += try await self.queue.perform { connection in try some.filter { try connection.isInUse($0) } }
+        }
+        return found
+    }
+
+    package func unblocked(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID] {
+        var found: [WalletID] = []
+        for some in wallets.pieces(of: Self.endedAtOnce) {
+            found += try await self.queue.perform { connection in try some.filter { try connection.isUnblocked($0) } }
+        }
+        return found
+    }
+
     package func epochs() async throws(StoreError) -> [StoredEpoch] {
         try await self.queue.perform { try $0.epochs() }
     }
@@ -45,6 +84,14 @@ extension SQLiteWalletStore: MaintenanceStore {
 
     package func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws(StoreError) -> Int {
         try await self.queue.perform { try $0.purge(wallets, endedBefore: limit) }
+    }
+
+    package func blockPermanently(_ wallets: [WalletID]) async throws(StoreError) -> Int {
+        var blocked = 0
+        for some in wallets.pieces(of: Self.endedAtOnce) {
+            blocked += try await self.queue.perform { try $0.blockPermanently(some) }
+        }
+        return blocked
     }
 
     package func vaultVersions() async throws(StoreError) -> [StoredVaultVersion] {

@@ -12,6 +12,7 @@ package import Vocabulary
 package final class SQLiteWalletStore: WalletStore {
     let queue: CommitQueue
     private let committed: CommittedFacts
+    private let announced: AnnouncedEntry
     package let commitLatency: CommitLatency
 
     /// The most rows that one step of a sweep reads, so that PIN checks do not wait long.
@@ -21,8 +22,14 @@ package final class SQLiteWalletStore: WalletStore {
     /// The rows after which the next sweep continues.
     private let sweptUntil = Mutex((unopened: Int64.min, attempts: Int64.min))
 
-    private init(queue: CommitQueue, committed: CommittedFacts, latency: CommitLatency) {
+    private init(
+        queue: CommitQueue,
+        committed: CommittedFacts,
+        announced: AnnouncedEntry,
+        latency: CommitLatency
+    ) {
         self.queue = queue
+        self.announced = announced
         self.committed = committed
         self.commitLatency = latency
     }
@@ -53,16 +60,26 @@ package final class SQLiteWalletStore: WalletStore {
                 try Schema.migrate(db, creating: creating)
                 // Completes the work of a killed process: no older copy of a destroyed share survives a start.
                 _ = try db.checkpoint(.truncate)
-                committed.isSolutionRevoked.store(try StoreConnection(db).isSolutionRevoked, ordering: .releasing)
+                let connection = try StoreConnection(db)
+                committed.isSolutionRevoked.store(connection.isSolutionRevoked, ordering: .releasing)
+                committed.generation.store(connection.generation, ordering: .releasing)
             }
         } catch {
             throw StoreOpenError(error)
         }
         let meters = StoreMeters(factory)
-        let (queue, latency) = (CommitQueue(meters: meters), CommitLatency())
+        let (queue, latency, announced) = (CommitQueue(meters: meters), CommitLatency(), AnnouncedEntry())
         let thread = Thread {
             database.inDatabase {
-                self.serve($0, queue: queue, committed: committed, latency: latency, meters: meters, onFatal: onFatal)
+                self.serve(
+                    $0,
+                    queue: queue,
+                    committed: committed,
+                    announced: announced,
+                    latency: latency,
+                    meters: meters,
+                    onFatal: onFatal
+                )
             }
             // Copies the log into the file and removes it; after a failure the next start does so.
             try? database.close()
@@ -71,7 +88,7 @@ package final class SQLiteWalletStore: WalletStore {
         }
         thread.name = "wallet store"
         thread.start()
-        return SQLiteWalletStore(queue: queue, committed: committed, latency: latency)
+        return SQLiteWalletStore(queue: queue, committed: committed, announced: announced, latency: latency)
     }
 
     /// Creates an empty file with the right mode, which the log inherits.
@@ -94,6 +111,13 @@ package final class SQLiteWalletStore: WalletStore {
         try? await self.queue.perform { _ in }
     }
 
+    /// The generation of the last commit, which is durable: a number that rises with every commit that counts.
+    package var generation: UInt64 { self.committed.generation.load(ordering: .acquiring) }
+
+    /// Announces the newest entry of the audit log, which is durable; the next commit of a change that is on record
+    /// stores it.
+    package func announce(_ newest: StoredAuditMark) { self.announced.mark = newest }
+
     /// Rejects further steps, finishes the waiting ones and closes the files.
     package func close() async {
         self.queue.close()
@@ -104,13 +128,16 @@ package final class SQLiteWalletStore: WalletStore {
         _ db: Database,
         queue: CommitQueue,
         committed: CommittedFacts,
+        announced: AnnouncedEntry,
         latency: CommitLatency,
         meters: StoreMeters,
         onFatal: @escaping @Sendable (String) -> Never
     ) {
         do {
+            let connection = try StoreConnection(db)
+            connection.announced = announced
             let writer = BatchWriter(
-                connection: try StoreConnection(db),
+                connection: connection,
                 latency: latency,
                 meters: meters,
                 committed: committed,
@@ -153,6 +180,19 @@ extension SQLiteWalletStore {
 
     package func recordWipe(of wallet: WalletID, at now: Timestamp) async throws(StoreError) {
         try await self.queue.perform { try $0.recordWipe(of: wallet, at: now) }
+    }
+
+    package func unrecordedBlocks(
+        after: UInt64?,
+        lookingAt most: Int
+    ) async throws(StoreError) -> UnrecordedBlocks {
+        try await self.queue.perform { try $0.unrecordedBlocks(after: after, lookingAt: most) }
+    }
+
+    package func noteRecorded(blocksOf wallets: [WalletID]) async throws(StoreError) {
+        for some in wallets.pieces(of: Self.sweptAtOnce) {
+            try await self.queue.perform { try $0.noteRecorded(blocksOf: some) }
+        }
     }
 
     package func isSolutionRevoked() async throws(StoreError) -> Bool {

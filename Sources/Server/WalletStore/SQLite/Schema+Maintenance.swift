@@ -66,4 +66,29 @@ extension Schema {
             SELECT hardware_key FROM ended JOIN wallets ON wallets.key = ended.wallet
             WHERE substr(state, 2, 1) = x'03';
         """
+
+    /// Version 11: the permanently blocked wallets whose block is in the audit log.
+    ///
+    /// A table and not a mark in the record of attempts: a verdict's commit must not write more for a wrong PIN than
+    /// for a right one, and this is written later.
+    static let recordedBlocks = "CREATE TABLE recorded_blocks (wallet INTEGER PRIMARY KEY) STRICT"
+
+    /// Version 12: the newest entry of the audit log at the last change that is on record; no row before the first.
+    static let auditMark = """
+        CREATE TABLE audit_mark (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            number INTEGER NOT NULL,
+            mac TEXT NOT NULL
+        ) STRICT
+        """
+
+    /// Version 13: the store's generation, and the number of requests to a witness.
+    static let generation = """
+        CREATE TABLE generation (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            value INTEGER NOT NULL,
+            witness_step INTEGER NOT NULL
+        ) STRICT;
+        INSERT INTO generation (id, value, witness_step) VALUES (1, 1, 0);
+        """
 }

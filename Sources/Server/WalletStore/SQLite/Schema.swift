@@ -50,6 +50,9 @@ enum Schema {
         Schema.endedTable,
         Schema.nextSharesTable,
         Schema.barredKeysTable,
+        Schema.recordedBlocks,
+        Schema.auditMark,
+        Schema.generation,
     ]
 
     static var version: Int { Self.migrations.count }

@@ -62,7 +62,9 @@ extension StoreConnection {
 
     func removeDenied(_ mac: RecoveryCodeMAC) throws -> Timestamp? {
         guard let deniedAt = try self.denied(mac) else { return nil }
+        self.counts = true
         try self.db.makeStatement(sql: "DELETE FROM denied_recovery_codes WHERE mac = ?").run([mac.blob])
+        try self.keepAuditMark()
         return deniedAt
     }
 

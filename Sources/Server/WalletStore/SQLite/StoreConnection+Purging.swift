@@ -73,6 +73,7 @@ extension StoreConnection {
             gone.append(row.key)
         }
         try self.remove(gone)
+        try self.keepAuditMark()
         return gone.count
     }
 

@@ -117,7 +117,7 @@ extension StoreConnection {
     func remove(_ keys: [WalletKey]) throws {
         for (table, column) in [
             ("wallets", "key"), ("attestations", "wallet"), ("unopened", "wallet"), ("attempts", "wallet"),
-            ("last_sessions", "wallet"), ("ended", "wallet"), ("next_shares", "wallet"),
+            ("last_sessions", "wallet"), ("ended", "wallet"), ("next_shares", "wallet"), ("recorded_blocks", "wallet"),
         ] {
             let statement = try self.db.makeStatement(sql: "DELETE FROM \(table) WHERE \(column) = ?")
             for key in keys { try statement.run([key.number]) }

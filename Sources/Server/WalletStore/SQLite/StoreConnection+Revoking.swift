@@ -46,10 +46,12 @@ extension StoreConnection {
     ) throws -> RecoveryCodeRevocationOutcome {
         let before = try self.denied(mac)
         if before == nil {
+            self.counts = true
             try self.db.execute(
                 sql: "INSERT INTO denied_recovery_codes (mac, denied_at) VALUES (?, ?)",
                 arguments: [mac.blob, now.milliseconds]
             )
+            try self.keepAuditMark()
         }
         guard let linkedMeanwhile = self.linkedDuring[search] else { throw StoreError.corrupt }
         var linked: Set<WalletID> = []

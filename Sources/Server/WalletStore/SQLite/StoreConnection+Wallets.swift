@@ -79,6 +79,7 @@ extension StoreConnection {
 
     /// Writes a wallet's row in place; it always changes and keeps its width.
     func keep(_ row: WalletRow) throws {
+        self.counts = true
         var state = row.state
         state.writes &+= 1
         let statement = self.statements.keepWallet
@@ -97,6 +98,7 @@ extension StoreConnection {
     /// stored record with the one that was judged from; if they differ, the step fails and is repeated from the
     /// stored one (``BatchWriter``).
     func keep(_ found: Attempted, of wallet: WalletID) throws {
+        self.counts = true
         var kept = found
         kept.attempts.writes &+= 1
         let bytes = kept.attempts.encoded()
@@ -119,6 +121,7 @@ extension StoreConnection {
         try self.removeNextShares(of: row.key)
         try self.noteEnd(of: row.key, at: now)
         if !revocation.mayRegisterAnew { try self.bar(row.hardwareKey) }
+        try self.keepAuditMark()
     }
 
     /// Returns the reason why nothing may be released to a wallet: its revocation, otherwise that of the solution.

@@ -25,6 +25,14 @@ final class StoreConnection {
     var justEmptied: [WalletKey] = []
     /// Work for this thread after the transaction's steps are answered.
     var chores: [() -> Void] = []
+    /// The generation of the last commit; the present transaction's is one more, if it counts.
+    var generation: UInt64 = 0
+    /// Set by a write that an older copy of the store would lack.
+    var counts = false
+    /// The newest entry of the audit log.
+    var announced = AnnouncedEntry()
+    /// The entry that the transaction has stored; nil if unknown.
+    var keptAuditMark: StoredAuditMark?
     /// The copy in progress, if any.
     var copy: DatabaseCopy?
     /// The searches in progress for a recovery code's wallets, each with the wallets linked to any code since it
@@ -50,6 +58,7 @@ final class StoreConnection {
         try self.readEpochs()
         try self.readSolution()
         try self.findNextShares()
+        try self.readGeneration()
     }
 
     /// Reads the epochs.
@@ -60,6 +69,7 @@ final class StoreConnection {
 
     func begin() throws {
         self.justEmptied = []
+        self.counts = false
         if !self.chores.isEmpty { self.chores = [] }
         try self.statements.begin.run()
         self.dropsEmptied = self.emptied.count >= Self.mostEmptied
@@ -76,7 +86,9 @@ final class StoreConnection {
     }
 
     func commit() throws {
+        try self.raiseGeneration()
         try self.statements.commit.run()
+        if self.counts { self.generation += 1 }
         if self.dropsEmptied { self.emptied.removeAll(keepingCapacity: true) }
         self.emptied.formUnion(self.justEmptied)
     }
@@ -104,6 +116,8 @@ final class StoreConnection {
     /// (`sqlite3_reset(3)`), and reads values that may have changed.
     private func startAgain() throws {
         self.known.forgetAll()
+        self.keptAuditMark = nil
+        try self.readGeneration()
         self.statements = try Statements(self.db)
         try self.readSolution()
         try self.findNextShares()
@@ -131,7 +145,9 @@ final class StoreConnection {
     }
 
     func setSolutionRevoked(_ revoked: Bool) throws {
+        self.counts = true
         try self.db.execute(sql: "UPDATE solution SET revoked = ?", arguments: [revoked ? 1 : 0])
+        try self.keepAuditMark()
         try self.readSolution()
     }
 
@@ -145,7 +161,7 @@ final class StoreConnection {
 
 /// The frequent statements, compiled once.
 struct Statements {
-    let begin, commit, solution: PreparedStatement
+    let begin, commit, solution, setGeneration: PreparedStatement
     let wallet, keepWallet, nextShares, isDenied: PreparedStatement
     let attempted, addAttempts, changeAttempts, dropAttempts: PreparedStatement
 
@@ -153,6 +169,7 @@ struct Statements {
         self.begin = try PreparedStatement("BEGIN IMMEDIATE", on: db)
         self.commit = try PreparedStatement("COMMIT", on: db)
         self.solution = try PreparedStatement("SELECT revoked FROM solution", on: db)
+        self.setGeneration = try PreparedStatement("UPDATE generation SET value = ?", on: db)
         self.attempted = try PreparedStatement(
             """
             SELECT wallets.key, state, pin_key_id, unlock_share, record, identity

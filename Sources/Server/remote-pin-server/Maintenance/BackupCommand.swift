@@ -120,7 +120,8 @@ struct BackupCommand: AsyncParsableCommand {
     ///   epoch, however late it is made: it lacks the guesses made since.
     ///
     /// Invariant (G7): a restore of the backup repeats every revocation made while another store was in its place.
-    /// It also repeats those of the store's own epoch, because a copy of the store may lack some of them.
+    /// It also repeats those of an earlier epoch's store, and those after the entry that the store names, because the
+    /// store may be an older copy.
     private static func make(
         _ path: String,
         store: SQLiteWalletStore,
@@ -128,8 +129,9 @@ struct BackupCommand: AsyncParsableCommand {
         audit: AuditLog,
         of earlier: StoppedServer.EarlierEpoch?
     ) async throws -> FinishedBackup {
+        let named = try await store.auditMark().map { AuditMark($0) }
         let maker = BackupMaker(store: store, vault: server.vault, clock: server.clock, stateOf: earlier?.end) {
-            earlier?.beginning ?? audit.newest
+            earlier?.beginning ?? named ?? audit.newest
         }
         var begun: UInt64?
         do {

@@ -17,9 +17,9 @@ struct RestoreCommand: AsyncParsableCommand {
         discussion: """
             An older state would allow guesses again that were already made, and revive revoked wallets. A restore \
             therefore opens an epoch, which charges every wallet for guesses that may have been made, and repeats the \
-            audit log's revocations. The data folder must not contain a store; nothing is overwritten. The audit log \
-            must be at `audit.file`; damaged logs that were moved away are also read from `….before-ANYTHING` in its \
-            folder.
+            audit log's revocations and permanent blocks. The data folder must not contain a store; nothing is \
+            overwritten. The audit log must be at `audit.file`; damaged logs that were moved away are also read from \
+            `….before-ANYTHING` in its folder.
 
             Run it as the server's user (`sudo -u remote-pin …`), the owner of the vault's key file, because it \
             creates that user's files. It rejects other users, including root (exit status 77).
@@ -78,7 +78,9 @@ struct RestoreCommand: AsyncParsableCommand {
             let server = try self.server.server()
             try server.requireItsUser(for: "restore")
             do {
-                self.show(try await Restoration(self.parts(server)).run { plan in try self.ask(plan) })
+                var parts = self.parts(server)
+                if let witnessed = try await RunningServer.witnessed(server.settings) { parts.witnessed = witnessed }
+                self.show(try await Restoration(parts).run { plan in try self.ask(plan) })
             } catch let failure as RestoreFailure {
                 throw StartFailure(failure)
             }
@@ -124,6 +126,8 @@ struct RestoreCommand: AsyncParsableCommand {
             wallets: report.wallets,
             endedAgain: report.replayed.ended,
             deniedAgain: report.replayed.denied,
+            blockedAgain: report.replayed.blocked,
+            earlierRestores: report.earlierRestores,
             damagedEnded: report.damaged.map(\.description),
             solutionRevoked: report.replayed.isSolutionRevoked,
             auditLogProblem: report.problem?.description
@@ -134,8 +138,15 @@ struct RestoreCommand: AsyncParsableCommand {
             page.line(
                 "\(Restoration.wallets(report.replayed.ended)) ended again, "
                     + "\(report.replayed.denied) recovery code\(report.replayed.denied == 1 ? "" : "s") denied again"
+                    + ", \(Restoration.wallets(report.replayed.blocked)) blocked permanently again"
                     + (report.replayed.isSolutionRevoked ? "; the solution is revoked" : "")
             )
+            if report.earlierRestores > 0 {
+                page.line(
+                    page.bad("this backup was restored \(Restoration.times(report.earlierRestores)) before")
+                        + "; each restore may have granted further attempts"
+                )
+            }
             for wallet in report.damaged {
                 page.line(page.bad("ended, since a value sealed for it does not open") + ": wallet \(wallet)")
             }
@@ -150,6 +161,8 @@ struct RestoreCommand: AsyncParsableCommand {
         let wallets: Int
         let endedAgain: Int
         let deniedAgain: Int
+        let blockedAgain: Int
+        let earlierRestores: Int
         let damagedEnded: [String]
         let solutionRevoked: Bool
         let auditLogProblem: String?

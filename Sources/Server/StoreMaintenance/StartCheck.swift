@@ -1,0 +1,92 @@
+package import AuditLog
+package import Vocabulary
+package import WalletStore
+
+/// The check at a start that the store has everything that its audit log has on record.
+///
+/// Invariant (G7): a revocation on record is in force after any start. One that is on record as done and not in the
+/// store proves that the store is an older copy, which is not served. One that was begun and has no end is carried
+/// out.
+package struct StartCheck {
+    private var replay: AuditReplay
+    /// The highest generation of the store on record.
+    private var generation: UInt64 = 0
+
+    /// - Parameter mark: The store's mark: the store has every change that ended before that entry.
+    package init(after mark: AuditMark?) {
+        self.replay = AuditReplay(after: mark)
+    }
+
+    /// Reads the log's next entry.
+    package mutating func read(_ entry: AuditEntry) {
+        self.replay.read(entry)
+        self.generation = max(self.generation, entry.record.generation ?? 0)
+    }
+
+    /// Compares the store with the changes on record as done.
+    package func check(_ store: SQLiteWalletStore) async throws {
+        guard store.generation >= self.generation else {
+            throw OlderStore.generation(store: store.generation, log: self.generation)
+        }
+        var (ended, blocked): (Set<WalletID>, Set<WalletID>) = ([], [])
+        var denied: [RecoveryCodeMAC: Bool] = [:]
+        var isSolutionRevoked: Bool?
+        for step in self.replay.doneSteps() {
+            switch step {
+            case .end(let wallets, _, _): ended.formUnion(wallets)
+            case .deny(let mac, let linked, _):
+                ended.formUnion(linked)
+                denied[mac] = true
+            case .allow(let mac): denied[mac] = false
+            case .setSolutionRevoked(let isRevoked): isSolutionRevoked = isRevoked
+            case .block(let wallets): blocked.formUnion(wallets)
+            }
+        }
+        if let wallet = try await store.inUse(Array(ended)).first { throw OlderStore.revocation(wallet) }
+        if let wallet = try await store.unblocked(Array(blocked)).first { throw OlderStore.block(wallet) }
+        for (mac, isDenied) in denied {
+            guard try await (store.denied(mac) != nil) == isDenied else { throw OlderStore.denial(mac) }
+        }
+        if let isSolutionRevoked, try await store.isSolutionRevoked() != isSolutionRevoked {
+            throw OlderStore.solution
+        }
+    }
+
+    /// Carries out a revocation that an earlier process began and did not end; returns false for any other command.
+    package static func carryOut(_ record: AuditRecord, on store: SQLiteWalletStore) async throws -> Bool {
+        guard let step = AuditReplay.ending(record) else { return false }
+        var report = ReplayReport()
+        try await step.carryOut(on: store, &report)
+        return true
+    }
+}
+
+/// A change on record that the store lacks: it is an older copy, and an operator must restore one.
+package enum OlderStore: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The store has a lower generation than an entry of the log.
+    case generation(store: UInt64, log: UInt64)
+    case revocation(WalletID)
+    case block(WalletID)
+    /// A denial of a recovery code, or its removal.
+    case denial(RecoveryCodeMAC)
+    /// The revocation of the solution, or its reversal.
+    case solution
+
+    package var description: String {
+        let change =
+            switch self {
+            case .generation(let store, let log): "generation \(log) of the store, which has generation \(store)"
+            case .revocation(let wallet): "the revocation of wallet \(wallet), which the store lacks"
+            case .block(let wallet): "the permanent block of wallet \(wallet), which the store lacks"
+            case .denial(let mac): "a change of recovery code \(mac) on the deny list, which the store lacks"
+            case .solution: "a change of the solution's revocation, which the store lacks"
+            }
+        return "the store is an older copy: the audit log records \(change). \(Self.wayOut)"
+    }
+
+    /// The operator's next step.
+    package static let wayOut =
+        "Move the data folder away and restore a backup with `remote-pin-server restore`. To keep this store, first "
+        + "copy it with `remote-pin-server backup FILE`, and restore FILE: the restore opens an epoch and repeats the "
+        + "revocations since"
+}

@@ -1,0 +1,54 @@
+internal import GRDB
+import PINPolicy
+internal import Synchronization
+import Vocabulary
+
+/// The newest entry of the audit log, as its writer announced it; shared with the store's thread.
+final class AnnouncedEntry: Sendable {
+    private let newest = Mutex<StoredAuditMark?>(nil)
+
+    var mark: StoredAuditMark? {
+        get { self.newest.withLock { $0 } }
+        set { self.newest.withLock { $0 = newValue } }
+    }
+}
+
+/// The mark that ties the store to its audit log.
+///
+/// Invariant: each commit that changes something on record also stores the newest entry of the audit log, which is
+/// durable and not older than the entry that announced the change. So a log that was cut, removed or replaced lacks the
+/// entry that the store names, and a start finds that.
+extension StoreConnection {
+    /// Stores the newest entry in the present transaction, unless it is stored already.
+    func keepAuditMark() throws {
+        guard let mark = self.announced.mark, mark != self.keptAuditMark else { return }
+        try self.db.execute(
+            sql: """
+                INSERT INTO audit_mark (id, number, mac) VALUES (1, ?, ?)
+                ON CONFLICT (id) DO UPDATE SET number = excluded.number, mac = excluded.mac
+                """,
+            arguments: [Int64(clamping: mark.number), mark.mac]
+        )
+        self.keptAuditMark = mark
+    }
+
+    func auditMark() throws -> StoredAuditMark? {
+        guard let row = try Row.fetchOne(self.db, sql: "SELECT number, mac FROM audit_mark") else { return nil }
+        guard let number = UInt64(exactly: try row.number(0)), let mac = String.fromDatabaseValue(row[1]) else {
+            throw StoreError.corrupt
+        }
+        return StoredAuditMark(number: number, mac: mac)
+    }
+
+    /// Returns whether a wallet exists and has not ended; a damaged row serves nobody and counts as ended.
+    func isInUse(_ wallet: WalletID) throws -> Bool {
+        try self.db.makeStatement(sql: "SELECT state FROM wallets WHERE id = ?")
+            .first([wallet.blob]) { try? $0.walletState(0) }.flatMap(\.self).map { $0.revocation == nil } ?? false
+    }
+
+    /// Returns whether a wallet is in use and not blocked permanently.
+    func isUnblocked(_ wallet: WalletID) throws -> Bool {
+        guard try self.isInUse(wallet), let found = try? self.attempted(wallet) else { return false }
+        return !found.attempts.record.isBlockedPermanently
+    }
+}

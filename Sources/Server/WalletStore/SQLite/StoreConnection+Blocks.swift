@@ -1,0 +1,57 @@
+internal import GRDB
+import PINPolicy
+import Vocabulary
+
+/// Permanent blocks and their entries in the audit log.
+extension StoreConnection {
+    /// Returns permanently blocked wallets in use that ``noteRecorded(blocksOf:)`` does not know, among the next
+    /// `most` attempt records after `place`.
+    func unrecordedBlocks(after place: UInt64?, lookingAt most: Int) throws -> UnrecordedBlocks {
+        let rows = try Row.fetchAll(
+            self.db,
+            sql: """
+                SELECT attempts.wallet, record, id, state, recorded_blocks.wallet FROM attempts
+                JOIN wallets ON wallets.key = attempts.wallet
+                LEFT JOIN recorded_blocks ON recorded_blocks.wallet = attempts.wallet
+                WHERE attempts.wallet > ? ORDER BY attempts.wallet LIMIT ?
+                """,
+            arguments: [place.map { Int64(bitPattern: $0) } ?? .min, most]
+        )
+        let wallets = try rows.compactMap { row -> WalletID? in
+            // A damaged row is not judged; an access to its wallet reports the damage.
+            guard row.hasNull(atIndex: 4),
+                KeptAttempts(decoding: try row.bytes(1))?.record.isBlockedPermanently == true,
+                try row.walletState(3).revocation == nil
+            else { return nil }
+            return try row.identifier(2)
+        }
+        let next = rows.count < most ? nil : try rows.last.map { UInt64(bitPattern: try $0.number(0)) }
+        return UnrecordedBlocks(wallets: wallets, next: next)
+    }
+
+    /// Notes that the permanent blocks of these wallets are in the audit log.
+    func noteRecorded(blocksOf wallets: [WalletID]) throws {
+        let statement = try self.db.makeStatement(
+            sql: "INSERT OR IGNORE INTO recorded_blocks (wallet) SELECT key FROM wallets WHERE id = ?"
+        )
+        for wallet in wallets { try statement.run([wallet.blob]) }
+        try self.keepAuditMark()
+    }
+
+    /// Blocks wallets permanently that an audit log records as blocked; returns the number of those that were not.
+    ///
+    /// Ignores unknown wallets and those that have ended.
+    func blockPermanently(_ wallets: [WalletID]) throws -> Int {
+        var blocked = 0
+        for wallet in wallets {
+            guard var found = try self.attempted(wallet), found.row.state.revocation == nil,
+                !found.attempts.record.isBlockedPermanently
+            else { continue }
+            found.attempts.record.blockPermanently()
+            try self.keep(found, of: wallet)
+            blocked += 1
+        }
+        try self.noteRecorded(blocksOf: wallets)
+        return blocked
+    }
+}

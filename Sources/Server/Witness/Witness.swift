@@ -1,0 +1,134 @@
+internal import FoundationEssentials
+internal import HostSystem
+internal import NIOCore
+internal import NIOPosix
+internal import Subprocess
+internal import SystemPackage
+
+/// A witness outside the server, which keeps the highest numbers that it was told.
+///
+/// A request is one line with a JSON object, and so is the reply:
+///
+///     {"generation":1042,"step":17,"witness":1}
+///     {"generation":1042,"step":17}
+///
+/// The reply names the numbers that the witness has on record durably, including those of the request. A program is
+/// started for each request, without a shell; it reads the line from standard input and writes the reply to standard
+/// output. A server on a Unix socket gets one connection for each request.
+package struct Witness: Sendable {
+    package enum Place: Hashable, Sendable {
+        case program(String, arguments: [String])
+        case socket(String)
+    }
+
+    private let place: Place
+    private let limit: Duration
+
+    /// The time for one request.
+    package static let timeLimit: Duration = .seconds(10)
+    private static let connectLimit = TimeAmount.seconds(5)
+    private static let longestReply = 4_096
+
+    package init(_ place: Place, limit: Duration = Self.timeLimit) {
+        self.place = place
+        self.limit = limit
+    }
+
+    /// Passes numbers to the witness and returns those that it has on record.
+    package func note(_ numbers: WitnessNumbers) async throws(WitnessSilence) -> WitnessRecord {
+        // Sorted like the output of a JSON encoder, so that a script can match it.
+        let line = "{\"generation\":\(numbers.generation),\"step\":\(numbers.step),\"witness\":1}\n"
+        let reply = try await self.exchange(Array(line.utf8))
+        guard let end = reply.firstIndex(of: 0x0A),
+            let record = try? JSONDecoder().decode(WitnessRecord.self, from: Data(reply[..<end])),
+            record.generation != nil || record.step != nil
+        else { throw WitnessSilence("its reply is not one line with `generation` or `step`") }
+        // A witness that forgets what it has just been told keeps no record.
+        guard record.generation ?? .max >= numbers.generation, record.step ?? .max >= numbers.step else {
+            throw WitnessSilence("it recorded \(record), but was told \(numbers)")
+        }
+        return record
+    }
+
+    private func exchange(_ line: [UInt8]) async throws(WitnessSilence) -> [UInt8] {
+        let (place, limit) = (self.place, self.limit)
+        let result = await withTaskGroup(of: Result<[UInt8], WitnessSilence>.self) { group in
+            group.addTask {
+                do {
+                    switch place {
+                    case .program(let path, let arguments):
+                        return .success(try await Self.run(path, arguments, line))
+                    case .socket(let path):
+                        return .success(try await Self.call(path, line))
+                    }
+                } catch {
+                    return .failure(error as? WitnessSilence ?? WitnessSilence("\(error)"))
+                }
+            }
+            group.addTask {
+                try? await Task.sleep(for: limit)
+                return .failure(WitnessSilence("no reply within \(limit)"))
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? .failure(WitnessSilence("canceled"))
+        }
+        return try result.get()
+    }
+
+    private static func run(_ path: String, _ arguments: [String], _ line: [UInt8]) async throws -> [UInt8] {
+        // Writing to a program that has exited must fail and not kill this process.
+        StandardStreams.ignoreBrokenPipes()
+        var options = PlatformOptions()
+        options.createSession = true
+        // Kills the program and its children at once: the answer is no longer needed.
+        options.teardownSequence = [
+            .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .milliseconds(100))
+        ]
+        let run = try await Subprocess.run(
+            .path(FilePath(path)),
+            arguments: Arguments(arguments),
+            environment: .custom(Self.environment),
+            platformOptions: options,
+            input: .inputWriter,
+            output: .bytes(limit: Self.longestReply),
+            error: .currentStandardError
+        ) { execution in
+            _ = try? await execution.standardInputWriter.write(line)
+            try? await execution.standardInputWriter.finish()
+        }
+        switch run.terminationStatus {
+        case .exited(0): return run.standardOutput
+        case .exited(let code): throw WitnessSilence("\(path) ended with status \(code)")
+        case .signaled(let signal): throw WitnessSilence("\(path) ended with signal \(signal)")
+        }
+    }
+
+    private static func call(_ path: String, _ line: [UInt8]) async throws -> [UInt8] {
+        let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .connectTimeout(Self.connectLimit)
+            .connect(unixDomainSocketPath: path) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+                }
+            }
+        return try await channel.executeThenClose { inbound, outbound in
+            try await outbound.write(ByteBuffer(bytes: line))
+            var reply: [UInt8] = []
+            for try await part in inbound {
+                reply += Array(buffer: part)
+                if reply.contains(0x0A) || reply.count > Self.longestReply { break }
+            }
+            return reply
+        }
+    }
+
+    /// The minimal environment a program needs; the rest of the server's environment is withheld.
+    private static var environment: [Environment.Key: String] {
+        var environment: [Environment.Key: String] = [:]
+        let own = ProcessInfo.processInfo.environment
+        for name in ["PATH", "HOME", "LANG", "TMPDIR"] {
+            if let value = own[name], let key = Environment.Key(rawValue: name) { environment[key] = value }
+        }
+        return environment
+    }
+}

@@ -1,0 +1,140 @@
+package import Logging
+package import Metrics
+internal import ServiceLifecycle
+
+/// Keeps a witness informed of a store, and asks it before the store is served.
+///
+///     start: stored numbers ─▶ not ahead ─▶ one step more ─▶ listen
+///     while serving, at most once in an interval, and at the stop: one step more, generation ─▶ witness
+///
+/// Invariant: the store has a step durably before the witness gets it. So a witness that is ahead of a store proves
+/// that the store is an older copy.
+package struct WitnessKeeper: Sendable {
+    package struct Parts: Sendable {
+        package var witness: Witness
+        /// Whether a witness without an answer prevents the start.
+        package var isRequired: Bool
+        /// The shortest time between two requests while serving.
+        package var interval: Duration
+        /// The store's generation.
+        package var generation: @Sendable () -> UInt64
+        /// The step that the store has.
+        package var step: @Sendable () async throws -> UInt64
+        /// Raises the step in the store durably and returns it.
+        package var raiseStep: @Sendable () async throws -> UInt64
+        package var log: Logger
+        package var metrics: any MetricsFactory
+
+        package init(
+            witness: Witness,
+            isRequired: Bool,
+            interval: Duration,
+            generation: @escaping @Sendable () -> UInt64,
+            step: @escaping @Sendable () async throws -> UInt64,
+            raiseStep: @escaping @Sendable () async throws -> UInt64,
+            log: Logger,
+            metrics: any MetricsFactory
+        ) {
+            self.witness = witness
+            self.isRequired = isRequired
+            self.interval = interval
+            self.generation = generation
+            self.step = step
+            self.raiseStep = raiseStep
+            self.log = log
+            self.metrics = metrics
+        }
+    }
+
+    private let parts: Parts
+    private let noted: Counter
+    private let silent: Counter
+    private let ahead: Counter
+
+    package init(_ parts: Parts) {
+        self.parts = parts
+        func counter(_ outcome: String) -> Counter {
+            Counter(
+                label: "remote_pin_witness_requests_total",
+                dimensions: [("outcome", outcome)],
+                factory: parts.metrics
+            )
+        }
+        (self.noted, self.silent, self.ahead) = (counter("noted"), counter("silent"), counter("ahead"))
+    }
+
+    /// Asks the witness whether the store is an older copy; called before the server listens.
+    package func start() async throws(WitnessFailure) {
+        do {
+            // Before the step rises: a store that is one step behind must be found.
+            try await self.ask(with: try await self.parts.step())
+            try await self.ask(with: try await self.parts.raiseStep())
+        } catch let error as WitnessFailure {
+            throw error
+        } catch {
+            guard !self.parts.isRequired else { throw .silent("\(error)") }
+            self.parts.log.error(
+                "the witness is silent; an older store is not recognized",
+                metadata: ["reason": "\(error)"]
+            )
+        }
+    }
+
+    /// Informs the witness of each new generation until graceful shutdown or cancellation, and once more then.
+    package func run() async {
+        await cancelWhenGracefulShutdown {
+            var last = self.parts.generation()
+            while (try? await Task.sleep(for: self.parts.interval)) != nil {
+                let generation = self.parts.generation()
+                guard generation != last else { continue }
+                last = generation
+                await self.inform()
+            }
+        }
+        await self.inform()
+    }
+
+    /// Informs the witness; a failure does not stop a server that serves.
+    private func inform() async {
+        do {
+            try await self.ask(with: try await self.parts.raiseStep())
+        } catch let error as WitnessFailure {
+            self.parts.log.critical("the witness knows a later state of the store", metadata: ["reason": "\(error)"])
+        } catch {
+            self.parts.log.error("the witness is silent", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    private func ask(with step: UInt64) async throws {
+        let numbers = WitnessNumbers(generation: self.parts.generation(), step: step)
+        let record: WitnessRecord
+        do throws(WitnessSilence) {
+            record = try await self.parts.witness.note(numbers)
+        } catch {
+            self.silent.increment()
+            throw error
+        }
+        guard !record.isAhead(of: numbers) else {
+            self.ahead.increment()
+            throw WitnessFailure.ahead(record, of: numbers)
+        }
+        self.noted.increment()
+    }
+}
+
+/// The reason that a server does not start with its witness.
+package enum WitnessFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The witness was told of a later state: the store is an older copy, and an operator must restore one.
+    case ahead(WitnessRecord, of: WitnessNumbers)
+    /// The witness gave no answer: correct it.
+    case silent(String)
+
+    package var description: String {
+        switch self {
+        case .ahead(let record, let numbers):
+            "the witness has \(record) on record, but the store has \(numbers): the store is an older copy"
+        case .silent(let reason):
+            "the witness is silent: \(reason). Correct it, or set `witness.required` to false to start without it"
+        }
+    }
+}

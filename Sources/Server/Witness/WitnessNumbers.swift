@@ -1,0 +1,42 @@
+/// The numbers by which a witness recognizes an older store; neither ever falls.
+package struct WitnessNumbers: Hashable, Sendable, CustomStringConvertible {
+    /// The store's generation, which rises with every commit that counts.
+    package var generation: UInt64
+    /// The number of requests to a witness: one more for each, for a counter that can only be incremented.
+    package var step: UInt64
+
+    package init(generation: UInt64, step: UInt64) {
+        self.generation = generation
+        self.step = step
+    }
+
+    package var description: String { "generation \(self.generation), step \(self.step)" }
+}
+
+/// The numbers that a witness has on record, including those of the request; it may know one of them only.
+package struct WitnessRecord: Hashable, Sendable, Decodable, CustomStringConvertible {
+    package var generation: UInt64?
+    package var step: UInt64?
+
+    package init(generation: UInt64?, step: UInt64?) {
+        self.generation = generation
+        self.step = step
+    }
+
+    /// Whether the witness was told of a later state of the store.
+    package func isAhead(of numbers: WitnessNumbers) -> Bool {
+        self.generation ?? 0 > numbers.generation || self.step ?? 0 > numbers.step
+    }
+
+    package var description: String {
+        [self.generation.map { "generation \($0)" }, self.step.map { "step \($0)" }].compactMap(\.self)
+            .joined(separator: ", ")
+    }
+}
+
+/// The reason that a witness gave no answer: correct it, or ask again later.
+package struct WitnessSilence: Error, Hashable, Sendable, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) { self.description = description }
+}

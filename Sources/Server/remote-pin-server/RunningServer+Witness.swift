@@ -1,0 +1,76 @@
+internal import Foundation
+internal import HostSystem
+internal import Logging
+internal import Metrics
+internal import ServerCommandLine
+internal import ServerSettings
+internal import StoreMaintenance
+internal import WalletStore
+internal import Witness
+
+extension RunningServer {
+    /// The witness that the settings name; nil if they name none.
+    static func witness(_ settings: ServerSettings) -> Witness? {
+        if let path = settings[SettingTable.witnessProgram] {
+            return Witness(.program(path, arguments: settings[SettingTable.witnessArguments]))
+        }
+        return settings[SettingTable.witnessSocket].map { Witness(.socket($0)) }
+    }
+
+    /// Checks that the witness's program can be started; a socket may appear after the server starts.
+    static func checkWitness(_ settings: ServerSettings) throws {
+        guard let path = settings[SettingTable.witnessProgram] else { return }
+        guard !DurableFile.isFolder(path), FileManager.default.isExecutableFile(atPath: path) else {
+            throw StartFailure(
+                .configuration,
+                "`witness.program`: \(path) is not a program that this user may run; check its path and mode"
+            )
+        }
+    }
+
+    /// Asks the witness whether the store is an older copy; returns nil without a witness.
+    static func askWitness(
+        _ settings: ServerSettings,
+        of store: SQLiteWalletStore,
+        log: Logger,
+        metrics: any MetricsFactory
+    ) async throws -> WitnessKeeper? {
+        guard let witness = Self.witness(settings) else { return nil }
+        let keeper = WitnessKeeper(
+            WitnessKeeper.Parts(
+                witness: witness,
+                isRequired: settings[SettingTable.witnessRequired],
+                interval: settings[SettingTable.witnessInterval],
+                generation: { store.generation },
+                step: { try await store.witnessStep() },
+                raiseStep: { try await store.raiseWitnessStep() },
+                log: log,
+                metrics: metrics
+            )
+        )
+        do throws(WitnessFailure) {
+            try await keeper.start()
+        } catch {
+            switch error {
+            case .ahead: throw StartFailure(.operatorMustAct, "\(error). \(OlderStore.wayOut)")
+            case .silent: throw StartFailure(.unavailable, "\(error)")
+            }
+        }
+        return keeper
+    }
+
+    /// The generation and step that the witness has on record; nil without a witness.
+    static func witnessed(_ settings: ServerSettings) async throws -> (generation: UInt64, step: UInt64)? {
+        guard let witness = Self.witness(settings) else { return nil }
+        do throws(WitnessSilence) {
+            let record = try await witness.note(WitnessNumbers(generation: 0, step: 0))
+            return (record.generation ?? 0, record.step ?? 0)
+        } catch {
+            guard !settings[SettingTable.witnessRequired] else {
+                throw StartFailure(.unavailable, "\(WitnessFailure.silent(error.description))")
+            }
+            StandardStreams.writeError("the witness is silent (\(error)); a start will reject the restored store\n")
+            return nil
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import Logging
+import Synchronization
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import Witness
+
+@Suite("The witness of a store")
+struct WitnessTests {
+    private let folder = TemporaryFolder()
+    private static let shipped = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("deploy/witness").path
+
+    /// A program with this body.
+    private func program(_ name: String, _ body: String) throws -> String {
+        let path = self.folder.file(name)
+        try Data("#!/bin/sh\n\(body)\n".utf8).write(to: URL(fileURLWithPath: path))
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+        return path
+    }
+
+    private func witness(_ body: String, limit: Duration = .seconds(30)) throws -> Witness {
+        Witness(.program(try self.program("witness", body), arguments: []), limit: limit)
+    }
+
+    /// A store's numbers, and a keeper of a witness for them.
+    private final class Store: Sendable {
+        let generation = Mutex<UInt64>(7)
+        let step = Mutex<UInt64>(3)
+
+        func keeper(_ witness: Witness, isRequired: Bool = true) -> WitnessKeeper {
+            WitnessKeeper(
+                WitnessKeeper.Parts(
+                    witness: witness,
+                    isRequired: isRequired,
+                    interval: .seconds(1),
+                    generation: { self.generation.withLock { $0 } },
+                    step: { self.step.withLock { $0 } },
+                    raiseStep: {
+                        self.step.withLock { step in
+                            step += 1
+                            return step
+                        }
+                    },
+                    log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+                    metrics: MetricRegistry()
+                )
+            )
+        }
+    }
+
+    @Test("the shipped witness keeps the highest numbers, and a store behind it does not start")
+    func file() async throws {
+        let place = Witness.Place.program("\(Self.shipped)/file-witness", arguments: [self.folder.file("record")])
+        let witness = Witness(place, limit: .seconds(30))
+        #expect(
+            try await witness.note(WitnessNumbers(generation: 5, step: 2)) == WitnessRecord(generation: 5, step: 2)
+        )
+        #expect(
+            try await witness.note(WitnessNumbers(generation: 4, step: 3)) == WitnessRecord(generation: 5, step: 3)
+        )
+        let store = Store()
+        try await store.keeper(witness).start()
+        #expect(store.step.withLock { $0 } == 4)
+        // The same store again, from before that start: its step is one behind.
+        store.step.withLock { $0 = 3 }
+        await #expect(throws: WitnessFailure.self) { try await store.keeper(witness).start() }
+        #expect(store.step.withLock { $0 } == 3)
+        // An older generation with a step that was raised by hand.
+        store.step.withLock { $0 = 9 }
+        store.generation.withLock { $0 = 6 }
+        await #expect(throws: WitnessFailure.self) { try await store.keeper(witness, isRequired: false).start() }
+        store.generation.withLock { $0 = 8 }
+        try await store.keeper(witness).start()
+    }
+
+    @Test("the shipped program for a TPM counter follows the steps, and never counts down")
+    func counter() async throws {
+        let counter = self.folder.file("counter")
+        try Data("40".utf8).write(to: URL(fileURLWithPath: counter))
+        // Stand-ins for tpm2-tools: a counter that can be read and incremented.
+        let value = "int(open('\(counter)').read())"
+        _ = try self.program(
+            "tpm2_nvread",
+            "exec python3 -c \"import sys, struct; sys.stdout.buffer.write(struct.pack('>Q', \(value)))\""
+        )
+        _ = try self.program("tpm2_nvincrement", "echo $(($(cat \(counter)) + 1)) >\(counter)")
+        let path = "PATH=\(self.folder.path):\(ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")"
+        let arguments = [path, "\(Self.shipped)/tpm2-witness", "0x1500016", "40"]
+        let witness = Witness(.program("/usr/bin/env", arguments: arguments), limit: .seconds(30))
+        for (step, known) in [(0, 0), (1, 1), (4, 4), (2, 4)] as [(UInt64, UInt64)] {
+            let record = try await witness.note(WitnessNumbers(generation: 1, step: step))
+            #expect(record == WitnessRecord(generation: nil, step: known))
+        }
+        await #expect(throws: WitnessSilence.self) {
+            try await witness.note(WitnessNumbers(generation: 1, step: 50_000))
+        }
+        let last = String(decoding: try Data(contentsOf: URL(fileURLWithPath: counter)), as: UTF8.self)
+        #expect(last.trimmingCharacters(in: .whitespacesAndNewlines) == "44")
+    }
+
+    @Test(
+        "a witness that fails, hangs, forgets or answers something else is silent",
+        arguments: [
+            "exit 1", "sleep 60", "echo", "echo '{}'", "echo '{\"step\":1}'", "printf '{\"step\":99}'", "echo nonsense",
+            "head -c 100000 /dev/zero",
+        ]
+    )
+    func silence(body: String) async throws {
+        let witness = try self.witness(body, limit: .milliseconds(body.hasPrefix("sleep") ? 300 : 30_000))
+        await #expect(throws: WitnessSilence.self) {
+            try await witness.note(WitnessNumbers(generation: 2, step: 2))
+        }
+        let store = Store()
+        await #expect(throws: WitnessFailure.self) { try await store.keeper(witness).start() }
+        try await store.keeper(witness, isRequired: false).start()
+    }
+}
