@@ -49,10 +49,12 @@ struct ShareRefreshTests {
             let item = try #require(phone.openItem(biometrics.item))
             if mode == .safe { pair = try pair.unsealed(with: item, walletID: walletID) }
             #expect(throws: SealBroken.self) {
-                try biometrics.open(with: item, share: old.presenceShare, walletID: walletID)
+                _ = try biometrics.open(with: item, share: old.presenceShare, walletID: walletID)
             }
         }
-        #expect(throws: SealBroken.self) { try pair.open(with: entry, share: old.unlockShare, walletID: walletID) }
+        #expect(throws: SealBroken.self) {
+            _ = try pair.open(with: entry, share: old.unlockShare, walletID: walletID)
+        }
         _ = try pair.open(with: entry, share: now.unlockShare, walletID: walletID)
     }
 

@@ -126,8 +126,8 @@ struct SweepingTests {
 
     /// The tables that later versions than 7 create.
     private static let undone = [
-        "ended", "ended_search", "next_shares", "share_refresh", "barred_hardware_keys", "recorded_blocks", "audit_mark",
-        "generation",
+        "ended", "ended_search", "next_shares", "share_refresh", "barred_hardware_keys", "recorded_blocks",
+        "audit_mark", "generation",
     ].map { "DROP TABLE \($0);" }.joined(separator: " ")
 
     /// 600 rows: more than one step takes.
