@@ -23,10 +23,10 @@ package struct RefreshShares: AdminCall {
             commandName: "refresh-shares",
             abstract: "Replace the shares of all wallets, after a theft of the store and its key.",
             discussion: """
-                Each wallet receives its next shares at its next unlock, seals its data under them and confirms; its old \
-                shares are then destroyed. Rotate the keys first: what is stolen then combines with no phone that has \
-                unlocked since. `admin status` shows how many wallets are left. A restore of an earlier backup brings \
-                the old shares back, and wallets that have replaced theirs must be set up anew: make a backup \
+                Each wallet receives its next shares at its next unlock, seals its data under them and confirms; its \
+                old shares are then destroyed. Rotate the keys first: what is stolen then combines with no phone that \
+                has unlocked since. `admin status` shows how many wallets are left. A restore of an earlier backup \
+                brings the old shares back, and wallets that have replaced theirs must be set up anew: make a backup \
                 afterwards.
 
                   remote-pin-server vault rotate --config server.yaml
