@@ -134,6 +134,7 @@ struct PortalAttackTests {
             ] {
                 let told = try await visitor.at("192.0.2.9").request(.post, "/en", form1, body: body)
                 #expect(told.status == status, "\(body.prefix(40))")
+                #expect(told.body.contains("longer than a deletion code") == (status == .contentTooLarge))
             }
             for type in ["text/plain", "multipart/form-data; boundary=x", "application/json", ""] {
                 let told = try await visitor.request(.post, "/en", [.contentType: type], body: good)
