@@ -64,7 +64,7 @@ struct Walker {
             case 6: self.app.background()
             case 7: self.app.snapshot.isLocked = self.chance(2)
             case 8: self.app.open(self.pick([.changePIN, .deletionCode, .wipe]))
-            case 9: self.app.app.noteResume(opening: self.link())
+            case 9: self.app.app.noteResume(opening: self.link(), self.app.snapshot)
             case _: self.step()
             }
             if self.chance(3) { self.wait() }

@@ -94,7 +94,7 @@ public actor Wallet {
     /// During another call the resume is processed directly after it.
     public func resume(opening link: IncomingLink? = nil) async -> Screen {
         guard !self.isBusy else {
-            self.app.noteResume(opening: link)
+            self.app.noteResume(opening: link, self.engine.facts())
             return self.screen
         }
         return await self.run { app, facts in app.resume(facts, opening: link) }
