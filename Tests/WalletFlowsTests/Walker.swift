@@ -234,8 +234,8 @@ struct Walker {
 
     private mutating func failure() -> Failure {
         self.pick([
-            .noInternet, .serverUnreachable(notCounted: false), .deviceInsecure, .generic(correlationID: "c0ffee"),
-            .revoked(self.revocation()),
+            .noInternet, .serverUnreachable(notCounted: false), .deviceInsecure,
+            .generic(correlationID: "c0ffee", cause: self.pick(FailureCause.allCases)), .revoked(self.revocation()),
         ])
     }
 

@@ -74,6 +74,19 @@ public actor Wallet {
         self.observer = observer
     }
 
+    /// Deletes a wallet whose files cannot be used: ``StorageError/notAsWritten(_:)`` or
+    /// ``StorageError/missing(_:)``.
+    ///
+    /// The server is not notified, since the files do not tell the wallet's id. The user can revoke
+    /// the wallet with its deletion code.
+    public static func reset(disk: any LocalDisk, device: any Device) async throws(WalletError) {
+        do {
+            try await WalletEngine.reset(disk, device)
+        } catch {
+            throw WalletError(error)
+        }
+    }
+
     deinit {
         self.backgroundTimer?.cancel()
     }

@@ -28,6 +28,7 @@ package struct Scene: Hashable, Sendable {
         case locksAt(Timestamp)
         case brokenRule(PINRule)
         case correlationID(String)
+        case cause(FailureCause)
         case product
         case version(AppVersion)
         case server(String)
