@@ -134,6 +134,7 @@ struct PortalAttackTests {
             ] {
                 let response = try await browser.at("192.0.2.9").request(.post, "/en", form1, body: body)
                 #expect(response.status == status, "\(body.prefix(40))")
+                #expect(response.body.contains("longer than a deletion code") == (status == .contentTooLarge))
             }
             for type in ["text/plain", "multipart/form-data; boundary=x", "application/json", ""] {
                 let response = try await browser.request(.post, "/en", [.contentType: type], body: good)

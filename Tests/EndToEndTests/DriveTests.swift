@@ -51,8 +51,10 @@ struct DriveTests {
             (#"{"do":"launch","id":1}"#, "done"), (#"{"do":"tap","action":"skipp","id":"x"}"#, "not-offered"),
             (#"{"do":"tap","action":"skip"}"#, "done"), (#"{"do":"tap"}"#, "missing-field"),
             (#"{"do":"enter","pin":"864209"}"#, "no-input"), (#"{"do":"tap","action":"next"}"#, "done"),
-            (#"{"do":"enter","pin":864209}"#, "bad-line"), (#"{"do":"enter","pin":"864209""#, "bad-line"),
+            (#"{"do":"enter","pin":864209}"#, "bad-value"), (#"{"do":"enter","pin":"864209""#, "bad-line"),
             (#"{"do":"enter","pin":"864209"#, "bad-line"), (#"["pin","864209"]"#, "bad-line"), ("864209", "bad-line"),
+            (#"{"do":"launch","uurl":"https://x"}"#, "unknown-field"),
+            (#"{"do":"look","action":"ok"}"#, "unknown-field"),
             (#"{"do":"entr","pin":"864209"}"#, "unknown-command"), (#"{"pin":"864209"}"#, "bad-line"),
             (#"{"do":"enter","pin":"864209864209"}"#, "cancelled"), (#"{"do":"tap","action":"ok"}"#, "done"),
             (#"{ "pin":"111111", "pin" : "864209" , "do":"enter" }"#, "done"),
@@ -99,6 +101,14 @@ struct DriveTests {
         #expect(refusal["id"] == .string("7"))
         let known = try refusal["message"]?.string.orThrow().components(separatedBy: "the commands are ").last.orThrow()
         #expect(known?.components(separatedBy: ", ") == documented)
+        for command in schema["oneOf"]?.array ?? [] {
+            let name = try (command["properties"]?["do"]?["const"]?.string).orThrow()
+            let answer = try await driven.answer(to: #"{"do":"\#(name)","iid":1}"#)
+            #expect(answer["reason"] == .string("unknown-field") && answer["nearest"] == .string("id"))
+            let fields = answer["message"]?.string?.components(separatedBy: "its fields are ").last
+            let properties = command["properties"]?.object.keys.filter { $0 != "do" } ?? []
+            #expect(fields?.components(separatedBy: ", ").sorted() == properties.sorted(), "\(name)")
+        }
         #expect(try await driven.answer(to: #"{"do":"launch"}"#)["do"] == .string("launch"))
         #expect(try await driven.answer(to: #"{"do":"tap","action":"nxt"}"#)["nearest"] == .string("next"))
         #expect(try await driven.answer(to: #"{"do":"quit"}"#)["outcome"] == .string("done"))

@@ -1,5 +1,6 @@
 import Foundation
 import HostSystem
+import LabFiles
 import Testing
 import TestSupport
 
@@ -128,6 +129,48 @@ final class WalletOutputTests {
         #expect(run.exitCode == 70)
         #expect(run.output.contains(message))
         #expect(try DurableFile.read(app + "/state.json", atMost: 1000) == Array(contents.utf8))
+    }
+
+    @Test("a damaged wallet is not set up anew, and `wipe` deletes it", arguments: [true, false])
+    func damaged(isEmpty: Bool) async throws {
+        let server = try await ServerProcess.start(["lab", "up", self.lab])
+        #expect(try await self.wallet(["024791"], "setup", "--code-written-down").exitCode == 0)
+        let state = self.folder + "/phone/app/state.json"
+        if isEmpty { try DurableFile.write([], to: state) } else { try DurableFile.remove(state) }
+        let setup = try await self.wallet(["135790"], "setup")
+        #expect(setup.exitCode == 70 && setup.output.contains("delete the wallet to start again with `wallet wipe`"))
+        let wiped = try await self.wallet([], "wipe", "--yes")
+        #expect(wiped.exitCode == 0 && wiped.output.contains("deletion code"), "\(wiped.output)")
+        #expect(try await self.wallet(["135790"], "setup", "--code-written-down").exitCode == 0)
+        await server.terminate()
+    }
+
+    @Test("an error line names its cause, also that the server's certificate is not trusted")
+    func causes() async throws {
+        let server = try await ServerProcess.start(["lab", "up", self.lab])
+        let made = try await ServerProcess.run("remote-pin-server", ["init", "--lab", self.folder + "/other"])
+        #expect(made.exitCode == 0)
+        let (lab, other) = (
+            try LabFile(of: LabFolder(self.lab)), try LabFile(of: LabFolder(self.folder + "/other"))
+        )
+        try DurableFile.makeFolder(self.folder + "/strange")
+        for (yaml, cause) in [
+            ("server_name: \(lab.serverName)\nca_file: \(other.caFile)\n", "certificate-untrusted"),
+            ("server_name: elsewhere.example\nca_file: \(lab.caFile)\n", "certificate-name"),
+            (
+                "server_name: \(lab.serverName)\npublic_keys: [\(String(repeating: "0f", count: 32))]\n",
+                "certificate-untrusted"
+            ),
+        ] {
+            let file = self.folder + "/strange/wallet.yaml"
+            try DurableFile.write(Array(("server: \(lab.host):\(lab.port)\n" + yaml).utf8), to: file)
+            let run = try await ServerProcess.run("wallet", ["open", "--json", "--home", self.folder + "/strange"])
+            #expect(run.exitCode == 16)
+            let errors = try self.lines(run).map { try JSONValue($0) }.filter { $0["type"] == .string("error") }
+            #expect(errors.map { $0["cause"] } == [.string(cause)], "\(run.output)")
+            for line in self.lines(run) { #expect(self.schema.findings(in: line).isEmpty, "\(line)") }
+        }
+        await server.terminate()
     }
 
     @Test("an invalid option exits with 64, and the error names a missing lab")

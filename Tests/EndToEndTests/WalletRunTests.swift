@@ -88,6 +88,25 @@ struct WalletRunTests {
         kill(server, SIGKILL)
     }
 
+    @Test("a report is written through a symbolic link and to the standard output, which stay what they are")
+    func outputs() async throws {
+        let good = try self.scenario("good", "[launch]")
+        let (link, target) = ("\(self.folder.path)/link.json", "\(self.folder.path)/target.json")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+        // Links, so that a defect replaces no device of the machine.
+        let (full, output) = ("\(self.folder.path)/full", "\(self.folder.path)/output")
+        try FileManager.default.createSymbolicLink(atPath: full, withDestinationPath: "/dev/full")
+        try FileManager.default.createSymbolicLink(atPath: output, withDestinationPath: "/proc/self/fd/1")
+        #expect(try await self.run(good, "--json", "--output", link).exitCode == 0)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == target)
+        let report = String(decoding: try DurableFile.read(target, atMost: 1 << 20), as: UTF8.self)
+        #expect(try JSONValue(report)["passed"] == .integer(1))
+        let run = try await self.run(good, "--json", "--output", output)
+        #expect(run.exitCode == 0 && run.output.contains("\"passed\" : 1") && run.output.contains("1 passed"))
+        #expect(try await self.run(good, "--output", full).exitCode == 70)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: full) == "/dev/full")
+    }
+
     @Test("exit code 69 without a server")
     func noServer() async throws {
         let good = try self.scenario("good", "[launch]")

@@ -108,6 +108,15 @@ struct FormatTests {
         #expect(self.problems(self.steps("- for each: {name: n, in: [1, 2], do: [lauch]}")).count == 1)
     }
 
+    @Test(
+        "a scenario without a step is rejected",
+        arguments: ["[]", "[launch, {for each: {name: n, in: [], do: [launch]}}]"]
+    )
+    func noSteps(steps: String) {
+        let found = self.problems("case: X\ntitle: t\nsteps: \(steps)")
+        #expect(found.count == 1 && found.first?.contains("without a step") == true, "\(found)")
+    }
+
     @Test("a PIN keeps its leading zero with and without quotes")
     func zero() throws {
         for text in ["024791", "\"024791\"", "'024791'"] {
@@ -125,7 +134,8 @@ struct FormatTests {
         for field in ServerTable.settings { #expect(known.contains(field.name), "\(field.name)") }
         #expect(LabServer.variable("pin.attempts-per-round") == "REMOTE_PIN_PIN_ATTEMPTS_PER_ROUND")
         let yaml =
-            "case: X\ntitle: t\nserver: {pin.blocks: [1m, 2h], features.deletion-code: off, pin.rounds: 3}\nsteps: []"
+            "case: X\ntitle: t\nserver: {pin.blocks: [1m, 2h], features.deletion-code: off, pin.rounds: 3}\n"
+            + "steps: [launch]"
         let scenario = try Scenario(yaml: yaml, path: "s.yaml")
         #expect(scenario.server == ["pin.blocks": "[1m, 2h]", "features.deletion-code": "false", "pin.rounds": "3"])
     }

@@ -94,6 +94,40 @@ struct RunnerTests {
         #expect(failure.message.contains(reason), "\(failure.message)")
     }
 
+    @Test(
+        "a crash or a network condition that never happens fails",
+        arguments: [
+            ("- kill app: {at_write: 900}\n- launch", 5, "this step makes"),
+            ("- launch\n- kill app: {at_write: 1}\n- kill app", 6, "no step uses the app"),
+            ("- launch\n- kill app: {at_write: 1}", 0, "no step uses the app"),
+            ("- launch\n- device: {conditions: [delay:1]}", 0, "never happened: delay:1"),
+            ("- device: {conditions: [lose-next-reply:instruct]}\n- launch", 0, "never happened"),
+            ("- device: {conditions: [delay:1]}\n- device: {conditions: [delay:2]}", 5, "never happened: delay:1"),
+        ]
+    )
+    func neverHappens(steps: String, line: Int, reason: String) async throws {
+        let failure = try self.failure(try await self.play(steps))
+        #expect(failure.line == line)
+        #expect(failure.message.contains(reason), "\(failure.message)")
+    }
+
+    @Test("conditions that are ended on purpose pass, and a delayed answer takes the lab's time, not the run's")
+    func delays() async throws {
+        let start = ContinuousClock.now
+        let result = try await self.play(
+            """
+            - device: {conditions: ["delay:600000"]}
+            - launch
+            - expect: {error: server-unreachable, values: {cause: connection-lost}}
+            - device: {conditions: ["delay:1", "delay:2", "delay:3", "delay:4", "delay:5"]}
+            - tap: retry
+            - device: {conditions: none}
+            """
+        )
+        #expect(result.outcome == .passed)
+        #expect(ContinuousClock.now - start < .seconds(60))
+    }
+
     @Test("the server's record is compared, and the wallet's log lines are shown")
     func server() async throws {
         let result = try await self.play(

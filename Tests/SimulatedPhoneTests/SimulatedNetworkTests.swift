@@ -44,6 +44,7 @@ private final class CountingServer: Sendable {
     /// Runs `body` with a network of this phone while the server listens.
     func serve(
         _ change: (inout DeviceProfile) -> Void = { _ in },
+        wait: @escaping SimulatedNetwork.Wait = SimulatedNetwork.realTime,
         _ body: @escaping @Sendable (SimulatedNetwork, SimulatedDevice) async throws -> Void
     ) async throws {
         let device = try self.phone(change)
@@ -52,7 +53,7 @@ private final class CountingServer: Sendable {
             keyFile: self.folder + "/server.key"
         )
         let listener = try await RPCListener.bind(host: "127.0.0.1", port: 0, tls: tls)
-        let network = SimulatedNetwork(try self.dialer(port: listener.port), of: device)
+        let network = SimulatedNetwork(try self.dialer(port: listener.port), of: device, wait: wait)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await listener.serve { await self.answer($0) } }
             defer { listener.stop() }
@@ -111,7 +112,9 @@ struct SimulatedNetworkTests {
 
     @Test(
         "without a network no connection is opened, and an open one ends",
-        arguments: [(DeviceProfile.Network.off, DialError.noInternet), (.unreachable, .unreachable)]
+        arguments: [
+            (DeviceProfile.Network.off, DialError.noInternet), (.unreachable, .unreachable(.connectionTimedOut)),
+        ]
     )
     func states(network state: DeviceProfile.Network, error: DialError) async throws {
         try await self.server.serve { network, device in
@@ -161,13 +164,58 @@ struct SimulatedNetworkTests {
 
     @Test("a delayed call is answered after the delay, and the next one at once")
     func delay() async throws {
-        try await self.server.serve({ $0.conditions = [.delay(milliseconds: 150)] }) { network, device in
+        let waits = Mutex<[Duration]>([])
+        try await self.server.serve(
+            { $0.conditions = [.delay(milliseconds: 19_999)] },
+            wait: { time in waits.withLock { $0.append(time) } }
+        ) { network, device in
             let line = try await network.dial()
-            let start = ContinuousClock.now
             _ = try await Self.token(line)
-            #expect(ContinuousClock.now - start >= .milliseconds(150))
+            #expect(waits.withLock { $0 } == [.milliseconds(19_999)])
             #expect(device.profile.conditions.isEmpty)
             _ = try await Self.token(line)
+            #expect(waits.withLock(\.count) == 1)
+        }
+    }
+
+    @Test("a delay as long as the wallet's time limit loses the answer of a call that the server has executed")
+    func tooLate() async throws {
+        let waits = Mutex<[Duration]>([])
+        try await self.server.serve(
+            { $0.conditions = [.delay(milliseconds: 600_000)] },
+            wait: { time in waits.withLock { $0.append(time) } }
+        ) { network, _ in
+            let line = try await network.dial()
+            await #expect(throws: CallChannelError.lost) { try await Self.token(line) }
+            await #expect(throws: CallChannelError.lost) { try await Self.token(line) }
+            #expect(waits.withLock { $0 } == [TLSDialer.callLimit])
+            _ = try await Self.token(network.dial())
+        }
+        #expect(self.server.calls == ["begin-enrollment", "begin-enrollment"])
+    }
+
+    @Test("a connection that is not trusted is unreachable, with the reason")
+    func trust() async throws {
+        try await self.server.serve { network, _ in
+            let address = network.address.split(separator: ":")
+            let port = try #require(address.last.flatMap { Int($0) })
+            func cause(_ name: String, _ trust: TLSDialer.Server.Trust) async throws -> FailureCause? {
+                let dialer = try TLSDialer(TLSDialer.Server(host: "127.0.0.1", port: port, name: name, trust: trust))
+                do {
+                    try await dialer.dial().close()
+                    return nil
+                } catch DialError.unreachable(let cause) {
+                    return cause
+                }
+            }
+            let ours = TLSDialer.Server.Trust.authority(pem: Array(self.server.authority.tlsAuthorityPEM.utf8))
+            #expect(try await cause("localhost", ours) == nil)
+            #expect(try await cause("elsewhere.example", ours) == .certificateName)
+            let other = try CountingServer()
+            let theirs = TLSDialer.Server.Trust.authority(pem: Array(other.authority.tlsAuthorityPEM.utf8))
+            #expect(try await cause("localhost", theirs) == .certificateUntrusted)
+            let otherKey = try #require(SHA256Digest(Array(repeating: 7, count: 32)))
+            #expect(try await cause("localhost", .publicKeys([otherKey])) == .certificateUntrusted)
         }
     }
 
@@ -181,7 +229,7 @@ struct SimulatedNetworkTests {
                     let line = try await network.dial()
                     do { _ = try await Self.token(line); survived += 1 } catch CallChannelError.lost { callsCut += 1 }
                     await line.close()
-                } catch DialError.unreachable {
+                } catch DialError.unreachable(_) {
                     dialsCut += 1
                 }
                 #expect(device.profile.conditions.isEmpty)
@@ -199,7 +247,7 @@ struct SimulatedNetworkTests {
             try device.update { $0.conditions = [.cut(afterByteCount: 0)] }
             await #expect(throws: CallChannelError.lost) { try await Self.token(line) }
             try device.update { $0.conditions = [.cut(afterByteCount: 10)] }
-            await #expect(throws: DialError.unreachable) { _ = try await network.dial() }
+            await #expect(throws: DialError.self) { _ = try await network.dial() }
         }
         #expect(self.server.calls == ["begin-enrollment"])
     }
@@ -220,7 +268,7 @@ struct SimulatedNetworkTests {
             probe.stop()
         }
         let network = SimulatedNetwork(try self.server.dialer(port: port), of: try self.server.phone { _ in })
-        await #expect(throws: DialError.unreachable) { _ = try await network.dial() }
+        await #expect(throws: DialError.self) { _ = try await network.dial() }
     }
 
     @Test("concurrent connections are not mixed up")

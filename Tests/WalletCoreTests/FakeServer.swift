@@ -76,7 +76,9 @@ final class FakeServer: ServerDialer {
     var address: String { "pin.example:7443" }
 
     func dial() async throws(DialError) -> any CallChannel {
-        guard !self.crashPoint.isOff, self.state.withLock(\.reachable) else { throw .unreachable }
+        guard !self.crashPoint.isOff, self.state.withLock(\.reachable) else {
+            throw .unreachable(.connectionRefused)
+        }
         return FakeChannel(server: self)
     }
 

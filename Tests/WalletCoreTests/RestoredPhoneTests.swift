@@ -39,7 +39,9 @@ struct RestoredPhoneTests {
             let before = phone.disk.contents[.state]
             let wallet = try phone.wallet()
             #expect(await wallet.launch().step == "UC2.3/1.3")
-            _ = try await wallet.enter(PINInput(typed: FakePhone.oldPIN.utf8))
+            let error = try await wallet.enter(PINInput(typed: FakePhone.oldPIN.utf8))
+            #expect(error.values["cause"] == .text("hardware-key-missing"))
+            #expect(error.actions.map(\.id) == [.resetWallet, .close])
             #expect(await wallet.isLocked)
             #expect(phone.disk.contents[.state] == before)
             #expect(phone.server.onlyRecord?.wrongAttempts == 0)
@@ -49,6 +51,48 @@ struct RestoredPhoneTests {
             #expect(try await wallet.perform(.yesDelete).step == "UC1.1/1.1")
             #expect(phone.disk.contents[.state] == nil)
         }
+    }
+
+    /// Enters a PIN after a launch, and returns the error screen.
+    private static func failing(_ phone: FakePhone, with pin: String) async throws -> (Wallet, Screen) {
+        let wallet = try phone.wallet()
+        #expect(await wallet.launch().step == "UC2.3/1.3")
+        return (wallet, try await wallet.enter(PINInput(typed: pin.utf8)))
+    }
+
+    @Test("files from before a PIN change are named, with either PIN, and lead to a new wallet")
+    func oldBackup() async throws {
+        let phone = FakePhone()
+        let app = try await EngineUnderTest.setUp(phone, .off)
+        let backup = phone.disk.contents
+        #expect(await app.change(from: FakePhone.oldPIN, to: FakePhone.newPIN) == .done)
+        for file in LocalFile.allCases {
+            if let bytes = backup[file] { try phone.disk.write(bytes, to: file) }
+        }
+        for pin in [FakePhone.oldPIN, FakePhone.newPIN] {
+            let (_, error) = try await Self.failing(phone, with: pin)
+            #expect(error.values["cause"] == .text("pin-key-unknown"))
+        }
+        #expect(phone.server.onlyRecord?.wrongAttempts == 0)
+        let (wallet, error) = try await Self.failing(phone, with: FakePhone.newPIN)
+        #expect(error.actions.map(\.id) == [.resetWallet, .close])
+        _ = try await wallet.perform(.resetWallet)
+        #expect(try await wallet.perform(.yesDelete).step == "UC1.1/1.1")
+    }
+
+    @Test("access data that the right key does not open is named", arguments: [true, false])
+    func accessData(isMissing: Bool) async throws {
+        let phone = FakePhone()
+        _ = try await EngineUnderTest.setUp(phone, .off)
+        if isMissing {
+            try phone.disk.remove(.accessData)
+        } else {
+            try phone.disk.write(Array(repeating: 7, count: 80), to: .accessData)
+        }
+        let (wallet, error) = try await Self.failing(phone, with: FakePhone.oldPIN)
+        #expect(error.values["cause"] == .text("access-data"))
+        #expect(error.actions.map(\.id) == [.resetWallet, .close])
+        #expect(await wallet.isLocked)
     }
 
     @Test("a wipe that was pending before the restore does not prevent a new wallet")
@@ -92,7 +136,9 @@ struct RestoredPhoneTests {
             _ = try await wallet.perform(.resetWallet)
         } else {
             if mode == .fallback { _ = try await wallet.perform(.close) }
-            _ = try await wallet.enter(PINInput(typed: FakePhone.oldPIN.utf8))
+            let error = try await wallet.enter(PINInput(typed: FakePhone.oldPIN.utf8))
+            #expect(error.values["cause"] == .text("wallet-unknown"))
+            #expect(error.actions.map(\.id) == [.retry, .resetWallet, .close])
             _ = try await wallet.perform(.close)
             _ = try await wallet.perform(.forgotPIN)
             _ = try await wallet.perform(.deleteWallet)

@@ -14,7 +14,7 @@ struct ShareRefreshTests {
     ///
     /// One such process prepares the biometric slot and then confirms both shares.
     @discardableResult
-    private static func use(_ phone: TestPhone, pin: String = TestPhone.oldPIN) async throws -> EngineUnderTest {
+    private static func use(_ phone: FakePhone, pin: String = FakePhone.oldPIN) async throws -> EngineUnderTest {
         let app = try phone.process()
         if app.mode != .off { _ = await app.unlock() }
         if app.mode == .safe { _ = await app.prompt(.changePIN) }
@@ -28,7 +28,7 @@ struct ShareRefreshTests {
 
     @Test("one unlock replaces both shares, and the old ones open nothing afterwards", arguments: Self.modes)
     func replaced(mode: BiometricMode) async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         _ = try await EngineUnderTest.setUp(phone, mode)
         let old = try #require(phone.server.onlyRecord)
         phone.server.refreshShares()
@@ -40,10 +40,10 @@ struct ShareRefreshTests {
         #expect(now.nextUnlockShare == nil && now.nextPresenceShare == nil)
         let registration = try #require(try phone.process().registration)
         #expect(!registration.hasNextSlot)
-        #expect(try await phone.opens(with: TestPhone.oldPIN))
+        #expect(try await phone.opens(with: FakePhone.oldPIN))
         // A thief with the old shares, the phone's files and its keychain opens nothing.
         let walletID = registration.walletID.value
-        let entry = EngineUnderTest.entry(TestPhone.oldPIN)
+        let entry = EngineUnderTest.entry(FakePhone.oldPIN)
         var pair = try #require(registration.pairs.first)
         if let biometrics = registration.biometrics {
             let item = try #require(phone.openItem(biometrics.item))
@@ -63,7 +63,7 @@ struct ShareRefreshTests {
         arguments: Self.modes
     )
     func crashAtAnyPoint(mode: BiometricMode) async throws {
-        let uncut = TestPhone()
+        let uncut = FakePhone()
         _ = try await EngineUnderTest.setUp(uncut, mode)
         uncut.server.refreshShares()
         uncut.crashPoint.arm(nil)
@@ -71,19 +71,19 @@ struct ShareRefreshTests {
         #expect(uncut.crashPoint.log.contains("answer confirm shares"))
         for cut in Self.cuts(uncut.crashPoint.places) {
             for refreshesAgain in [false, true] {
-                let phone = TestPhone()
+                let phone = FakePhone()
                 _ = try await EngineUnderTest.setUp(phone, mode)
                 phone.server.refreshShares()
                 phone.crashPoint.arm(cut)
                 try await Self.use(phone)
                 phone.crashPoint.arm(nil)
                 if refreshesAgain { phone.server.refreshShares() }
-                #expect(try await phone.opens(with: TestPhone.oldPIN), "\(cut)")
+                #expect(try await phone.opens(with: FakePhone.oldPIN), "\(cut)")
                 try await Self.use(phone)
                 let record = try #require(phone.server.onlyRecord)
                 #expect(record.nextUnlockShare == nil && record.nextPresenceShare == nil, "\(cut)")
                 #expect(try phone.process().registration?.hasNextSlot == false, "\(cut)")
-                #expect(try await phone.opens(with: TestPhone.oldPIN), "\(cut)")
+                #expect(try await phone.opens(with: FakePhone.oldPIN), "\(cut)")
                 #expect(record.wrongAttempts == 0, "\(cut)")
             }
         }
@@ -95,44 +95,44 @@ struct ShareRefreshTests {
     )
     func changeAfterLostAnswer(mode: BiometricMode) async throws {
         for isAnswerLost in [false, true] {
-            let phone = TestPhone()
+            let phone = FakePhone()
             _ = try await EngineUnderTest.setUp(phone, mode)
             phone.server.refreshShares()
             if isAnswerLost { phone.server.withState { $0.losesNext = ["confirm shares"] } }
             let app = try await Self.use(phone)
             if mode == .safe { #expect(await app.prompt(.changePIN) == .done) }
-            let (old, new) = (EngineUnderTest.entry(TestPhone.oldPIN), EngineUnderTest.entry(TestPhone.newPIN))
+            let (old, new) = (EngineUnderTest.entry(FakePhone.oldPIN), EngineUnderTest.entry(FakePhone.newPIN))
             #expect(await app.perform(.changePIN(old: old, new: new)) == .done)
-            #expect(try await phone.opens(with: TestPhone.newPIN))
-            try await Self.use(phone, pin: TestPhone.newPIN)
-            #expect(try await phone.opens(with: TestPhone.newPIN))
+            #expect(try await phone.opens(with: FakePhone.newPIN))
+            try await Self.use(phone, pin: FakePhone.newPIN)
+            #expect(try await phone.opens(with: FakePhone.newPIN))
             #expect(phone.server.onlyRecord?.nextUnlockShare == nil)
         }
     }
 
     @Test("while a PIN change may still arrive late, the unlock share is not replaced")
     func lateChange() async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         let wallet = try await phone.setUp()
         phone.server.withState { $0.keepsLate = true }
         phone.crashPoint.arm(nil)
-        try await TestPhone.beginChange(to: TestPhone.newPIN, in: wallet)
+        try await FakePhone.beginChange(to: FakePhone.newPIN, in: wallet)
         phone.crashPoint.arm(.before(1))
-        _ = try? await wallet.enter(PINInput(typed: TestPhone.newPIN.utf8))
+        _ = try? await wallet.enter(PINInput(typed: FakePhone.newPIN.utf8))
         phone.crashPoint.arm(nil)
         try #require(phone.server.withState(\.late).count == 1)
         phone.server.refreshShares()
-        #expect(try await phone.unlocks(with: TestPhone.oldPIN))
+        #expect(try await phone.unlocks(with: FakePhone.oldPIN))
         #expect(phone.server.onlyRecord?.nextUnlockShare != nil)
         phone.server.deliverLate()
-        #expect(try await phone.unlocks(with: TestPhone.newPIN))
-        #expect(try await phone.unlocks(with: TestPhone.newPIN))
+        #expect(try await phone.unlocks(with: FakePhone.newPIN))
+        #expect(try await phone.unlocks(with: FakePhone.newPIN))
         #expect(phone.server.onlyRecord?.nextUnlockShare == nil)
     }
 
     @Test("next shares from a server whose share opens nothing change no file")
     func falseServer() async throws {
-        let phone = TestPhone()
+        let phone = FakePhone()
         _ = try await EngineUnderTest.setUp(phone, .fallback)
         phone.server.withState { state in
             state.forge = { result in
@@ -150,6 +150,6 @@ struct ShareRefreshTests {
         try await Self.use(phone)
         #expect(phone.disk.contents[.state] == before)
         phone.server.withState { $0.forge = nil }
-        #expect(try await phone.opens(with: TestPhone.oldPIN))
+        #expect(try await phone.opens(with: FakePhone.oldPIN))
     }
 }

@@ -54,7 +54,7 @@ struct BackgroundTests {
         app.resume()
         app.locked()
         app.unlock()
-        #expect(app.state == .shows("UC7.1/1.3"))
+        #expect(app.state == .shows("PF2.4/1.1"))
     }
 
     @Test("the only screen stays, so that the return is not a launch")

@@ -146,7 +146,7 @@ struct BiometricUnlockTests {
         "an error can be tried again; Close leads to the PIN, in safe mode to the reset",
         arguments: [
             (Failure.noInternet, "UC2.3/1.2h"), (.serverUnreachable(notCounted: true), "UC2.3/1.2i"),
-            (.generic(correlationID: "c0ffee"), "UC2.3/1.2"),
+            (.generic(correlationID: "c0ffee", cause: .serverInternal), "UC2.3/1.2"),
         ],
         [BiometricMode.fallback, .safe]
     )

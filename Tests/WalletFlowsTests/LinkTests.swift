@@ -160,6 +160,24 @@ struct LinkTests {
         #expect(app.events.isEmpty)
     }
 
+    @Test("a link that arrives before there is a PIN is dropped", arguments: [false, true])
+    func beforePIN(duringEffect: Bool) throws {
+        var app = AppUnderTest()
+        app.launchToChoosing()
+        if !duringEffect { #expect(app.open(Self.link) == .shows("PF2.9/1.1")) }
+        app.enter("024791")
+        app.enter("024791")
+        if duringEffect { app.app.noteResume(opening: Self.link, app.snapshot) }
+        app.enrolled()
+        app.timeDue()
+        #expect(app.tap(.next) == .asks(.keepProgress(.secured)))
+        app.answer(.progressKept)
+        #expect(app.state == .asks(.keepProgress(.done)))
+        app.snapshot.setup = .done
+        #expect(app.answer(.progressKept) == .shows("UC3.1/1.1"))
+        #expect(app.events.isEmpty)
+    }
+
     @Test("a link that arrives during an effect is resolved afterwards")
     func whileBusy() {
         var app = AppUnderTest.atDashboard()
@@ -167,7 +185,7 @@ struct LinkTests {
         app.tap(.settings)
         app.tap(.deleteData)
         app.tap(.yesDelete)
-        app.app.noteResume(opening: Self.link)
+        app.app.noteResume(opening: Self.link, app.snapshot)
         #expect(app.timeDue() == nil)
         #expect(app.answer(.failed(.noInternet)) == .shows("UC9.4/1.2"))
         #expect(app.timeDue() == .shows("UC9.4/1.2"))

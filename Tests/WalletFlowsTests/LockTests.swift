@@ -158,7 +158,7 @@ struct LockTests {
         #expect(app.timeDue() == .asks(.lock))
     }
 
-    @Test("a confirmed PIN does not outlive the lock: the change has to start again")
+    @Test("a confirmed PIN does not outlive the lock: the change asks for it again")
     func changeEndsWithLock() {
         var app = ChangePINTests.atSettings()
         app.tap(.changePIN)
@@ -170,7 +170,10 @@ struct LockTests {
         app.resume()
         app.locked()
         app.unlock()
-        #expect(app.state == .shows("UC7.1/1.3"))
+        #expect(app.state == .shows("PF2.4/1.1"))
+        #expect(app.trace.suffix(2) == ["UC2.3/1.7a", "PF2.4/1.1"])
+        ChangePINTests.confirm(&app)
+        #expect(app.state == .shows("PF2.9/1.1"))
     }
 
     @Test("a deletion code on the screen is gone after the lock")
@@ -183,7 +186,46 @@ struct LockTests {
         #expect(app.timeDue() == .asks(.lock))
         app.locked()
         app.unlock()
-        #expect(app.state == .shows("UC7.1/1.3"))
+        #expect(app.state == .shows("PF2.4/1.1"))
+        #expect(app.tap(.back) == .shows("UC7.1/1.3"))
+    }
+
+    @Test("a lock at a wrong PIN inside a protected action returns to its PIN screen")
+    func wrongPINEndsWithLock() {
+        var app = ChangePINTests.atSettings()
+        app.tap(.deletionCode)
+        app.enter("111222")
+        app.answer(.verdict(.wrong(.open(attemptsLeft: 3, finalRound: false))))
+        app.wait(300)
+        app.timeDue()
+        app.locked()
+        app.unlock()
+        #expect(app.state == .shows("PF2.4/1.1"))
+        #expect(app.tap(.back) == .shows("UC7.1/1.3"))
+    }
+
+    @Test("a finished PIN change and the biometric settings stay where they were")
+    func screensAfterLock() {
+        var app = ChangePINTests.atSettings()
+        app.tap(.changePIN)
+        ChangePINTests.confirm(&app)
+        app.enter("135790")
+        app.enter("135790")
+        app.answer(.pinChanged)
+        app.wait(300)
+        app.timeDue()
+        app.locked()
+        app.unlock()
+        #expect(app.state == .shows("UC2.6/1.3"))
+        app.tap(.settings)
+        app.snapshot.biometrics = .face
+        app.tap(.biometrics)
+        #expect(app.tap(.enable) == .shows("UC2.2/1.3"))
+        app.wait(300)
+        app.timeDue()
+        app.locked()
+        app.unlock()
+        #expect(app.state == .shows("UC2.2/1.1"))
     }
 
     @Test("a lock at a screen right after the unlocking returns to the dashboard")
@@ -212,18 +254,16 @@ struct LockTests {
         #expect(app.state == .shows("UC2.1/1.3"))
     }
 
-    @Test("a revocation stays on the screen, locked or not")
+    @Test("an open app locks when it learns of its revocation, and the screen stays")
     func revoked() {
         var app = ChangePINTests.atSettings()
         app.tap(.changePIN)
         app.enter("024791")
         app.answer(.verdict(.valid))
-        app.answer(.status(.revoked(Revocation(reason: .user, mayRegisterAnew: true))))
-        app.wait(240)
-        #expect(app.timeDue() == nil)
-        app.wait(60)
-        #expect(app.timeDue() == .asks(.lock))
+        #expect(app.answer(.status(.revoked(Revocation(reason: .user, mayRegisterAnew: true)))) == .asks(.lock))
         #expect(app.locked() == .shows("UC1.2/4.1"))
+        app.wait(300)
+        #expect(app.timeDue() == nil)
         app.background()
         app.wait(1000)
         #expect(app.resume() == .shows("UC1.2/4.1"))

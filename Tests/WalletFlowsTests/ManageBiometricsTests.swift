@@ -107,7 +107,7 @@ struct ManageBiometricsTests {
     func errors() {
         var app = Self.atStatus(.fallback, .face, passcode: false)
         app.tap(.disable)
-        #expect(app.answer(.failed(.generic(correlationID: "c0ffee"))) == .shows("UC2.2/1.6"))
+        #expect(app.answer(.failed(.generic(correlationID: "c0ffee", cause: .serverInternal))) == .shows("UC2.2/1.6"))
         #expect(app.tap(.retry) == .asks(.disableBiometrics))
         app.answer(.failed(.noInternet))
         #expect(app.tap(.close) == .shows("UC2.2/1.1"))

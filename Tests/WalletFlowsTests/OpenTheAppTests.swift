@@ -72,6 +72,23 @@ struct OpenTheAppTests {
         #expect(app.answer(.updatePolicy(.ok, solutionRevoked: true)) == .shows("UC1.2/7.1"))
     }
 
+    @Test("a banner is not lost with a prompt of the operating system: the next screen of the app shows it")
+    func bannerAfterPrompt() {
+        var app = AppUnderTest(setup: .done)
+        app.snapshot.hasPID = true
+        app.snapshot.biometricMode = .fallback
+        app.launch()
+        app.timer()
+        app.answer(.updatePolicy(.notify, solutionRevoked: false))
+        #expect(app.answer(.status(.active)) == .shows("UC2.3/1.2"))
+        #expect(app.screen?.values["banner"] == nil)
+        app.present()
+        #expect(app.unlocked(.confirmed) == .shows("UC7.1/1.1"))
+        #expect(app.screen?.values["banner"] == .text("An update is available."))
+        app.tap(.menu)
+        #expect(app.screen?.values["banner"] == nil)
+    }
+
     @Test("Create new wipes the old data and leads to the introduction")
     func createNew() {
         var app = AppUnderTest(setup: .done)

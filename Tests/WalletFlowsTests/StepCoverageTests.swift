@@ -71,7 +71,7 @@ struct Invariants {
             .wiped(serverTold: true), .wiped(serverTold: false), .progressKept, .itemGone, .biometricsChanged,
             .pid(nil),
             .recoveryCodeLinked, .locked, .failed(.noInternet), .failed(.serverUnreachable(notCounted: false)),
-            .failed(.deviceInsecure), .failed(.generic(correlationID: "c0ffee")),
+            .failed(.deviceInsecure), .failed(.generic(correlationID: "c0ffee", cause: .serverInternal)),
             .failed(.revoked(Revocation(reason: .recoveryCode, mayRegisterAnew: false))),
         ] + PromptResult.allCases.map { .prompted($0) }
 

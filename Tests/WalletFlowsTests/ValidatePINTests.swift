@@ -117,6 +117,28 @@ struct ValidatePINTests {
         #expect(app.trace.contains("UC9.4/1.2b"))
     }
 
+    @Test("an open app that is blocked permanently locks, keeps no PIN, and passes no link to the host")
+    func permanentWhileOpen() {
+        var app = ChangePINTests.atSettings()
+        app.tap(.changePIN)
+        ChangePINTests.confirm(&app)
+        weak var old: PINEntry?
+        app.enter("135790")
+        app.enter("135790")
+        if case .some(.ask(.changePIN(let entry, _))) = app.last { old = entry }
+        #expect(old != nil)
+        #expect(app.answer(.verdict(.wrong(.blockedPermanently))) == .asks(.lock))
+        #expect(app.locked() == .shows("PF2.8/9.1"))
+        #expect(old == nil)
+        #expect(app.open(LinkTests.link) == .shows("PF2.8/9.1"))
+        app.background()
+        app.wait(400)
+        #expect(app.resume() == .shows("PF2.8/9.1"))
+        #expect(app.events.isEmpty)
+        app.tap(.deleteWallet)
+        #expect(app.tap(.cancel) == .shows("PF2.8/9.1"))
+    }
+
     @Test("trying again after a lost reply is the same attempt; a new entry is another")
     func sameAttempt() throws {
         var app = Self.locked()

@@ -64,7 +64,7 @@ struct Walker {
             case 6: self.app.background()
             case 7: self.app.snapshot.isLocked = self.chance(2)
             case 8: self.app.open(self.pick([.changePIN, .deletionCode, .wipe]))
-            case 9: self.app.app.noteResume(opening: self.link())
+            case 9: self.app.app.noteResume(opening: self.link(), self.app.snapshot)
             case _: self.step()
             }
             if self.chance(3) { self.wait() }
@@ -234,8 +234,8 @@ struct Walker {
 
     private mutating func failure() -> Failure {
         self.pick([
-            .noInternet, .serverUnreachable(notCounted: false), .deviceInsecure, .generic(correlationID: "c0ffee"),
-            .revoked(self.revocation()),
+            .noInternet, .serverUnreachable(notCounted: false), .deviceInsecure,
+            .generic(correlationID: "c0ffee", cause: self.pick(FailureCause.allCases)), .revoked(self.revocation()),
         ])
     }
 

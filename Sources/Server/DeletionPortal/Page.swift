@@ -19,6 +19,8 @@ enum Page: Hashable {
     case unknown(typed: String)
     /// A request that no page of the portal sends.
     case refused
+    /// A form that is longer than any that a page of the portal sends.
+    case tooLong
     case notFound
 
     /// The reason why the form is shown again.
@@ -37,7 +39,7 @@ enum Page: Hashable {
         case .form(let typed, _), .question(let typed), .done(let typed, _), .busy(let typed), .away(let typed),
             .unknown(let typed):
             typed.isEmpty ? nil : typed
-        case .limited, .refused, .notFound: nil
+        case .limited, .refused, .tooLong, .notFound: nil
         }
     }
 
@@ -48,7 +50,7 @@ enum Page: Hashable {
         case .question: .check
         case .done: .delete
         case .form, .busy, .away, .unknown: .back
-        case .limited, .refused, .notFound: nil
+        case .limited, .refused, .tooLong, .notFound: nil
         }
     }
 }

@@ -90,6 +90,7 @@ struct PageWriter: Sendable {
         case .away: (heading, part["text"]) = (words.away, words.awayWhy)
         case .unknown: (heading, part["text"]) = (words.unknown, words.unknownWhy)
         case .refused: (heading, part["text"], part["isEnd"]) = (words.refused, words.refusedWhy, true)
+        case .tooLong: (heading, part["text"], part["isEnd"]) = (words.refused, words.tooLongWhy, true)
         case .notFound: (heading, part["text"], part["isEnd"]) = (words.notFound, words.notFoundWhy, true)
         }
         values[name] = part

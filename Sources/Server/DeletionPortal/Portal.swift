@@ -100,7 +100,7 @@ struct Portal: Sendable {
 
     /// The answer to a body that is longer than any form of the portal.
     func answerToLongBody(_ visit: Visit) -> Answer {
-        self.show(.refused, .contentTooLarge, to: visit, in: Language(accepting: visit.headers[.acceptLanguage]))
+        self.show(.tooLong, .contentTooLarge, to: visit, in: Language(accepting: visit.headers[.acceptLanguage]))
     }
 
     private func answer(

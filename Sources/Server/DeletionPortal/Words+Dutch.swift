@@ -51,6 +51,7 @@ extension Words {
         again: "Probeer het nog eens",
         refused: "Dit verzoek is niet aangenomen",
         refusedWhy: "Het kwam niet van deze pagina. Er is niets verwijderd. Begin opnieuw.",
+        tooLongWhy: "Het is langer dan een verwijdercode kan zijn. Er is niets verwijderd. Begin opnieuw.",
         notFound: "Hier is niets",
         notFoundWhy: "Dit adres hoort niet bij deze pagina. Er is niets verwijderd.",
         minutes: { $0 == 1 ? "over 1 minuut" : "over \($0) minuten" }

@@ -50,6 +50,7 @@ extension Words {
         again: "Try again",
         refused: "This request was not accepted",
         refusedWhy: "It did not come from this page. Nothing was deleted. Please start at the beginning.",
+        tooLongWhy: "It is longer than a deletion code can be. Nothing was deleted. Please start at the beginning.",
         notFound: "There is nothing here",
         notFoundWhy: "This address is not one of this page's. Nothing was deleted.",
         minutes: { $0 == 1 ? "in 1 minute" : "in \($0) minutes" }

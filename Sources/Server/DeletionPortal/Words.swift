@@ -49,6 +49,7 @@ struct Words {
     var again: String
     var refused: String
     var refusedWhy: String
+    var tooLongWhy: String
     var notFound: String
     var notFoundWhy: String
 

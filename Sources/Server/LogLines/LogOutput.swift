@@ -46,10 +46,7 @@ package final class LogOutput: Sendable {
     }
 
     private static func open(_ path: String) throws -> FileHandle {
-        if !DurableFile.exists(path) { try DurableFile.write([], to: path, mode: 0o640) }
-        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
-        try file.seekToEnd()
-        return file
+        FileHandle(fileDescriptor: try OutputFile.openForAppending(path, mode: 0o640), closeOnDealloc: true)
     }
 }
 

@@ -24,6 +24,9 @@ final class HistoryKeys: Sendable {
         self.audit = root.hkdfSHA256(info: KeyRing.info(for: .auditLog), count: 32)
         self.epoch = root.hkdfSHA256(info: KeyRing.info(for: .storeEpoch), count: 32)
         self.root = root
+        self.root.keepOutOfSwap()
+        self.audit.keepOutOfSwap()
+        self.epoch.keepOutOfSwap()
     }
 
     /// Returns the MAC with the version's number before it.

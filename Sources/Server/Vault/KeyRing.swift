@@ -107,8 +107,6 @@ final class KeyRing: Sendable {
         self.indexRoot = index
         self.indexRoot.keepOutOfSwap()
         self.index.keepOutOfSwap()
-        self.audit.keepOutOfSwap()
-        self.epoch.keepOutOfSwap()
         self.backup.keepOutOfSwap()
     }
 

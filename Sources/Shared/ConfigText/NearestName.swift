@@ -4,8 +4,13 @@ package enum NearestName {
     ///
     /// Returns nil if that distance exceeds both 2 and a third of the candidate's length.
     package static func to(_ name: String, among candidates: [String]) -> String? {
-        let ranked = candidates.map { (name: $0, edits: Self.edits(from: Array(name), to: Array($0))) }
-        guard let best = ranked.min(by: { $0.edits < $1.edits }) else { return nil }
+        let ranked = candidates.map { candidate in
+            let edits = Self.edits(from: Array(name), to: Array(candidate))
+            return (name: candidate, edits: edits, shared: zip(name, candidate).prefix { $0 == $1 }.count)
+        }
+        // Of two equally near names the one with the longer common beginning: `off`, not `on`, for `of`.
+        let best = ranked.min { $0.edits == $1.edits ? $0.shared > $1.shared : $0.edits < $1.edits }
+        guard let best else { return nil }
         return best.edits <= max(2, best.name.count / 3) ? best.name : nil
     }
 

@@ -78,7 +78,8 @@ package enum DurableFile {
         if parent != path, !self.isFolder(parent) { try self.makeFolder(parent, mode: mode) }
         do throws(FileError) {
             try SystemCall.retrying(path) { unsafe mkdir(path, mode) }
-        } catch .exists where self.isFolder(path) {
+        } catch .exists {
+            guard self.isFolder(path) else { throw .other(path, errno: ENOTDIR) }
             return  // Another process created it in the meantime.
         }
         // The umask may have removed bits of the requested mode.

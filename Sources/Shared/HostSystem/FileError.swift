@@ -17,16 +17,27 @@ package enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Any other failure, by its errno.
     case other(String, errno: Int32)
 
-    package var description: String {
+    package var description: String { "\(self.path): \(self.reason)" }
+
+    /// The file or folder.
+    package var path: String {
         switch self {
-        case .notFound(let path): "\(path): no such file or folder"
-        case .notAllowed(let path): "\(path): permission denied"
-        case .diskFull(let path): "\(path): no space left on the device"
-        case .tooLarge(let path, let limit): "\(path): longer than \(limit) bytes"
-        case .exists(let path): "\(path): exists already"
-        case .other(let path, ELOOP):
-            "\(path): a symbolic link, which is not followed here; name the file that it leads to"
-        case .other(let path, let errno): "\(path): \(SystemCall.text(of: errno))"
+        case .notFound(let path), .notAllowed(let path), .diskFull(let path), .tooLarge(let path, limit: _),
+            .exists(let path), .other(let path, errno: _):
+            path
+        }
+    }
+
+    /// The reason alone, for a message that names the file itself.
+    package var reason: String {
+        switch self {
+        case .notFound: "no such file or folder"
+        case .notAllowed: "permission denied"
+        case .diskFull: "no space left on the device"
+        case .tooLarge(_, let limit): "longer than \(limit) bytes"
+        case .exists: "exists already"
+        case .other(_, ELOOP): "a symbolic link, which is not followed here; name the file that it leads to"
+        case .other(_, let errno): SystemCall.text(of: errno)
         }
     }
 }

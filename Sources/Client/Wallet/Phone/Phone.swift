@@ -49,17 +49,20 @@ package actor Phone {
     }
 
     /// Wrappers around the disk and the device of each wallet, by which a scenario simulates a
-    /// crash.
+    /// crash, and the passing of time while the simulated network delays an answer.
     package struct Wrappers: Sendable {
         package var disk: @Sendable (any LocalDisk) -> any LocalDisk
         package var device: @Sendable (any Device) -> any Device
+        package var wait: SimulatedNetwork.Wait
 
         package init(
             disk: @escaping @Sendable (any LocalDisk) -> any LocalDisk = { $0 },
-            device: @escaping @Sendable (any Device) -> any Device = { $0 }
+            device: @escaping @Sendable (any Device) -> any Device = { $0 },
+            wait: @escaping SimulatedNetwork.Wait = SimulatedNetwork.realTime
         ) {
             self.disk = disk
             self.device = device
+            self.wait = wait
         }
     }
 
@@ -151,6 +154,18 @@ package actor Phone {
         await self.takeTurn()
         defer { self.endTurn() }
         await self.drop()
+    }
+
+    /// Deletes a wallet whose files cannot be used (``PhoneError/needsReset``); the server is not notified.
+    package func reset() async throws(PhoneError) {
+        await self.takeTurn()
+        defer { self.endTurn() }
+        await self.drop()
+        do {
+            try await Wallet.reset(disk: FolderDisk(folder: self.home.appFolder), device: self.walletDevice)
+        } catch {
+            throw PhoneError(error)
+        }
     }
 
     /// Selects an action of the current screen.
@@ -294,7 +309,7 @@ extension Phone {
             return try Wallet(
                 disk: self.wrappers.disk(FolderDisk(folder: self.home.appFolder)),
                 device: self.wrappers.device(self.walletDevice),
-                connectingBy: SimulatedNetwork(self.dialer, of: self.device),
+                connectingBy: SimulatedNetwork(self.dialer, of: self.device, wait: self.wrappers.wait),
                 clock: self.clock,
                 settings: walletSettings,
                 observer: self.observer

@@ -41,9 +41,17 @@ package enum PhoneError: Error, Hashable, Sendable, CustomStringConvertible {
         case .homeInUse(let path, let holder):
             "\(path) is in use by \(holder.map { "process \($0)" } ?? "another process")"
         case .device(let error): "\(error)"
-        case .wallet(let error): "\(error)"
+        case .wallet(let error): self.needsReset ? "\(error) with `wallet wipe`" : "\(error)"
         case .notRunning: "the app is not running: launch it"
         case .inBackground: "the app is in the background: resume it"
+        }
+    }
+
+    /// True if only deleting the wallet helps, because its files are damaged.
+    package var needsReset: Bool {
+        switch self {
+        case .wallet(.storage(.notAsWritten)), .wallet(.storage(.missing)): true
+        case .wallet, .usage, .homeInUse, .storage, .device, .notRunning, .inBackground: false
         }
     }
 

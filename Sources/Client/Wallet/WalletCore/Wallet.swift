@@ -74,6 +74,19 @@ public actor Wallet {
         self.observer = observer
     }
 
+    /// Deletes a wallet whose files cannot be used: ``StorageError/notAsWritten(_:)`` or
+    /// ``StorageError/missing(_:)``.
+    ///
+    /// The server is not notified, since the files do not tell the wallet's id. The user can revoke
+    /// the wallet with its deletion code.
+    public static func reset(disk: any LocalDisk, device: any Device) async throws(WalletError) {
+        do {
+            try await WalletEngine.reset(disk, device)
+        } catch {
+            throw WalletError(error)
+        }
+    }
+
     deinit {
         self.backgroundTimer?.cancel()
     }
@@ -94,7 +107,7 @@ public actor Wallet {
     /// During another call the resume is processed directly after it.
     public func resume(opening link: IncomingLink? = nil) async -> Screen {
         guard !self.isBusy else {
-            self.app.noteResume(opening: link)
+            self.app.noteResume(opening: link, self.engine.facts())
             return self.screen
         }
         return await self.run { app, facts in app.resume(facts, opening: link) }

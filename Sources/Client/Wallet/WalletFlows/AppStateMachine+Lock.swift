@@ -21,10 +21,10 @@ extension AppStateMachine {
     package mutating func resume(_ snapshot: Snapshot, opening link: IncomingLink? = nil) -> Action {
         guard !self.stack.isEmpty || self.owesLock else { return self.launch(snapshot, opening: link) }
         guard !self.isWaiting else {
-            self.noteResume(opening: link)
+            self.noteResume(opening: link, snapshot)
             return self.mustCover(snapshot) ? .leave(.suspended, nil) : self.stay(snapshot)
         }
-        if let link { self.link = link }
+        self.keep(link, snapshot)
         self.owesResume = false
         if let reason = self.lockDueAtReturn(snapshot) {
             self.idleness.use(at: snapshot.now)
@@ -51,9 +51,14 @@ extension AppStateMachine {
     }
 
     /// The app came back, or got a link, while an effect is under way; ``timeDue(_:)`` resumes the app afterwards.
-    package mutating func noteResume(opening link: IncomingLink? = nil) {
-        if let link { self.link = link }
+    package mutating func noteResume(opening link: IncomingLink? = nil, _ snapshot: Snapshot) {
+        self.keep(link, snapshot)
         self.owesResume = true
+    }
+
+    /// Keeps a link for PF2.7; drops it if there is no wallet yet that could take it.
+    private mutating func keep(_ link: IncomingLink?, _ snapshot: Snapshot) {
+        if let link, snapshot.setup != .notStarted { self.link = link }
     }
 
     /// The app leaves the foreground; after the background timeout the next resume locks it first (LOCK/1.3).

@@ -186,8 +186,13 @@ extension AppStateMachine {
             case .stay, .ignored:
                 if case .ignored = transition.next { self.noteIgnored() }
                 if let asked = self.asked { return .ask(asked) }
-                guard self.mustCover(snapshot) else { return self.stay(snapshot) }
-                transition = self.cover(snapshot)
+                if self.mustCover(snapshot) {
+                    transition = self.cover(snapshot)
+                } else if self.stack.takeRestart() {
+                    transition = Transition(.enter)
+                } else {
+                    return self.stay(snapshot)
+                }
             }
         }
     }
@@ -205,8 +210,11 @@ extension AppStateMachine {
 
     private mutating func show(_ dialog: Dialog, _ snapshot: Snapshot) -> Action {
         var dialog = dialog
-        dialog.scene.banner = self.banner
-        self.banner = nil
+        // The operating system draws its prompts itself, without the app's banner.
+        if dialog.scene.kind != .osPrompt {
+            dialog.scene.banner = self.banner
+            self.banner = nil
+        }
         // An error screen's step is the case that led to it, which is in the trace already.
         if self.trace.last != dialog.scene.step { self.trace.append(dialog.scene.step) }
         self.stack.show(dialog)

@@ -140,11 +140,11 @@ package enum Failure: Error, Hashable, Sendable {
     /// The device has no network.
     case noInternet
     /// The device has a network, but the server does not answer. `notCounted` if no attempt can have been judged.
-    case serverUnreachable(notCounted: Bool)
+    case serverUnreachable(notCounted: Bool, cause: FailureCause = .connectionLost)
     /// The device is rooted, or its attestation was rejected.
     case deviceInsecure
     /// The wallet or the solution is revoked.
     case revoked(Revocation)
-    /// Any other failure, with a code to quote.
-    case generic(correlationID: String)
+    /// Any other failure, with an id to quote.
+    case generic(correlationID: String, cause: FailureCause)
 }

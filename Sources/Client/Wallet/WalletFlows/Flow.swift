@@ -30,6 +30,11 @@ protocol Flow: Sendable {
     /// A confirmation must not outlive the lock: another person may unlock, and a locked app keeps no PIN in memory.
     var endsWithLock: Bool { get }
 
+    /// The flow that begins in place of this one after the next unlock, if the lock has ended it; nil for none.
+    ///
+    /// So the app returns to the same use case, at its confirmation.
+    var restart: (any Flow)? { get }
+
     /// True if the start of this flow consumes the pending link: it resolves the link, or no wallet can take it.
     var takesLink: Bool { get }
 }
@@ -65,6 +70,7 @@ extension Flow {
     func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition { .ignored }
     var place: Place { .anywhere }
     var endsWithLock: Bool { false }
+    var restart: (any Flow)? { nil }
     var takesLink: Bool { false }
 
     /// Moves to `state`; without `next` its entry action follows.

@@ -3,6 +3,11 @@ struct FlowStack: Sendable {
     private struct Frame {
         var flow: any Flow
         var dialog: Dialog?
+        /// True if the lock has ended the flow's predecessor: its entry action follows after the unlock.
+        var isRestarted = false
+
+        /// True if there is something to return to.
+        var canReturn: Bool { self.dialog != nil || self.isRestarted }
     }
 
     private var frames: [Frame] = []
@@ -13,7 +18,12 @@ struct FlowStack: Sendable {
     var top: (any Flow)? { self.frames.last?.flow }
 
     /// The present flow's dialog; nil before its first one.
-    var dialog: Dialog? { self.frames.last?.dialog }
+    ///
+    /// For a flow that the lock has ended and that begins again later, the last dialog below it.
+    var dialog: Dialog? {
+        guard let top = self.frames.last, top.isRestarted else { return self.frames.last?.dialog }
+        return self.frames.last { $0.dialog != nil }?.dialog
+    }
 
     mutating func push(_ flow: any Flow) {
         self.frames.append(Frame(flow: flow))
@@ -49,12 +59,24 @@ struct FlowStack: Sendable {
     /// Ends the flows that must not outlive the lock: all from the lowest such flow upward.
     mutating func endConfirmations() {
         guard let lowest = self.frames.firstIndex(where: { $0.flow.endsWithLock }) else { return }
+        let restart = self.frames[lowest].flow.restart
         self.frames.removeSubrange(lowest...)
-        self.popWithoutScene()
+        if let restart {
+            self.frames.append(Frame(flow: restart, isRestarted: true))
+        } else {
+            self.popWithoutScene()
+        }
+    }
+
+    /// Returns true once for a present flow that begins again after a lock.
+    mutating func takeRestart() -> Bool {
+        guard let top = self.frames.indices.last, self.frames[top].isRestarted else { return false }
+        self.frames[top].isRestarted = false
+        return true
     }
 
     private mutating func popWithoutScene() {
-        while let last = self.frames.last, last.dialog == nil { self.frames.removeLast() }
+        while let last = self.frames.last, !last.canReturn { self.frames.removeLast() }
     }
 
     /// True if a PIN is kept for another try.

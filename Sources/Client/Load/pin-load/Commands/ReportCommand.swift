@@ -82,10 +82,10 @@ enum ResultFile {
         }
     }
 
-    /// Replaces the file atomically; all users can read it, because a result contains no secret.
+    /// Replaces the file; all users can read it, because a result contains no secret.
     static func write(_ text: String, to path: String) throws(PinLoadFailure) {
         do throws(FileError) {
-            try DurableFile.write(Array(text.utf8), to: path, mode: 0o644)
+            try OutputFile.write(Array(text.utf8), to: path)
         } catch {
             throw PinLoadFailure(.failed, "\(error)")
         }

@@ -10,7 +10,8 @@ package enum OutputLine: Sendable {
     case screen(Screen)
     case step(String)
     case event(String, [String: Screen.Value])
-    case error(id: String, correlationID: String?, retry: Bool, message: String?)
+    /// `cause` is a code of docs/wallet-errors.md.
+    case error(id: String, correlationID: String?, cause: String?, retry: Bool, message: String?)
     case result(WalletExitStatus)
     /// A command of `wallet drive` was executed with any outcome; `step` is the step of the current
     /// screen.
@@ -43,11 +44,13 @@ package enum OutputLine: Sendable {
             .some(.pinNotAccepted), .some(.biometricNotAccepted), .none:
             return nil
         }
-        var correlationID: String?
-        if case .text(let text) = screen.values["correlationID"] { correlationID = text }
+        func text(_ name: String) -> String? {
+            if case .text(let text) = screen.values[name] { text } else { nil }
+        }
         return .error(
             id: id,
-            correlationID: correlationID,
+            correlationID: text("correlationID"),
+            cause: text("cause"),
             retry: screen.actions.contains { $0.id == .retry },
             message: nil
         )
@@ -67,7 +70,8 @@ package enum OutputLine: Sendable {
         let version: Int?
 
         enum Key: String, CodingKey {
-            case v, type, step, kind, title, message, values, inputs, actions, name, id, correlationID, retry, outcome
+            case v, type, step, kind, title, message, values, inputs, actions, name, id, correlationID, cause, retry
+            case outcome
             case exitCode, length, command = "do", reason, nearest
         }
 
@@ -91,10 +95,11 @@ package enum OutputLine: Sendable {
                 try fields.encode("event", forKey: .type)
                 try fields.encode(name, forKey: .name)
                 if !values.isEmpty { try fields.encode(values.mapValues(EncodableValue.init), forKey: .values) }
-            case .error(let id, let correlationID, let retry, let message):
+            case .error(let id, let correlationID, let cause, let retry, let message):
                 try fields.encode("error", forKey: .type)
                 try fields.encode(id, forKey: .id)
                 try fields.encodeIfPresent(correlationID, forKey: .correlationID)
+                try fields.encodeIfPresent(cause, forKey: .cause)
                 try fields.encode(retry, forKey: .retry)
                 try fields.encodeIfPresent(message, forKey: .message)
             case .done(let command, let id, let status, let step):

@@ -24,7 +24,7 @@ enum ForEach {
         else { return nil }
         let list = heading["in"]?.sequence.map { Array($0) } ?? heading["in"].map { [$0] } ?? []
         let values = list.map(\.scalar?.string)
-        guard !values.contains(nil) else { return nil }
+        guard !values.contains(nil), !values.isEmpty, !steps.isEmpty else { return nil }
         return values.flatMap { value in
             let replaced = Node.sequence(steps).replacing("${\(name)}", with: value ?? "")
             return replaced.sequence.map { Array(Self.expanded($0)) } ?? []

@@ -12,11 +12,7 @@ extension Scenario {
         do throws(FileError) {
             text = String(decoding: try DurableFile.read(path, atMost: 1 << 20), as: UTF8.self)
         } catch {
-            // The error's text may begin with the file's path.
-            let prefix = "\(path): "
-            let description = "\(error)"
-            let message = description.hasPrefix(prefix) ? String(description.dropFirst(prefix.count)) : description
-            throw ConfigError(problems: [ConfigProblem(source: path, message: message)])
+            throw ConfigError(problems: [ConfigProblem(source: path, message: error.reason)])
         }
         try self.init(yaml: text, path: path)
     }
@@ -34,7 +30,12 @@ extension Scenario {
         self.server = (value["server"]?.fields ?? [:]).mapValues(\.flowText)
         self.device = DeviceChange(value["device"])
         self.wallet = AppConfiguration(value["wallet"])
-        self.steps = (value["steps"]?.list ?? []).compactMap(Step.init)
+        let steps = value["steps"]?.list ?? []
+        self.steps = steps.compactMap(Step.init)
+        guard !steps.isEmpty, self.steps.count == steps.count else {
+            let message = "the scenario, or a `for each` in it, is without a step or without a value, and shows nothing"
+            throw ConfigError(problems: [ConfigProblem(source: path, line: value["steps"]?.line, message: message)])
+        }
     }
 }
 

@@ -65,6 +65,18 @@ struct Step: Sendable {
         case expectTrace(TraceExpectation)
         case expectServer(ServerExpectation)
         case expectEvent(EventExpectation)
+
+        /// True if the step runs the app, so that a planned crash can happen in it.
+        var usesApp: Bool {
+            switch self {
+            case .launch, .resume, .background, .killApp(atWrite: nil), .tap, .enter, .present, .link, .hostSession,
+                .setUp, .unlock:
+                true
+            case .killApp, .advance, .device, .restore, .enterPasscode, .phone, .stopServer, .killServer, .startServer,
+                .keep, .operate, .revokeWithCode, .expectScreen, .expectTrace, .expectServer, .expectEvent:
+                false
+            }
+        }
     }
 }
 

@@ -13,10 +13,10 @@ final class ScenarioPhone {
     /// The id of the phone's latest wallet; the server is queried even for a wiped one.
     private(set) var walletID: WalletID?
 
-    init(_ name: String, folder: String, settings: WalletSettings, profile: DeviceProfile) throws(PhoneError) {
+    init(_ name: String, folder: String, world: World, profile: DeviceProfile) throws(PhoneError) {
         self.name = name
         self.recorder = EventRecorder(self.process)
-        self.phone = try Self.phone(PhoneHome("\(folder)/\(name)"), settings, profile, self.process, self.recorder)
+        self.phone = try Self.phone(PhoneHome("\(folder)/\(name)"), world, profile, self.process, self.recorder)
     }
 
     /// Ends a process that has died, and updates the wallet's id; called after each action.
@@ -41,19 +41,41 @@ final class ScenarioPhone {
         }
     }
 
+    /// Throws if a crash is planned that has not happened.
+    func checkCrash() throws(StepProblem) {
+        guard let (number, _) = self.process.plannedCrash else { return }
+        throw .failed("no step uses the app of the phone \(self.name) after `kill app` at write \(number)")
+    }
+
+    /// Throws if a network condition has not happened.
+    func checkConditions() throws(StepProblem) {
+        let conditions = self.phone.device.profile.conditions
+        guard conditions.isEmpty else {
+            let list = conditions.map { "\($0)" }.joined(separator: ", ")
+            throw .failed(
+                "these conditions of the phone \(self.name) never happened: \(list); remove them, or end them with "
+                    + "`device: {conditions: none}`"
+            )
+        }
+    }
+
     private static func phone(
         _ home: PhoneHome,
-        _ settings: WalletSettings,
+        _ world: World,
         _ profile: DeviceProfile,
         _ process: SimulatedProcess,
         _ recorder: EventRecorder
     ) throws(PhoneError) -> Phone {
         try Phone(
             home,
-            settings,
+            world.settings,
             new: profile,
             Phone.Behavior(skipsSplash: true),
-            wrappers: Phone.Wrappers(disk: { CrashingDisk($0, process) }, device: { CrashingDevice($0, process) }),
+            wrappers: Phone.Wrappers(
+                disk: { CrashingDisk($0, process) },
+                device: { CrashingDevice($0, process) },
+                wait: world.wait
+            ),
             observer: { recorder.record($0) }
         )
     }

@@ -44,8 +44,10 @@ extension ScenarioRun {
             try await self.act { (phone) throws(PhoneError) in try await phone.background() }
             if let duration { try await self.advance(by: duration) }
         case .killApp(atWrite: .some(let number)):
+            try self.current.checkCrash()
             self.current.process.crash(beforeWrite: number)
         case .killApp(atWrite: nil):
+            try self.current.checkCrash()
             self.current.process.restart()
             await phone.endProcess()
         case .tap(let actions):
@@ -104,9 +106,14 @@ extension ScenarioRun {
     private func change(_ change: DeviceChange) throws(StepProblem) {
         do {
             var profile = self.current.phone.device.profile
+            let pending = profile.conditions
             change.apply(to: &profile)
+            // `none` ends them on purpose.
+            if profile.conditions != pending, !profile.conditions.isEmpty { try self.current.checkConditions() }
             let changed = profile
             try self.current.phone.device.update { $0 = changed }
+        } catch let problem as StepProblem {
+            throw problem
         } catch {
             throw .failed("the phone cannot be changed: \(error)")
         }

@@ -36,6 +36,7 @@ final class ScenarioRun {
             do throws(StepProblem) {
                 if Task.isCancelled { throw .unsupported("the run was interrupted") }
                 try await self.take(step.action)
+                if step.action.usesApp { try self.checkCrash() }
                 self.stepsDone += 1
             } catch {
                 switch error {
@@ -48,7 +49,26 @@ final class ScenarioRun {
                 }
             }
         }
+        do throws(StepProblem) {
+            for (_, phone) in self.phones.sorted(by: { $0.key < $1.key }) {
+                try phone.checkCrash()
+                try phone.checkConditions()
+            }
+        } catch {
+            guard case .failed(let message, let differences) = error else { return .passed }
+            let end = Step(line: 0, text: "the end of the scenario", action: .expectTrace(.contains([])))
+            return .failed(await self.failure(end, message, differences))
+        }
         return .passed
+    }
+
+    /// Throws if a planned crash did not happen in the step that uses the app after it.
+    private func checkCrash() throws(StepProblem) {
+        guard let (number, writes) = self.current.process.plannedCrash else { return }
+        throw .failed(
+            "the app was not killed: `kill app` names write \(number), and this step makes \(writes)",
+            [.init(what: "writes", expected: "\(number) or more", seen: "\(writes)")]
+        )
     }
 
     /// Ends the app's process on every phone.
@@ -98,7 +118,7 @@ final class ScenarioRun {
         _ folder: String
     ) throws(StepProblem) -> ScenarioPhone {
         do {
-            return try ScenarioPhone(name, folder: folder, settings: world.settings, profile: device.newProfile)
+            return try ScenarioPhone(name, folder: folder, world: world, profile: device.newProfile)
         } catch {
             throw .failed("the phone cannot be created: \(error)")
         }

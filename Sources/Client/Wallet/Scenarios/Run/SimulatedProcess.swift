@@ -4,8 +4,8 @@ internal import Synchronization
 final class SimulatedProcess: Sendable {
     private enum State {
         case alive
-        /// Dies at the next write after this many others.
-        case dies(afterWrites: Int)
+        /// Dies at the next write after this many others, of a planned number.
+        case dies(afterWrites: Int, atWrite: Int)
         case dead
     }
 
@@ -18,7 +18,15 @@ final class SimulatedProcess: Sendable {
     }
 
     /// Makes the process die right before the n-th write from now.
-    func crash(beforeWrite number: Int) { self.state.withLock { $0 = .dies(afterWrites: number - 1) } }
+    func crash(beforeWrite number: Int) { self.state.withLock { $0 = .dies(afterWrites: number - 1, atWrite: number) } }
+
+    /// The planned write and the number of writes since it was planned; nil if no crash is planned.
+    var plannedCrash: (atWrite: Int, writes: Int)? {
+        self.state.withLock { state in
+            guard case .dies(let left, let number) = state else { return nil }
+            return (number, number - 1 - left)
+        }
+    }
 
     /// Replaces a dead process with a new one, without a planned crash.
     func restart() { self.state.withLock { $0 = .alive } }
@@ -29,11 +37,11 @@ final class SimulatedProcess: Sendable {
             switch state {
             case .alive: return true
             case .dead: return false
-            case .dies(afterWrites: 0):
+            case .dies(afterWrites: 0, atWrite: _):
                 state = .dead
                 return false
-            case .dies(let writes):
-                state = .dies(afterWrites: writes - 1)
+            case .dies(let writes, let number):
+                state = .dies(afterWrites: writes - 1, atWrite: number)
                 return true
             }
         }

@@ -1,6 +1,7 @@
 internal import HostSystem
 internal import LabFiles
 internal import Phone
+internal import SimulatedPhone
 internal import Transport
 internal import Vocabulary
 internal import WalletCore
@@ -73,6 +74,12 @@ struct World {
     func requireLab() throws(StepProblem) -> LabServer {
         guard let lab else { throw .unsupported(Self.notOurs) }
         return lab
+    }
+
+    /// Lets a delayed answer's time pass: on the lab's clock, so that no scenario waits; in real time without a lab.
+    var wait: SimulatedNetwork.Wait {
+        guard let lab = self.lab else { return SimulatedNetwork.realTime }
+        return { try await lab.advance(by: $0) }
     }
 
     /// Sends the server a deletion code, as the deletion portal does.

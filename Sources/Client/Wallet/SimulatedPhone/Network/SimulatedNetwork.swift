@@ -11,10 +11,24 @@ internal import Wire
 package final class SimulatedNetwork: ServerDialer {
     private let dialer: any ServerDialer
     private let device: SimulatedDevice
+    private let wait: Wait
 
-    package init(_ dialer: any ServerDialer, of device: SimulatedDevice) {
+    /// Lets time pass while an answer is delayed: real time, or the time of a lab.
+    ///
+    /// Throws if the wallet's process ends meanwhile.
+    package typealias Wait = @Sendable (Duration) async throws -> Void
+
+    /// Waits in real time.
+    package static let realTime: Wait = { try await Task.sleep(for: $0) }
+
+    package init(
+        _ dialer: any ServerDialer,
+        of device: SimulatedDevice,
+        wait: @escaping Wait = SimulatedNetwork.realTime
+    ) {
         self.dialer = dialer
         self.device = device
+        self.wait = wait
     }
 
     package var address: String { self.dialer.address }
@@ -22,26 +36,30 @@ package final class SimulatedNetwork: ServerDialer {
     package func dial() async throws(DialError) -> any CallChannel {
         switch self.device.profile.network {
         case .off: throw .noInternet
-        case .unreachable: throw .unreachable
+        case .unreachable: throw .unreachable(.connectionTimedOut)
         case .on: break
         }
         guard let tls = self.dialer as? TLSDialer, let relay = await Relay.open(to: tls.server) else {
-            return SimulatedChannel(channel: try await self.dialer.dial(), device: self.device, relay: nil)
+            return self.channel(try await self.dialer.dial(), relay: nil)
         }
         let cut = try? self.device.takeCondition { if case .cut = $0 { true } else { false } }
         if case .cut(let byteCount) = cut { relay.cut(after: byteCount) }
         do throws(DialError) {
             let channel = try await tls.dial(host: relay.host, port: relay.port)
             await relay.closeListener()
-            return SimulatedChannel(channel: channel, device: self.device, relay: relay)
+            return self.channel(channel, relay: relay)
         } catch {
             await relay.closeListener()
             // If the relay did not reach the server, the direct connection gives the real reason.
             guard relay.hasReachedServer else {
-                return SimulatedChannel(channel: try await tls.dial(), device: self.device, relay: nil)
+                return self.channel(try await tls.dial(), relay: nil)
             }
             throw error
         }
+    }
+
+    private func channel(_ channel: any CallChannel, relay: Relay?) -> SimulatedChannel {
+        SimulatedChannel(channel: channel, device: self.device, relay: relay, wait: self.wait)
     }
 }
 
@@ -51,25 +69,25 @@ private final class SimulatedChannel: CallChannel {
     private let device: SimulatedDevice
     /// Nil for a direct connection.
     private let relay: Relay?
+    private let wait: SimulatedNetwork.Wait
     /// True after a loss; later calls on the connection fail without consuming a condition.
     private let hasEnded = Mutex(false)
 
-    init(channel: any CallChannel, device: SimulatedDevice, relay: Relay?) {
+    init(channel: any CallChannel, device: SimulatedDevice, relay: Relay?, wait: @escaping SimulatedNetwork.Wait) {
         self.channel = channel
         self.device = device
         self.relay = relay
+        self.wait = wait
     }
 
     var channelBinding: ChannelBinding { self.channel.channelBinding }
 
     func call(_ call: Call) async throws(CallChannelError) -> CallResult {
         try await self.checkNetwork()
+        var delay = Duration.zero
         switch try self.condition(for: call) {
         case nil: break
-        case .delay(let milliseconds):
-            // A cancelled wallet does not wait for the delay.
-            guard (try? await Task.sleep(for: .milliseconds(milliseconds))) != nil else { throw .lost }
-            try await self.checkNetwork()
+        case .delay(let milliseconds): delay = .milliseconds(milliseconds)
         case .loseReply:
             _ = try await self.channel.call(call)
             await self.close()
@@ -88,9 +106,20 @@ private final class SimulatedChannel: CallChannel {
             self.hasEnded.withLock { $0 = true }
             throw error
         }
+        if delay > .zero { try await self.receiveLate(after: delay) }
         // An answer sent while the phone has no network is lost.
         try await self.checkNetwork()
         return result
+    }
+
+    /// Waits for a late answer as long as the wallet does: after its time limit the answer is lost.
+    private func receiveLate(after delay: Duration) async throws(CallChannelError) {
+        let isTooLate = delay >= TLSDialer.callLimit
+        // A wallet whose process ends does not wait.
+        guard (try? await self.wait(min(delay, TLSDialer.callLimit))) != nil, !isTooLate else {
+            await self.close()
+            throw .lost
+        }
     }
 
     /// Sends the calls without waiting, or one by one if network conditions are pending.

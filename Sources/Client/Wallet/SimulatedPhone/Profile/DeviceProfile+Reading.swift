@@ -9,7 +9,7 @@ extension DeviceProfile {
         do throws(FileError) {
             bytes = try DurableFile.read(path, atMost: 65_536)
         } catch {
-            throw ConfigError(problems: [ConfigProblem(source: path, message: "\(error)")])
+            throw ConfigError(problems: [ConfigProblem(source: path, message: error.reason)])
         }
         self = try Self(yaml: String(decoding: bytes, as: UTF8.self), source: path)
     }

@@ -150,7 +150,7 @@ struct ScreenLayoutBuilder {
     /// The values that the texts do not contain, with their names.
     private var rows: [ScreenLayout.Line] {
         let said: Set = [
-            "banner", "deletionCode", "remainingMs", "attemptsLeft", "finalRound", "rule", "correlationID",
+            "banner", "deletionCode", "remainingMs", "attemptsLeft", "finalRound", "rule", "correlationID", "cause",
         ]
         return self.screen.values.filter { !said.contains($0.key) }.sorted { $0.key < $1.key }.map { name, value in
             let text =

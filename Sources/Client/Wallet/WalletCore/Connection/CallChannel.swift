@@ -1,4 +1,5 @@
 package import Vocabulary
+package import WalletFlows
 package import Wire
 
 /// A connection that carries calls to the server: TLS, a simulated network, or a test's server.
@@ -56,7 +57,7 @@ package enum DialError: Error, Hashable, Sendable {
     case noInternet
     /// The device has a network, but the server does not answer or another host answers in its
     /// place.
-    case unreachable
+    case unreachable(FailureCause)
 }
 
 /// The reason that a call has no answer; the server may or may not have executed it.

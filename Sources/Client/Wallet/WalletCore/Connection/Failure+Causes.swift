@@ -1,4 +1,5 @@
 internal import DeviceInterface
+internal import Secrets
 internal import Vocabulary
 internal import WalletFlows
 internal import Wire
@@ -13,8 +14,9 @@ extension Failure {
         case let error as DialError: self.init(error)
         case let error as DeviceError: self.init(error)
         case let error as CallChannelError: self.init(error, notCounted: true)
-        // Storage, keychain and seals.
-        case _: self = .local
+        case is SealBroken: self = .local(.shareOpensNothing)
+        case is KeychainError: self = .local(.keychain)
+        case _: self = .local(.storage)
         }
     }
 
@@ -23,17 +25,30 @@ extension Failure {
         switch refusal.reason {
         case .attestationRejected: self = .deviceInsecure
         case .revoked(let revocation): self = .revoked(revocation)
-        case .unavailable, .rateLimited: self = .serverUnreachable(notCounted: true)
-        case .malformed, .unsupported, .sessionRequired, .authenticationFailed, .outOfOrder, .challengeInvalid,
-            .notAllowed, .pinKeyChanged, .internal:
-            self = .generic(correlationID: refusal.correlationID.isEmpty ? Self.localID() : refusal.correlationID)
+        case .unavailable: self = .serverUnreachable(notCounted: true, cause: .serverUnavailable)
+        case .rateLimited: self = .serverUnreachable(notCounted: true, cause: .serverRateLimited)
+        case .malformed: self.init(refusal, .serverMalformed)
+        case .unsupported: self.init(refusal, .serverUnsupported)
+        case .sessionRequired: self.init(refusal, .serverSessionRequired)
+        case .authenticationFailed: self.init(refusal, .serverAuthenticationFailed)
+        case .outOfOrder: self.init(refusal, .serverOutOfOrder)
+        case .challengeInvalid: self.init(refusal, .serverChallengeInvalid)
+        case .notAllowed: self.init(refusal, .serverNotAllowed)
+        case .pinKeyChanged: self.init(refusal, .serverPINKeyChanged)
+        case .internal: self.init(refusal, .serverInternal)
         }
+    }
+
+    /// Keeps the refusal's correlation id, by which the server's log names the reason.
+    init(_ refusal: Refusal, _ cause: FailureCause) {
+        self = .local(cause)
+        if !refusal.correlationID.isEmpty { self = .generic(correlationID: refusal.correlationID, cause: cause) }
     }
 
     init(_ error: DialError) {
         switch error {
         case .noInternet: self = .noInternet
-        case .unreachable: self = .serverUnreachable(notCounted: true)
+        case .unreachable(let cause): self = .serverUnreachable(notCounted: true, cause: cause)
         }
     }
 
@@ -41,21 +56,23 @@ extension Failure {
     init(_ error: CallChannelError, notCounted: Bool) {
         switch error {
         case .lost: self = .serverUnreachable(notCounted: notCounted)
-        case .malformed: self = .local
+        case .malformed: self = .local(.replyMalformed)
         }
     }
 
     init(_ error: DeviceError) {
         switch error {
-        case .attestationUnavailable: self = .serverUnreachable(notCounted: true)
-        case .noKey, .storage: self = .local
+        case .attestationUnavailable: self = .serverUnreachable(notCounted: true, cause: .attestationService)
+        case .noKey: self = .local(.hardwareKeyMissing)
+        case .storage: self = .local(.deviceStorage)
         }
     }
 
-    /// A failure inside the wallet: its storage, its device, or a reply that cannot be true.
-    static var local: Failure { .generic(correlationID: Self.localID()) }
-
-    /// A correlation id for failures without one from the server; it distinguishes two reports of a
-    /// user.
-    private static func localID() -> String { "wallet-" + AttemptID.random().description.prefix(8) }
+    /// A failure without a correlation id from the server.
+    ///
+    /// The id to quote contains the code of the cause, and a number that distinguishes two reports.
+    static func local(_ cause: FailureCause) -> Failure {
+        let number = AttemptID.random().description.prefix(8)
+        return .generic(correlationID: "wallet-\(cause.rawValue)-\(number)", cause: cause)
+    }
 }

@@ -1,5 +1,6 @@
 internal import Transport
 public import Vocabulary
+internal import WalletFlows
 internal import Wire
 
 /// Connects to the server by TLS 1.3 and trusts a pinned authority or pinned keys only.
@@ -39,8 +40,11 @@ public final class TLSDialer: ServerDialer {
     /// Timeouts in real time, independent of the clock of a lab.
     private struct TimeLimits {
         var connect = Duration.seconds(10)
-        var call = Duration.seconds(20)
+        var call = TLSDialer.callLimit
     }
+
+    /// The time that the wallet waits for the answer to a call.
+    package static let callLimit = Duration.seconds(20)
 
     /// The server's name or trust cannot be used; show the text to the operator of the host
     /// application.
@@ -88,7 +92,11 @@ public final class TLSDialer: ServerDialer {
         } catch {
             switch error {
             case .noRoute: throw .noInternet
-            case .refused, .timedOut, .tls: throw .unreachable
+            case .refused: throw .unreachable(.connectionRefused)
+            case .timedOut: throw .unreachable(.connectionTimedOut)
+            case .tls(.untrusted): throw .unreachable(.certificateUntrusted)
+            case .tls(.wrongName): throw .unreachable(.certificateName)
+            case .tls: throw .unreachable(.tlsFailed)
             }
         }
     }

@@ -10,8 +10,11 @@ internal import WalletFlows
 /// open only with a share that the server holds (docs/protocol.md, G2).
 struct LocalState: Codable, Hashable, Sendable {
     /// The format version of the file; a newer one is rejected and left unchanged.
-    var version = 1
-    /// The newest supported format version.
+    ///
+    /// Version 2 added biometrics and the identity, version 3 the checksum of ``StateFile`` and
+    /// slots under next shares.
+    var version = LocalState.currentVersion
+    /// The format version that is written, and the newest one that is read.
     static let currentVersion = 3
 
     /// The token and the key that was attested for it, until the first session.
@@ -22,18 +25,6 @@ struct LocalState: Codable, Hashable, Sendable {
 
     /// True if the file can be removed.
     var isEmpty: Bool { self.enrollment == nil && self.registration == nil && self.unreportedWipe == nil }
-
-    /// The oldest format version that can hold this state.
-    ///
-    /// An app that knows only version 1 would drop unknown fields at its next write: the name of
-    /// the item under which the PIN slot is sealed, and with it the wallet. An app that knows only
-    /// version 2 would drop the slots under next shares, which may be the only ones that the server's
-    /// share opens. They have to reject such a file.
-    var neededVersion: Int {
-        guard let registration = self.registration else { return 1 }
-        if registration.hasNextSlot { return 3 }
-        return registration.biometrics == nil && registration.hasPID != true ? 1 : 2
-    }
 }
 
 /// An enrollment that can be repeated with the same token, hardware key and evidence.

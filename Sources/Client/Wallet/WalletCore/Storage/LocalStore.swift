@@ -6,6 +6,8 @@ public enum StorageError: Error, Hashable, Sendable, CustomStringConvertible {
     case file(LocalDiskError)
     /// The file is damaged or was edited; only deleting the wallet helps.
     case notAsWritten(LocalFile)
+    /// The file is missing beside data that only it explains; only deleting the wallet helps.
+    case missing(LocalFile)
     /// A newer version of the app wrote the file in this format version; use that version of the
     /// app.
     case newerVersion(LocalFile, version: Int)
@@ -15,6 +17,8 @@ public enum StorageError: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .file(let error): "\(error)"
         case .notAsWritten(let file): "\(file.rawValue) is damaged or was edited; delete the wallet to start again"
+        case .missing(let file):
+            "\(file.rawValue) is missing, but the wallet's data is there; delete the wallet to start again"
         case .newerVersion(let file, let version):
             "\(file.rawValue) was written by a newer version of the app (format \(version)); use that version"
         }
@@ -28,19 +32,23 @@ final class LocalStore {
     private(set) var state: LocalState
     private(set) var serverState: CachedServerState
 
-    /// Reads all files, and removes access data without a registration, which an interrupted wipe
-    /// leaves.
+    /// Reads all files, replaces a state of an earlier version, and removes access data without a
+    /// registration, which an interrupted wipe or enrollment leaves.
+    ///
+    /// Both leave a state. Access data without one belongs to a wallet whose state was lost, which
+    /// must not look like a wallet that was never set up.
     init(_ disk: any LocalDisk) throws {
         self.disk = disk
         self.state = LocalState()
         self.serverState = CachedServerState()
         if let bytes = try disk.read(.state) {
-            let version = Self.decode(Version.self, bytes)?.version
-            if let version, version > LocalState.currentVersion {
-                throw StorageError.newerVersion(.state, version: version)
-            }
-            guard let state = Self.decode(LocalState.self, bytes) else { throw StorageError.notAsWritten(.state) }
-            self.state = state
+            let file = try StateFile(reading: bytes)
+            self.state = file.state
+            self.state.version = LocalState.currentVersion
+            // After a failed write the next change writes the new format.
+            if !file.isChecked { try? self.confirm() }
+        } else if try disk.read(.accessData) != nil {
+            throw StorageError.missing(.state)
         }
         if let bytes = try disk.read(.serverState) {
             // An unreadable file is dropped: it proves nothing, and the next answer of the server
@@ -52,8 +60,6 @@ final class LocalStore {
 
     /// Replaces the state; if this throws, the old state remains in effect.
     func save(_ state: LocalState) throws {
-        var state = state
-        state.version = state.neededVersion
         guard state != self.state else { return }
         try self.write(state)
         self.state = state
@@ -66,10 +72,10 @@ final class LocalStore {
     func confirm() throws { try self.write(self.state) }
 
     private func write(_ state: LocalState) throws {
-        if state.isEmpty {
+        if try state.isEmpty && self.disk.read(.accessData) == nil {
             try self.disk.remove(.state)
         } else {
-            try self.disk.write(Self.encode(state), to: .state)
+            try self.disk.write(StateFile(state).bytes, to: .state)
         }
     }
 
@@ -93,16 +99,21 @@ final class LocalStore {
 
     func saveAccessData(_ sealed: [UInt8]) throws { try self.disk.write(sealed, to: .accessData) }
 
-    func removeAccessData() throws { try self.disk.remove(.accessData) }
+    /// Removes the access data, then a state that was kept only to explain it.
+    func removeAccessData() throws {
+        try self.disk.remove(.accessData)
+        if self.state.isEmpty { try self.disk.remove(.state) }
+    }
+
+    /// Removes all files, without reading them; the state last, so that an interrupted call can be repeated.
+    static func removeAll(_ disk: any LocalDisk) throws {
+        for file in [LocalFile.accessData, .serverState, .state] { try disk.remove(file) }
+    }
 
     /// Drops all cached statements about a wallet that no longer exists.
     func forgetServerState() {
         self.serverState = CachedServerState()
         try? self.disk.remove(.serverState)
-    }
-
-    private struct Version: Codable {
-        var version: Int
     }
 
     private static func decode<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]) -> Value? {

@@ -22,7 +22,7 @@ extension WalletEngine {
     /// Restores the PIN slots to their form without biometrics, and removes the biometric slot and
     /// its item.
     func disableBiometrics() throws -> Answer {
-        guard self.unlocked != nil else { throw Failure.local }
+        guard self.unlocked != nil else { throw Failure.local(.notReady) }
         let pairs = try self.unsealedPairs()
         try self.change { state in
             state.registration?.pairs = pairs
@@ -42,7 +42,7 @@ extension WalletEngine {
     ///     ──▶ remove the old item
     func migrateBiometrics(_ presentation: Presentation) async throws -> Answer {
         guard self.unlocked?.unlockShare != nil, let biometrics = self.store.state.registration?.biometrics else {
-            throw Failure.local
+            throw Failure.local(.notReady)
         }
         guard !biometrics.guardsPINSlots else { return .prompted(.confirmed) }
         let method = biometrics.method.method
@@ -62,7 +62,7 @@ extension WalletEngine {
         }
         guard stored.secret.isEqual(to: item.secret) else {
             try? self.device.keychain.remove(item.id.name)
-            throw Failure.local
+            throw Failure.local(.keychain)
         }
         try self.turnOn(stored, method, guardsPINSlots: true)
         return .prompted(.confirmed)
@@ -72,7 +72,7 @@ extension WalletEngine {
     private func turnOn(_ item: OpenedItem, _ method: UnlockMethod, guardsPINSlots: Bool) throws {
         guard let unlocked = self.unlocked, let share = unlocked.presenceShare,
             let walletID = self.store.state.registration?.walletID.value
-        else { throw Failure.local }
+        else { throw Failure.local(.notReady) }
         let slot = BiometricSlot.make(
             item: item,
             method: method,
@@ -80,7 +80,7 @@ extension WalletEngine {
             share: share,
             walletID: walletID
         )
-        guard var slot else { throw Failure.local }
+        guard var slot else { throw Failure.local(.shareOpensNothing) }
         slot.guardsPINSlots = guardsPINSlots
         if let next = unlocked.nextPresenceShare {
             slot.seal(unlocked.dataKey, with: item, share: share, next: next, walletID: walletID)

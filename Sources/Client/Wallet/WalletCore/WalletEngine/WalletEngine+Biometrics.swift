@@ -42,7 +42,7 @@ extension WalletEngine {
         }
         await self.disconnect()
         let connection = try await self.activeSession()
-        guard let session = connection.session else { throw Failure.local }
+        guard let session = connection.session else { throw Failure.local(.replyUnexpected) }
         guard let share = session.presenceShare else { return .verdict(.blockedPermanently) }
         // A share that opens nothing did not come from the server; nothing is changed.
         let dataKey = try self.open(biometrics, with: item, share: share, walletID: session.walletID)
@@ -90,9 +90,9 @@ extension WalletEngine {
 
     /// Returns all pairs without the item's seal, including pairs of PIN changes in progress.
     func unsealedPairs() throws -> [PINPair] {
-        guard let registration = self.store.state.registration else { throw Failure.local }
+        guard let registration = self.store.state.registration else { throw Failure.local(.notReady) }
         return try registration.pairs.map { pair in
-            guard let unsealed = try self.unsealedPair(pair) else { throw Failure.local }
+            guard let unsealed = try self.unsealedPair(pair) else { throw Failure.local(.itemNotOpened) }
             return unsealed
         }
     }

@@ -15,7 +15,7 @@ internal import Wire
 ///             └─▶ a valid PIN opens the successor's slot: the other pairs are removed
 extension WalletEngine {
     func changePIN(from old: PINEntry, to new: PINEntry) async throws -> Answer {
-        guard let unlocked = self.unlocked, let replaced = unlocked.pairID else { throw Failure.local }
+        guard let unlocked = self.unlocked, let replaced = unlocked.pairID else { throw Failure.local(.notReady) }
         let successor = try self.successor(for: new, unlocked)
         let outcome: InstructionOutcome?
         do {
@@ -24,7 +24,7 @@ extension WalletEngine {
                 if current.id == successor.id { return nil }
                 // Another delayed change was executed: the old PIN does not belong to this pair and
                 // would cost an attempt.
-                guard current.id.value == replaced else { throw Failure.local }
+                guard current.id.value == replaced else { throw Failure.local(.changeSuperseded) }
                 let newKey = successor.key(for: new).publicKey
                 return (.changePIN(newKey: newKey, newKeyID: successor.id.value), newPIN: (new, successor))
             }
@@ -40,7 +40,7 @@ extension WalletEngine {
         switch outcome.result {
         case .pinChanged: return self.changed(to: successor)
         case .wrong, .blocked, .blockedPermanently: return try Self.verdict(outcome.result)
-        case .pinValid, .recoveryCodeLinked, .deletionCode: throw Failure.local
+        case .pinValid, .recoveryCodeLinked, .deletionCode: throw Failure.local(.replyUnexpected)
         }
     }
 
@@ -50,7 +50,7 @@ extension WalletEngine {
     /// Trying again with the same entry returns the same pair, so that one entry is one change.
     private func successor(for new: PINEntry, _ unlocked: UnlockedKeys) throws -> PINPair {
         guard let registration = self.store.state.registration, let share = unlocked.unlockShare else {
-            throw Failure.local
+            throw Failure.local(.notReady)
         }
         let walletID = registration.walletID.value
         if let change = self.change, change.attemptID == new.attemptID, let pair = registration.pair(change.pairID) {
@@ -64,7 +64,7 @@ extension WalletEngine {
             walletID: walletID
         )
         if registration.biometricMode == .safe {
-            guard let item = self.openedItem else { throw Failure.local }
+            guard let item = self.openedItem else { throw Failure.local(.itemNotOpened) }
             pair = pair.sealed(under: item, walletID: walletID)
         }
         try self.change { $0.registration?.pairs.append(pair) }

@@ -17,7 +17,7 @@ internal import Wire
 extension WalletEngine {
     func enroll(_ entry: PINEntry) async throws -> Answer {
         try await self.completePendingWipe()
-        var last = Failure.local
+        var last = Failure.local(.registrationReplaced)
         for _ in 0..<2 {
             let enrollment = try await self.enrollment()
             switch try await self.register(entry, enrollment) {
@@ -49,11 +49,11 @@ extension WalletEngine {
         case .beginEnrollment(let enrollment): begun = enrollment
         case .refused(let refusal): throw Failure(refusal)
         case .hello, .register, .openSession, .instruct, .revokeWithCode, .reportWipe, .confirmShares:
-            throw Failure.local
+            throw Failure.local(.replyUnexpected)
         }
         let challenge = Vocabulary.SHA256Digest.of(begun.token)
         let evidence = try await self.device.createKey(challenge: challenge)
-        guard let stored = StoredEvidence(evidence) else { throw Failure.local }
+        guard let stored = StoredEvidence(evidence) else { throw Failure.local(.deviceFormat) }
         let enrollment = PendingEnrollment(
             token: StoredBytes(begun.token),
             walletID: StoredID(begun.walletID),
@@ -85,7 +85,7 @@ extension WalletEngine {
         case .refused(let refusal):
             throw Failure(refusal)
         case .hello, .beginEnrollment, .openSession, .instruct, .revokeWithCode, .reportWipe, .confirmShares:
-            throw Failure.local
+            throw Failure.local(.replyUnexpected)
         }
     }
 
@@ -185,7 +185,7 @@ extension WalletEngine {
                 return .done
             }
             self.lock()
-            return .beginAnew(.local)
+            return .beginAnew(.local(.registrationReplaced))
         case .revoked(let revocation):
             self.lock()
             throw Failure.revoked(revocation)

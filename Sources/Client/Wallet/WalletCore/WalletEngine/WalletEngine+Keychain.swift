@@ -31,7 +31,7 @@ extension WalletEngine {
         case .prompt(.confirmed), .accessImpossible: return .prompted(.unavailable)
         case .prompt(let result): return .prompted(result)
         case .screenLocked: return .prompted(.cancelled)
-        case .storage: throw Failure.local
+        case .storage: throw Failure.local(.keychain)
         }
     }
 

@@ -22,7 +22,9 @@ extension WalletEngine {
     /// In the safe mode a locked wallet sends no CheckPin: its slots are sealed, so it could not
     /// tell a right PIN from a false answer.
     func checkPIN(_ entry: PINEntry) async throws -> Answer {
-        if self.unlocked == nil, self.store.state.registration?.biometricMode == .safe { throw Failure.local }
+        if self.unlocked == nil, self.store.state.registration?.biometricMode == .safe {
+            throw Failure.local(.itemNotOpened)
+        }
         let outcome = try await self.instruct(.checkPIN, paidBy: entry)
         switch outcome.result {
         case .pinValid(let share, let next):
@@ -32,7 +34,7 @@ extension WalletEngine {
         case .wrong, .blocked, .blockedPermanently:
             return try Self.verdict(outcome.result)
         case .pinChanged, .recoveryCodeLinked, .deletionCode:
-            throw Failure.local
+            throw Failure.local(.replyUnexpected)
         }
     }
 
@@ -42,7 +44,7 @@ extension WalletEngine {
         switch outcome.result {
         case .deletionCode(let code): return .deletionCode(code)
         case .wrong, .blocked, .blockedPermanently: return try Self.verdict(outcome.result)
-        case .pinValid, .pinChanged, .recoveryCodeLinked: throw Failure.local
+        case .pinValid, .pinChanged, .recoveryCodeLinked: throw Failure.local(.replyUnexpected)
         }
     }
 
@@ -51,7 +53,7 @@ extension WalletEngine {
         case .wrong(let state): return .verdict(.wrong(state))
         case .blocked(let remaining): return .verdict(.blocked(remaining: remaining))
         case .blockedPermanently: return .verdict(.blockedPermanently)
-        case .pinValid, .pinChanged, .recoveryCodeLinked, .deletionCode: throw Failure.local
+        case .pinValid, .pinChanged, .recoveryCodeLinked, .deletionCode: throw Failure.local(.replyUnexpected)
         }
     }
 
@@ -66,7 +68,9 @@ extension WalletEngine {
             let dataKey = try self.open(pair, with: entry, share: share, walletID: outcome.walletID)
             try self.unlock(with: dataKey, of: outcome.walletID)
         } else {
-            guard let unlocked = self.unlocked, unlocked.accessData.accepts(share) else { throw Failure.local }
+            guard let unlocked = self.unlocked, unlocked.accessData.accepts(share) else {
+                throw Failure.local(.shareOpensNothing)
+            }
         }
         outcome.connection.markServerProven()
         self.unlocked?.unlockShare = share
@@ -100,7 +104,7 @@ extension WalletEngine {
     /// automatically up to twice, then each time the user tries again.
     func instruct(_ instruction: Instruction, paidBy entry: PINEntry) async throws -> InstructionOutcome {
         guard let outcome = try await self.instruct(paidBy: entry, { _ in (instruction, nil) }) else {
-            throw Failure.local
+            throw Failure.local(.notReady)
         }
         return outcome
     }
@@ -116,8 +120,8 @@ extension WalletEngine {
         do {
             return try await self.exchange(entry, make)
         } catch {
-            if self.unanswered == entry.attemptID, case .serverUnreachable = Failure(error) {
-                throw Failure.serverUnreachable(notCounted: false)
+            if self.unanswered == entry.attemptID, case .serverUnreachable(_, let cause) = Failure(error) {
+                throw Failure.serverUnreachable(notCounted: false, cause: cause)
             }
             throw error
         }
@@ -130,9 +134,10 @@ extension WalletEngine {
         var failure = Failure.serverUnreachable(notCounted: true)
         for _ in 0..<3 {
             let connection = try await self.activeSession()
-            guard let registration = self.store.state.registration, let session = connection.session,
-                let pair = registration.pair(session.pinKeyID)
-            else { throw Failure.local }
+            guard let registration = self.store.state.registration, let session = connection.session else {
+                throw Failure.local(.notReady)
+            }
+            guard let pair = registration.pair(session.pinKeyID) else { throw Failure.local(.pinKeyUnknown) }
             guard let (instruction, newPIN) = try make(pair) else { return nil }
             let request = self.request(instruction, entry, pair, newPIN, session: session, on: connection)
             let result: CallResult
@@ -156,7 +161,7 @@ extension WalletEngine {
             case .refused(let refusal):
                 failure = try await self.recover(from: refusal, on: connection)
             case .hello, .beginEnrollment, .register, .openSession, .revokeWithCode, .reportWipe, .confirmShares:
-                throw Failure.local
+                throw Failure.local(.replyUnexpected)
             }
         }
         throw failure

@@ -15,7 +15,7 @@ extension WalletEngine {
         switch outcome.result {
         case .recoveryCodeLinked: break
         case .wrong, .blocked, .blockedPermanently: return try Self.verdict(outcome.result)
-        case .pinValid, .pinChanged, .deletionCode: throw Failure.local
+        case .pinValid, .pinChanged, .deletionCode: throw Failure.local(.replyUnexpected)
         }
         if !outcome.connection.isServerProven {
             _ = try await self.checkPIN(entry)

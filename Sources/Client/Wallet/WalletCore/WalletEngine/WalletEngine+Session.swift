@@ -27,7 +27,7 @@ extension WalletEngine {
         case .success(.beginEnrollment), .success(.register), .success(.openSession), .success(.instruct),
             .success(.revokeWithCode), .success(.reportWipe), .success(.confirmShares):
             await channel.close()
-            throw Failure.local
+            throw Failure.local(.replyUnexpected)
         case .failure(let error):
             await channel.close()
             throw Failure(error, notCounted: true)
@@ -100,7 +100,7 @@ extension WalletEngine {
                 throw Failure(refusal)
             case .success(.hello), .success(.beginEnrollment), .success(.register), .success(.instruct),
                 .success(.revokeWithCode), .success(.reportWipe), .success(.confirmShares):
-                throw Failure.local
+                throw Failure.local(.replyUnexpected)
             case .failure(let error):
                 // An idle connection may have ended long ago, which does not mean that the server
                 // is unreachable.
@@ -140,7 +140,7 @@ extension WalletEngine {
     /// is ready.
     func proof(of statement: Statement) async throws -> DeviceProof {
         guard let proof = DeviceProof(try await self.device.prove(statement: statement.bytes)) else {
-            throw Failure.local
+            throw Failure.local(.deviceFormat)
         }
         return proof
     }
@@ -148,7 +148,7 @@ extension WalletEngine {
     /// Opens a session for this wallet; the first one ends the time during which its token can be
     /// registered again.
     func walletSession() async throws -> Opening {
-        guard let registration = self.store.state.registration else { throw Failure.local }
+        guard let registration = self.store.state.registration else { throw Failure.local(.notReady) }
         let opening = try await self.openSession(for: registration.walletID.value)
         switch opening {
         case .active(let connection):
@@ -178,7 +178,7 @@ extension WalletEngine {
         switch try await self.walletSession() {
         case .active(let connection): return connection
         case .revoked(let revocation): throw Failure.revoked(revocation)
-        case .notKnown(let refusal): throw Failure(refusal)
+        case .notKnown(let refusal): throw Failure(refusal, .walletUnknown)
         }
     }
 

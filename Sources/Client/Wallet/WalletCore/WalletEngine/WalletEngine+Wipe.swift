@@ -33,6 +33,15 @@ extension WalletEngine {
         }
     }
 
+    /// Deletes a wallet whose files cannot be used.
+    static func reset(_ disk: any LocalDisk, _ device: any Device) async throws {
+        for name in try device.keychain.names() where StoredID<KeychainItemKind>.belongsToWallet(name) {
+            try device.keychain.remove(name)
+        }
+        try LocalStore.removeAll(disk)
+        try await device.deleteKey()
+    }
+
     /// Reports a pending wipe at a launch, if the server can be reached.
     func tryCompletingPendingWipe() async {
         guard self.store.state.unreportedWipe != nil else { return }

@@ -126,8 +126,14 @@ final class WalletEngine {
     /// Opens the access data with the data key of an opened slot; unlocks the wallet, or updates an
     /// unlocked one.
     func unlock(with dataKey: consuming SecretBytes, of walletID: WalletID) throws {
-        guard let sealed = try self.store.accessData() else { throw Failure.local }
-        let accessData = try AccessData(opening: sealed, under: dataKey, walletID: walletID)
+        guard let sealed = try self.store.accessData() else { throw Failure.local(.accessData) }
+        let accessData: AccessData
+        do {
+            accessData = try AccessData(opening: sealed, under: dataKey, walletID: walletID)
+        } catch {
+            // The slot has opened, so the key is right.
+            throw Failure.local(.accessData)
+        }
         if let unlocked = self.unlocked {
             unlocked.accessData = accessData
         } else {
@@ -146,7 +152,7 @@ final class WalletEngine {
     /// follows it.
     private func saveProgress(_ progress: SetupProgress) throws -> Answer {
         guard let stored = StoredProgress(progress), let registration = self.store.state.registration else {
-            throw Failure.local
+            throw Failure.local(.notReady)
         }
         try self.change { $0.registration?.progress = stored }
         if stored == .done { try self.forgetWrittenDownCode(of: registration.walletID.value) }
@@ -164,7 +170,7 @@ final class WalletEngine {
 
     /// Replaces the access data durably.
     func save(_ accessData: AccessData, of walletID: WalletID) throws {
-        guard let unlocked = self.unlocked else { throw Failure.local }
+        guard let unlocked = self.unlocked else { throw Failure.local(.notReady) }
         try self.store.saveAccessData(accessData.sealed(under: unlocked.dataKey, walletID: walletID))
         unlocked.accessData = accessData
     }

@@ -1,6 +1,7 @@
 /// The error screens of flows.md, identified by the step that failed; a revocation leads to its own screens.
 ///
 ///     shown ──Retry──▶ tryAgain
+///        ├──Reset wallet──▶ UC9.4   (only if nothing opens this wallet on this device)
 ///        └──Close──▶ closed
 struct ErrorScreen: Flow {
     /// The consequence that the user must know if it is unknown whether the server got the request.
@@ -24,26 +25,38 @@ struct ErrorScreen: Flow {
 
     func enter(_ snapshot: Snapshot) -> Transition {
         switch self.failure {
-        case .noInternet: self.show(.noInternet, .checkConnection, .noInternet)
-        case .serverUnreachable(let notCounted):
-            self.show(.serverUnreachable, self.unreachable(notCounted: notCounted), .serverUnreachable)
-        case .deviceInsecure: self.show(.deviceInsecure, .deviceCannotBeUsed, .deviceInsecure, mayRetry: false)
-        case .generic(let id): self.show(.somethingWrong, .quoteCode(id), .other, values: [.correlationID(id)])
+        case .noInternet: self.show(self.retriable(.noInternet, .checkConnection).because(.noInternet))
+        case .serverUnreachable(let notCounted, let cause):
+            self.show(
+                self.retriable(.serverUnreachable, self.unreachable(notCounted: notCounted))
+                    .because(.serverUnreachable).with(.cause(cause))
+            )
+        case .deviceInsecure:
+            self.show(Dialog(self.step, .screen, .deviceInsecure, .deviceCannotBeUsed).because(.deviceInsecure))
+        case .generic(let id, let cause):
+            self.show(self.generic(id, cause).because(.other).with(.correlationID(id), .cause(cause)))
         case .revoked(let revocation): RevokedWallet.transition(to: revocation)
         }
     }
 
-    private func show(
-        _ title: Text,
-        _ message: Text,
-        _ obstacle: Obstacle,
-        mayRetry: Bool = true,
-        values: [Scene.Value] = []
-    ) -> Transition {
-        var dialog = Dialog(self.step, .screen, title, message).because(obstacle)
-        dialog.scene.values = values
-        if mayRetry { dialog = dialog.offering(.retry, self.step, .finish(.tryAgain)) }
-        return .show(dialog.offering(.close, self.step, .finish(.closed)), after: self.step)
+    private func generic(_ id: String, _ cause: FailureCause) -> Dialog {
+        switch cause.wayOut {
+        case .retry: self.retriable(.somethingWrong, .quoteCode(id))
+        case .retryOrReset: self.resettable(self.retriable(.somethingWrong, .cannotBeOpened(cause)))
+        case .reset: self.resettable(Dialog(self.step, .screen, .somethingWrong, .cannotBeOpened(cause)))
+        }
+    }
+
+    private func retriable(_ title: Text, _ message: Text) -> Dialog {
+        Dialog(self.step, .screen, title, message).offering(.retry, self.step, .finish(.tryAgain))
+    }
+
+    private func resettable(_ dialog: Dialog) -> Dialog {
+        dialog.offering(.resetWallet, self.step, .call(WipeAppData()))
+    }
+
+    private func show(_ dialog: Dialog) -> Transition {
+        .show(dialog.offering(.close, self.step, .finish(.closed)), after: self.step)
     }
 
     private func unreachable(notCounted: Bool) -> Text {

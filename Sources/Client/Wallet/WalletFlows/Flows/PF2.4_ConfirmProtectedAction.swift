@@ -21,6 +21,8 @@ struct ConfirmProtectedAction: Flow {
         self.isCancelable = isCancelable
     }
 
+    var restart: (any Flow)? { ConfirmProtectedAction(isCancelable: self.isCancelable) }
+
     var endsWithLock: Bool {
         switch self.state {
         case .entering, .forgot: false

@@ -5,7 +5,7 @@ internal import Vocabulary
 ///     asking ──valid──▶ confirmed
 ///      ▲  ├──wrong──▶ prompt (2–4, 6–8) ──Close──▶ retry
 ///      │  ├──blocked──▶ blocked (5) ──timer──▶ retry · ──Back──▶ back
-///      │  ├──blocked permanently──▶ blocked permanently (9)
+///      │  ├──blocked permanently──▶ BlockedPermanently (9)
 ///      │  └──error──▶ failed ──Close──▶ retry
 ///      └──Try again──────┘
 ///
@@ -73,8 +73,8 @@ struct ValidatePIN: Flow {
         case .wrong(.blocked(let remaining)):
             return .show(Self.blocked(until: snapshot.now + remaining), after: "PF2.8/1.1g")
         case .blocked(let remaining): return .show(Self.blocked(until: snapshot.now + remaining), after: "PF2.8/1.1b")
-        case .wrong(.blockedPermanently): return .show(Self.blockedPermanently, after: "PF2.8/1.1k")
-        case .blockedPermanently: return .show(Self.blockedPermanently, after: "PF2.8/1.1c")
+        case .wrong(.blockedPermanently): return .goTo(BlockedPermanently(), after: "PF2.8/1.1k")
+        case .blockedPermanently: return .goTo(BlockedPermanently(), after: "PF2.8/1.1c")
         }
     }
 
@@ -89,18 +89,49 @@ struct ValidatePIN: Flow {
             .because(.blocked)
     }
 
-    private static var blockedPermanently: Dialog {
-        Dialog("PF2.8/9.1", .screen, .blockedForGood, .tooManyFailedEntries)
-            .offering(.deleteWallet, "PF2.8/9.1a", .call(WipeAppData()))
-            .offeringHelp("PF2.8/9.1b")
-            .because(.blockedPermanently)
-    }
-
     private static func error(_ failure: Failure) -> ErrorScreen {
         switch failure {
         case .noInternet: ErrorScreen(failure, at: "PF2.8/1.1l")
         case .serverUnreachable: ErrorScreen(failure, at: "PF2.8/1.1m", about: .attempt)
         case .revoked, .deviceInsecure, .generic: ErrorScreen(failure, at: "PF2.8/1.1")
+        }
+    }
+}
+
+/// PF2.8/9: no PIN opens this wallet any more; the only way on is to start over.
+///
+///     locking ──▶ blocked ──Delete Wallet──▶ UC9.4
+///
+/// The app that learns of the block while it is open locks itself first: it drops its keys, and it passes no link to
+/// the host application. The flow replaces all that were under way, and with them the PINs that they kept.
+struct BlockedPermanently: Flow {
+    enum State {
+        case locking
+        case blocked
+    }
+
+    var state = State.locking
+
+    var place: Place { .atLock }
+
+    func enter(_ snapshot: Snapshot) -> Transition {
+        switch self.state {
+        case .locking where !snapshot.isLocked: .ask(.lock)
+        case .locking: self.to(.blocked)
+        case .blocked:
+            .show(
+                Dialog("PF2.8/9.1", .screen, .blockedForGood, .tooManyFailedEntries)
+                    .offering(.deleteWallet, "PF2.8/9.1a", .call(WipeAppData()))
+                    .offeringHelp("PF2.8/9.1b")
+                    .because(.blockedPermanently)
+            )
+        }
+    }
+
+    func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition {
+        switch (self.state, event) {
+        case (.locking, .answered(.locked)), (.locking, .answered(.failed)): self.to(.blocked)
+        case (_, .entered), (_, .presented), (_, .answered), (_, .returned): .ignored
         }
     }
 }

@@ -2,20 +2,23 @@ internal import Vocabulary
 
 /// UC1.2/4 to 7: the screens of a revoked wallet, by the reason of the revocation.
 ///
-/// No other part of the app can be reached from here.
+/// No other part of the app can be reached from here. The app that learns of the revocation while it is open locks
+/// itself first.
 ///
+///     locking ──▶ message
 ///     message ──To help desk──▶ contact ──Call──▶ (the phone)
 ///        │  ▲                      └──Back──▶ message
 ///        │  └──Back── more information ◀──Read more── (solution)
 ///        └──Create new (wallet id)──▶ UC9.4, then UC1.1
 struct RevokedWallet: Flow {
     enum State {
+        case locking
         case message
         case contact
         case moreInformation
     }
 
-    var state = State.message
+    var state = State.locking
     private let reason: Revocation.Reason
 
     init(_ reason: Revocation.Reason) {
@@ -36,6 +39,8 @@ struct RevokedWallet: Flow {
 
     func enter(_ snapshot: Snapshot) -> Transition {
         switch self.state {
+        case .locking where !snapshot.isLocked: .ask(.lock)
+        case .locking: self.to(.message)
         case .message: .show(self.message.because(.revoked))
         case .contact: .show(self.contact.because(.revoked))
         case .moreInformation:
@@ -43,6 +48,13 @@ struct RevokedWallet: Flow {
                 Dialog("UC1.2/7.2", .screen, .moreInformation)
                     .offering(.back, "UC1.2/7.2a", self.to(.message))
             )
+        }
+    }
+
+    func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition {
+        switch (self.state, event) {
+        case (.locking, .answered(.locked)), (.locking, .answered(.failed)): self.to(.message)
+        case (_, .entered), (_, .presented), (_, .answered), (_, .returned): .ignored
         }
     }
 

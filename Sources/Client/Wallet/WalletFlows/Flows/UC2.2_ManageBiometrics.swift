@@ -24,6 +24,7 @@ struct ManageBiometrics: Flow {
     var state = State.status
 
     var place: Place { .behindLock }
+    var restart: (any Flow)? { ManageBiometrics() }
 
     var endsWithLock: Bool {
         switch self.state {

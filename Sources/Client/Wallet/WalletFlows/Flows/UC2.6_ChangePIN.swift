@@ -20,7 +20,14 @@ struct ChangePIN: Flow {
     var state = State.starting
 
     var place: Place { .behindLock }
-    var endsWithLock: Bool { true }
+    var restart: (any Flow)? { ChangePIN() }
+
+    var endsWithLock: Bool {
+        switch self.state {
+        case .starting, .prompting, .prompted, .confirming, .choosing: true
+        case .done: false
+        }
+    }
 
     func enter(_ snapshot: Snapshot) -> Transition {
         switch self.state {

@@ -14,6 +14,7 @@ struct ViewDeletionCode: Flow {
     var state = State.confirming
 
     var place: Place { .behindLock }
+    var restart: (any Flow)? { ViewDeletionCode() }
 
     var endsWithLock: Bool {
         switch self.state {

@@ -120,6 +120,7 @@ struct Dutch {
         case .deviceCannotBeUsed: "Dit toestel kan niet worden gebruikt voor \(self.product)."
         case .somethingWrong: "Er ging iets mis"
         case .quoteCode(let id): "Noem deze code: \(id)"
+        case .cannotBeOpened(let cause): "\(Self.reason(cause)) \(Self.wayOut(cause))"
         }
     }
 
@@ -241,6 +242,24 @@ extension Dutch {
             "De sleutel van je wallet staat niet meer op dit toestel. Je kunt je wallet alleen opnieuw instellen: alle "
                 + "gegevens worden dan verwijderd."
         }
+    }
+
+    private static func reason(_ cause: FailureCause) -> String {
+        switch cause {
+        case .hardwareKeyMissing:
+            "De sleutel van je wallet staat niet op dit toestel, zoals na het overzetten naar een nieuw toestel."
+        case .walletUnknown:
+            "Onze dienst kent je wallet op dit toestel niet, zoals na een kopie van een ander toestel."
+        case .pinKeyUnknown:
+            "De gegevens van je wallet op dit toestel horen niet bij je pincode, zoals na een oude back-up."
+        default: "De gegevens van je wallet op dit toestel zijn beschadigd of horen bij een andere wallet."
+        }
+    }
+
+    private static func wayOut(_ cause: FailureCause) -> String {
+        cause.wayOut == .reset
+            ? "Je kunt je wallet alleen opnieuw instellen: alle gegevens worden dan verwijderd."
+            : "Probeer het opnieuw, of stel je wallet opnieuw in: alle gegevens worden dan verwijderd."
     }
 
     private func name(_ session: HostSession) -> String {

@@ -120,6 +120,7 @@ struct English {
         case .deviceCannotBeUsed: "This device cannot be used for \(self.product)."
         case .somethingWrong: "Something went wrong"
         case .quoteCode(let id): "Quote this code: \(id)"
+        case .cannotBeOpened(let cause): "\(Self.reason(cause)) \(Self.wayOut(cause))"
         }
     }
 
@@ -224,6 +225,23 @@ struct English {
             "What opens your wallet is no longer on this device. You can only reset your wallet: all data in it will "
                 + "be deleted."
         }
+    }
+
+    private static func reason(_ cause: FailureCause) -> String {
+        switch cause {
+        case .hardwareKeyMissing:
+            "The key of your wallet is not on this device, as after the move to a new device."
+        case .walletUnknown:
+            "Our service does not know your wallet on this device, as after a copy from another device."
+        case .pinKeyUnknown: "The data of your wallet on this device does not fit your PIN, as after an old backup."
+        default: "The data of your wallet on this device is damaged, or belongs to another wallet."
+        }
+    }
+
+    private static func wayOut(_ cause: FailureCause) -> String {
+        cause.wayOut == .reset
+            ? "You can only reset your wallet: all data in it will be deleted."
+            : "Try again, or reset your wallet: all data in it will be deleted."
     }
 
     private func name(_ session: HostSession) -> String {

@@ -34,6 +34,8 @@ package struct Scene: Hashable, Sendable {
         case brokenRule(PINRule)
         /// The id of an error in the server's log, which the user can quote.
         case correlationID(String)
+        /// The cause of a general error.
+        case cause(FailureCause)
         /// The app's name.
         case product
         /// The version of the app.

@@ -63,5 +63,5 @@ package enum Text: Hashable, Sendable {
     case noInternet, checkConnection
     case serverUnreachable, notReachedNow(notCounted: Bool), notReachedEitherPIN
     case deviceInsecure, deviceCannotBeUsed
-    case somethingWrong, quoteCode(String)
+    case somethingWrong, quoteCode(String), cannotBeOpened(FailureCause)
 }

@@ -57,6 +57,7 @@ public struct Wording: Hashable, Sendable {
         case .locksAt(let end): values["remainingMs"] = .number(max(0, (end - now).milliseconds))
         case .brokenRule(let rule): values["rule"] = .text(rule.rawValue)
         case .correlationID(let id): values["correlationID"] = .text(id)
+        case .cause(let cause): values["cause"] = .text(cause.rawValue)
         case .product: values["product"] = .text(self.product)
         case .version(let version): values["version"] = .text(version.description)
         case .server(let address): values["server"] = .text(address)

@@ -175,7 +175,7 @@ struct RunOutputOptions: ParsableArguments {
     }
 
     private static func write(_ text: String, to path: String) throws {
-        try DurableFile.write(Array(text.utf8), to: Environment.absolute(path), mode: 0o644)
+        try OutputFile.write(Array(text.utf8), to: Environment.absolute(path))
     }
 }
 

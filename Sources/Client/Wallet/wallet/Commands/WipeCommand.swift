@@ -12,6 +12,8 @@ struct WipeCommand: AsyncParsableCommand {
         discussion: """
             Needs no PIN. If the server cannot be reached, a later launch reports the deletion. At a terminal the \
             command asks for confirmation unless --yes is given.
+
+            If the wallet's files are damaged, the command deletes them without notifying the server.
             """
     )
 
@@ -23,12 +25,29 @@ struct WipeCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await AppSession.run(self.options, self.output) { app in
-            _ = try await app.phone.launch()
+            do throws(PhoneError) {
+                _ = try await app.phone.launch()
+            } catch {
+                guard error.needsReset else { throw error }
+                return try await self.reset(app)
+            }
             _ = try await app.phone.goTo(.wipe)
             let action: ActionID = self.isConfirmed ? .yesDelete : .cancel
             let screen = try await app.phone.tap(action)
             return await app.status(reached: action == .yesDelete && screen.step == "UC1.1/1.1")
         }
+    }
+
+    /// Deletes a wallet whose files are damaged.
+    private func reset(_ app: AppSession) async throws -> WalletExitStatus {
+        guard self.isConfirmed else { return .cancelled }
+        try await app.phone.reset()
+        StandardStreams.writeError(
+            "wallet: the data was damaged and is deleted; the server was not notified: use the deletion code to revoke "
+                + "the wallet\n"
+        )
+        let screen = try await app.phone.launch()
+        return await app.status(reached: screen.step == "UC1.1/1.1")
     }
 
     private var isConfirmed: Bool {

@@ -13,6 +13,8 @@ struct DriveRefusal: Error {
         case tooLong = "too-long"
         case unknownCommand = "unknown-command"
         case missingField = "missing-field"
+        /// The command does not have the field.
+        case unknownField = "unknown-field"
         case badValue = "bad-value"
         /// The current screen does not offer the action.
         case notOffered = "not-offered"
@@ -65,7 +67,7 @@ extension DriveRefusal {
             let offered = screen.actions.map(\.id.rawValue)
             self.init(
                 .notOffered,
-                "the current screen offers only \(offered.joined(separator: ", "))",
+                Self.offer(of: screen),
                 nearest: NearestName.to(action.rawValue, among: offered)
             )
         case .wallet(.noInput): self.init(.noInput, message)
@@ -80,10 +82,18 @@ extension DriveRefusal {
         let offered = screen.actions.map(\.id.rawValue)
         self.init(
             .notOffered,
-            "no such action; the current screen offers \(offered.joined(separator: ", "))",
+            "no such action; \(Self.offer(of: screen))",
             nearest: NearestName.to(name, among: offered)
                 ?? NearestName.to(name, among: ActionID.allCases.map(\.rawValue))
         )
+    }
+
+    /// A sentence about the actions of the current screen.
+    private static func offer(of screen: Screen) -> String {
+        let offered = screen.actions.map(\.id.rawValue).joined(separator: ", ")
+        guard offered.isEmpty else { return "the current screen offers only \(offered)" }
+        guard let input = screen.inputs.first else { return "the current screen offers no action" }
+        return "the current screen offers no action; it waits for \(input.id == "pin" ? "`enter`" : "`biometric`")"
     }
 
     var line: OutputLine {

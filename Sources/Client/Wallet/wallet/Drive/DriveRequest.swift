@@ -23,6 +23,19 @@ struct DriveRequest {
         /// Reports the current screen again.
         case look
         case quit
+
+        /// The fields of the command besides `do` and `id`.
+        var fields: Set<String> {
+            switch self {
+            case .launch, .resume, .link: ["url", "source"]
+            case .tap: ["action"]
+            case .enter: ["pin"]
+            case .biometric: ["present"]
+            case .device: ["set"]
+            case .session: ["kind"]
+            case .background, .end, .look, .quit: []
+            }
+        }
     }
 
     let name: Name
@@ -42,6 +55,15 @@ struct DriveRequest {
         var source: String?
         var kind: String?
         var changes: [String: Scalar]?
+        /// The names of all fields in the line.
+        var names: [String]
+
+        private struct AnyKey: CodingKey {
+            let stringValue: String
+            var intValue: Int? { nil }
+            init?(stringValue: String) { self.stringValue = stringValue }
+            init?(intValue: Int) { nil }
+        }
 
         enum CodingKeys: String, CodingKey, CaseIterable {
             case name = "do"
@@ -56,6 +78,7 @@ struct DriveRequest {
         }
 
         init(from decoder: any Decoder) throws {
+            self.names = try decoder.container(keyedBy: AnyKey.self).allKeys.map(\.stringValue).sorted()
             let fields = try decoder.container(keyedBy: CodingKeys.self)
             self.name = try fields.decodeIfPresent(String.self, forKey: .name)
             self.id = try fields.decodeIfPresent(Scalar.self, forKey: .id)?.text
@@ -86,8 +109,11 @@ struct DriveRequest {
 
     /// Decodes a line after removing the PIN, so that no decoder reads its digits.
     init(_ line: borrowing WipedBuffer) throws(DriveRefusal) {
-        let (redacted, pin) = PINRedaction.take(from: line)
+        let (redacted, pin, isQuoted) = PINRedaction.take(from: line)
         guard let fields = try? JSONDecoder().decode(Fields.self, from: Data(redacted)) else {
+            guard isQuoted else {
+                throw DriveRefusal(.badValue, "`pin` must be a string in quotes: a number has no leading zeros")
+            }
             throw DriveRefusal(.badLine, "a line must be one JSON object, such as {\"do\":\"tap\",\"action\":\"next\"}")
         }
         self.fields = fields
@@ -106,6 +132,14 @@ struct DriveRequest {
             )
         }
         self.name = name
+        if let field = fields.names.first(where: { !name.fields.contains($0) && $0 != "do" && $0 != "id" }) {
+            let known = name.fields.sorted() + ["id"]
+            throw DriveRefusal(
+                .unknownField,
+                "`\(word)` has no field `\(field)`; its fields are \(known.joined(separator: ", "))",
+                nearest: NearestName.to(field, among: known)
+            ).of(self)
+        }
     }
 
     /// Returns a required field.

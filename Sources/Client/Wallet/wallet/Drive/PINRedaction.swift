@@ -7,10 +7,13 @@ internal import WalletFlows
 /// buffer to a ``PINInput``; the decoder receives asterisks.
 enum PINRedaction {
     /// Returns the line with every value of a `pin` key overwritten, and the last of those values.
-    static func take(from line: borrowing WipedBuffer) -> (redacted: [UInt8], pin: PINInput?) {
+    ///
+    /// `isQuoted` is false if one of them is not a string.
+    static func take(from line: borrowing WipedBuffer) -> (redacted: [UInt8], pin: PINInput?, isQuoted: Bool) {
         var redacted: [UInt8] = []
         redacted.reserveCapacity(line.count)
         var pin: PINInput?
+        var isQuoted = true
         var position = 0
         while position < line.count {
             guard let key = self.string(at: position, in: line) else {
@@ -23,6 +26,7 @@ enum PINRedaction {
             guard self.isPIN(key, in: line), let value = self.value(after: key.upperBound, in: line) else { continue }
             for index in key.upperBound..<value.lowerBound { redacted.append(line[index]) }
             pin = line.withBytes(value) { PINInput(typed: $0) }
+            if line[value.lowerBound - 1] != UInt8(ascii: "\"") { isQuoted = false }
             // For an unquoted value the asterisks make the line invalid, as intended: a number
             // would lose leading zeros.
             for _ in value { redacted.append(UInt8(ascii: "*")) }
@@ -33,7 +37,7 @@ enum PINRedaction {
                 position += 1
             }
         }
-        return (redacted, pin)
+        return (redacted, pin, isQuoted)
     }
 
     /// The string at `start` with its quotes; an unterminated string extends to the end of the

@@ -70,7 +70,8 @@ final class Printer: Sendable {
     /// Prints the failure of a command.
     func fail(_ failure: WalletCommandFailure) {
         if self.isJSON {
-            self.write(.error(id: failure.status.outcome, correlationID: nil, retry: false, message: failure.message))
+            let id = failure.status.outcome
+            self.write(.error(id: id, correlationID: nil, cause: nil, retry: false, message: failure.message))
             self.write(.result(failure.status))
         } else {
             StandardStreams.writeError("wallet: \(failure.message)\n")
