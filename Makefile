@@ -96,6 +96,15 @@ mutants: packages-test ## apply one mutation at a time; a test must fail for eac
 mutants-check: ## check that every mutant still matches the sources; takes a second
 	Tests/Mutants/run.py --check
 
+FAULTS :=
+
+.PHONY: faults
+faults: packages-run ## damage a lab server in every way that operators meet; fail if a guess is given back; FAULTS="log" selects some
+	$(SWIFT_BUILD) --product remote-pin-server
+	$(SWIFT_BUILD) --product remote-pin-lab
+	$(SWIFT_BUILD) --product pin-load
+	Tests/Faults/run.py "$$(swift build --show-bin-path)" $(FAULTS)
+
 AIMS :=
 
 .PHONY: bench

@@ -47,6 +47,35 @@ struct AdminSocketTests {
         }
     }
 
+    @Test("a connection beyond the limit receives that reason, and nothing was done")
+    func busy() async throws {
+        try await InProcessServer.run { server in
+            let listener = try await LocalListener.bind(
+                path: self.path,
+                limits: .admin,
+                busyAnswer: AdminService.busyAnswer
+            )
+            async let serving: Void = server.commands.serve(listener)
+            var others: [AdminConnection] = []
+            for _ in 0..<TransportLimits.admin.connections {
+                others.append(try await AdminConnection.connect(path: self.path, timeout: Self.patience))
+            }
+            let late = try await AdminConnection.connect(path: self.path, timeout: Self.patience)
+            let error = await #expect(throws: AdminCallError.self) {
+                let _: SolutionReply = try await late.call("revoke solution", NoArguments(), timeout: Self.patience)
+            }
+            guard case .refused(let failure)? = error else {
+                Issue.record("\(error as Any)")
+                return
+            }
+            #expect(failure.kind == .unavailable && failure.message.contains("64 other connections"))
+            let _: FlagsReply = try await others[0].call("flags list", NoArguments(), timeout: Self.patience)
+            for connection in others + [late] { connection.close() }
+            listener.stop()
+            await serving
+        }
+    }
+
     @Test("a frame that is too long ends the connection and not the server")
     func tooLong() async throws {
         try await InProcessServer.run { server in

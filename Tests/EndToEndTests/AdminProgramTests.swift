@@ -1,3 +1,4 @@
+import Glibc
 import HostSystem
 import LabFiles
 import TestSupport
@@ -130,7 +131,7 @@ struct AdminProgramTests {
         #expect(try await self.phone.run("unlock", pins: ["135790"]).exitCode == 0)
         #expect(try await self.admin("revoke", "solution", "--yes").exitCode == 0)
         #expect(try await self.phone.run("unlock", pins: ["135790"]).exitCode == 13)
-        #expect(try await self.json("restore", "solution")["changed"] == .boolean(true))
+        #expect(try await self.json("restore", "solution", "--yes")["changed"] == .boolean(true))
         #expect(try await self.phone.run("unlock", pins: ["135790"]).exitCode == 0)
         #expect(await server.terminate() == 0)
     }
@@ -196,6 +197,24 @@ struct AdminProgramTests {
         let run = try await ServerProcess.run("remote-pin-server", ["admin"] + arguments + ["--lab", "/nowhere"])
         #expect(run.exitCode == 64, "\(run.output)")
         #expect(run.output.contains(wayOut), "\(run.output)")
+    }
+
+    @Test(
+        "a user who may not open the socket is told so, and not that no server answers",
+        .enabled(if: geteuid() == 0, "another user is needed")
+    )
+    func otherUser() async throws {
+        let server = try await self.lab.start()
+        let run = try await ServerProcess.run(
+            "/usr/bin/setpriv",
+            [
+                "--reuid=65534", "--regid=65534", "--clear-groups", Programs.path("remote-pin-server"), "admin",
+                "status",
+                "--socket", "\(self.lab.lab.serverFolder)/admin.sock",
+            ]
+        )
+        #expect(run.exitCode == 77 && run.output.contains("this user may not open"), "\(run.output)")
+        #expect(await server.terminate() == 0)
     }
 
     @Test("the help of every command has an example, and an unreachable server is named")

@@ -70,7 +70,7 @@ struct HookTests {
         }
         try await self.admin("revoke", "solution", "--yes")
         try await self.admin("revoke", "solution", "--yes")
-        try await self.admin("restore", "solution")
+        try await self.admin("restore", "solution", "--yes")
         #expect(await server.terminate() == 0)
 
         let events = try self.events()

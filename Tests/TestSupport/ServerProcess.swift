@@ -34,7 +34,7 @@ package final class ServerProcess: Sendable {
     /// Throws ``NotReady`` if it ends instead. `environment` is added to this process's own.
     ///
     /// - Parameters:
-    ///   - program: Another program of this package.
+    ///   - program: Another program of this package, or any other by its path.
     ///   - word: The text by which that program reports readiness.
     package static func start(
         _ arguments: [String],
@@ -44,7 +44,7 @@ package final class ServerProcess: Sendable {
     ) async throws -> ServerProcess {
         ServerProcess(
             try await ServerProgram.start(
-                Programs.path(program),
+                program.hasPrefix("/") ? program : Programs.path(program),
                 arguments,
                 until: word,
                 environment: self.environment.merging(environment) { $1 }

@@ -1,3 +1,5 @@
+import Foundation
+import Lab
 import NIOPosix
 import Synchronization
 import TestSupport
@@ -111,7 +113,7 @@ struct ConnectionTests {
             let old = try await connect(port, context)
             _ = try await token(old)
             try self.certificates.replace()
-            try tls.reload()
+            try tls.reload(at: TestCertificates.time)
             let new = try await connect(port, context)
             #expect(!new.isResumed)
             #expect(try await token(new) == new.channelBinding.bytes)
@@ -127,11 +129,47 @@ struct ConnectionTests {
         try await withServer(self.certificates) { port, tls, _ in
             _ = try self.certificates.folder.write(self.certificates.otherKey(), to: "server.key")
             #expect(throws: TLSContextError.keyOfAnotherCertificate(path: self.certificates.keyPath)) {
-                try tls.reload()
+                try tls.reload(at: TestCertificates.time)
             }
             _ = try self.certificates.folder.write("nothing", to: "server.pem")
-            #expect(throws: TLSContextError.self) { try tls.reload() }
+            #expect(throws: TLSContextError.self) { try tls.reload(at: TestCertificates.time) }
             try await connect(port, context).close()
+        }
+    }
+
+    @Test("certificates that wallets reject do not replace working ones, and a close expiry is only reported")
+    func faults() async throws {
+        let tls = try self.certificates.serverContext()
+        let (start, end) = (Timestamp(milliseconds: 1_577_836_800_000), Timestamp(milliseconds: 2_840_140_800_000))
+        let shortly = end + .seconds(-86_400)
+        #expect(tls.faults(at: TestCertificates.time).isEmpty)
+        #expect(tls.faults(at: end) == [.expired(place: 1, since: end)])
+        #expect(tls.faults(at: start + .seconds(-1)) == [.notYetValid(place: 1, until: start)])
+        #expect(tls.faults(at: shortly) == [.expiresSoon(place: 1, at: end)])
+        #expect(tls.faults(at: end + (.zero - CertificateFault.shortTime)).isEmpty)
+        for (fault, time) in [
+            (CertificateFault.expired(place: 1, since: end), end),
+            (.notYetValid(place: 1, until: start), start + .seconds(-1)),
+        ] {
+            #expect(throws: TLSContextError.faults(path: self.certificates.certificatePath, [fault])) {
+                try tls.reload(at: time)
+            }
+        }
+        try tls.reload(at: shortly)
+    }
+
+    @Test("each certificate of the file must be issued by the next one, and not only bear its name")
+    func chain() async throws {
+        let (leaf, authority) = (self.certificates, self.certificates.authority.tlsAuthorityPEM)
+        let own = try String(contentsOfFile: leaf.certificatePath, encoding: .utf8)
+        _ = try leaf.folder.write(own + authority, to: "server.pem")
+        #expect(try leaf.serverContext().faults(at: TestCertificates.time).isEmpty)
+        // Another lab's authority has the same name and another key.
+        for other in [LabAuthority().tlsAuthorityPEM, own] {
+            _ = try leaf.folder.write(own + other, to: "server.pem")
+            let tls = try leaf.serverContext()
+            #expect(tls.faults(at: TestCertificates.time).contains(.otherIssuer(place: 1)))
+            #expect(throws: TLSContextError.self) { try tls.reload(at: TestCertificates.time) }
         }
     }
 

@@ -16,6 +16,9 @@ final class TestCertificates: Sendable {
     let certificatePath: String
     let keyPath: String
 
+    /// A time at which the certificates are valid.
+    static let time = Timestamp(milliseconds: 1_780_000_000_000)
+
     init(names: [String] = ["localhost", "127.0.0.1"]) throws {
         self.folder = TemporaryFolder()
         self.authority = LabAuthority()

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import PINPolicy
+import PreparedSQL
 import Synchronization
 import TestSupport
 import Testing
@@ -107,6 +108,49 @@ struct BatchWriterTests {
                 )
                 writer.run([step])
             }
+        }
+    }
+
+    @Test("the reason of a refusal reaches the log: SQLite's code by name, the file, and not the wallet")
+    func refusalReason() async throws {
+        let reasons = Mutex<[String]>([])
+        let answers = Answers()
+        try await Self.withWallet { writer, _ in
+            var writer = writer
+            writer.onRefusal = { reason in reasons.withLock { $0.append(reason) } }
+            for code: ResultCode in [.SQLITE_FULL, .SQLITE_CORRUPT] {
+                writer.run([answers.step("\(code.rawValue)") { _ in throw DatabaseError(resultCode: code) }])
+            }
+        }
+        #expect(answers.all == ["11 corrupt", "13 unavailable"])
+        let logged = reasons.withLock(\.self)
+        #expect(logged.count == 2)
+        #expect(
+            logged.first?.hasPrefix("SQLITE_FULL (13)") == true && logged.last?.hasPrefix("SQLITE_CORRUPT (11)") == true
+        )
+        #expect(logged.allSatisfy { $0.hasSuffix("/wallets.db") }, "\(logged)")
+    }
+
+    @Test("a batch that a damaged file prevents is reported as damage, and a full disk as unavailable")
+    func damagedFile() throws {
+        let answers = Answers()
+        try Self.withWriter { writer in
+            // The commit of both attempts fails, with and without savepoints.
+            writer.connection.db.add(transactionObserver: FailingCommit(.SQLITE_CORRUPT), extent: .databaseLifetime)
+            writer.run([answers.step("a") { try $0.deny("01") }])
+        }
+        #expect(answers.all == ["a corrupt"])
+    }
+
+    @Test("extended codes have the names of sqlite3.h")
+    func codeNames() {
+        for (code, name) in [
+            (778, "SQLITE_IOERR_WRITE (778)"), (1034, "SQLITE_IOERR_FSYNC (1034)"), (3850, "SQLITE_IOERR_LOCK (3850)"),
+            (266, "SQLITE_IOERR_READ (266)"), (13, "SQLITE_FULL (13)"), (11, "SQLITE_CORRUPT (11)"),
+            (779, "SQLITE_CORRUPT_INDEX (779)"), (1032, "SQLITE_READONLY_DBMOVED (1032)"),
+            (1555, "SQLITE_CONSTRAINT (1555)"), (8714, "SQLITE_IOERR_IN_PAGE (8714)"), (99, "SQLITE_99"),
+        ] {
+            #expect(SQLiteFailure.name(of: Int32(code)) == name)
         }
     }
 
@@ -237,4 +281,19 @@ extension StoreConnection {
     fileprivate func deny(_ mac: String) throws {
         try self.db.execute(sql: "INSERT INTO denied_recovery_codes VALUES (x'\(mac)', 0)")
     }
+}
+
+/// Fails every commit, as a damaged page does.
+private final class FailingCommit: TransactionObserver {
+    private let code: ResultCode
+
+    init(_ code: ResultCode) {
+        self.code = code
+    }
+
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
+    func databaseDidChange(with event: DatabaseEvent) {}
+    func databaseWillCommit() throws { throw DatabaseError(resultCode: self.code) }
+    func databaseDidCommit(_ db: Database) {}
+    func databaseDidRollback(_ db: Database) {}
 }

@@ -13,6 +13,7 @@ import Vocabulary
 struct CopyTests {
     private let folder: TemporaryFolder
     private let store: SQLiteWalletStore
+    private let copies = TemporaryFolder()
 
     init() throws {
         self.folder = TemporaryFolder()
@@ -20,7 +21,7 @@ struct CopyTests {
     }
 
     private func target() throws -> String {
-        let path = self.folder.file("copy-\(UInt64.random(in: .min ... .max))")
+        let path = self.copies.file("copy-\(UInt64.random(in: .min ... .max))")
         try DurableFile.makeEmpty(path)
         return path
     }
@@ -96,12 +97,28 @@ struct CopyTests {
     func failures() {
         // The codes of `sqlite3.h`: read, short read, damaged page; write, truncate, no such file.
         for code in [266, 522, 11, 267] {
-            #expect(StoreCopyError(DatabaseCopy.Failure(code: Int32(code))) == .unreadable(code: code))
+            #expect(
+                StoreCopyError(DatabaseCopy.Failure(code: Int32(code)))
+                    == .unreadable(SQLiteFailure.name(of: Int32(code)))
+            )
         }
         for code in [778, 1546, 14, 10] {
-            #expect(StoreCopyError(DatabaseCopy.Failure(code: Int32(code))) == .failed(code: code))
+            #expect(
+                StoreCopyError(DatabaseCopy.Failure(code: Int32(code))) == .failed(SQLiteFailure.name(of: Int32(code)))
+            )
         }
         #expect(StoreCopyError(DatabaseCopy.Failure(code: 13)) == .diskFull)
+    }
+
+    @Test("a copy is rejected in the store's own folder, whatever path leads there")
+    func ownFolder() async throws {
+        let link = self.copies.file("link")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: self.folder.path)
+        for folder in [self.folder.path, link, self.folder.path + "/."] {
+            await #expect(throws: StoreCopyError.inStoreFolder) {
+                try await self.store.beginCopy(to: folder + "/wallets.db-journal")
+            }
+        }
     }
 
     @Test("the schema check names objects that are not part of a store")

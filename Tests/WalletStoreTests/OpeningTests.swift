@@ -80,7 +80,7 @@ struct OpeningTests {
     func inLog() async throws {
         let made = TemporaryFolder()
         let database = try DatabaseQueue(path: made.file("wallets.db"), configuration: Schema.configuration())
-        try database.inDatabase { try Schema.migrate($0, creating: true) }
+        _ = try database.inDatabase { try Schema.migrate($0, creating: true) }
         for name in ["wallets.db", "wallets.db-wal"] {
             try DurableFile.write(DurableFile.read(made.file(name), atMost: 1 << 26), to: self.folder.file(name))
         }

@@ -3,6 +3,15 @@ internal import ServiceLifecycle
 package import Transport
 
 extension AdminService {
+    /// The answer to a connection that the socket's limit does not admit.
+    package static let busyAnswer: [UInt8] = {
+        let most = TransportLimits.admin.connections
+        let text =
+            "\(most) other connections to the socket are open, the most at a time; nothing was done. Repeat the "
+            + "command when one has ended: a connection without commands is closed after a minute."
+        return AdminCoding.encode(AdminReply<NoArguments>(id: 0, failure: AdminFailure(.unavailable, text)))
+    }()
+
     /// Answers the commands on a socket until graceful shutdown or cancellation.
     package func serve(_ listener: LocalListener) async {
         await withGracefulShutdownHandler {

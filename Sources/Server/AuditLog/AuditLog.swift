@@ -2,7 +2,7 @@ internal import Dispatch
 internal import HostSystem
 internal import Synchronization
 internal import Vault
-internal import Vocabulary
+package import Vocabulary
 
 /// A durable record of commands and ends of wallets that cannot be changed unnoticed.
 ///
@@ -71,6 +71,15 @@ package final class AuditLog: Sendable {
 
     /// Returns whether a log exists at this path.
     package static func exists(at path: String) -> Bool { DurableFile.exists(path) }
+
+    /// The time of the last complete entry, unverified; nil if the file has none that can be read.
+    package static func newestTime(at path: String) -> Timestamp? {
+        guard let file = try? AppendFile(reading: path), let length = try? file.byteCount(),
+            let bytes = try? file.read(at: max(0, length - self.renewedByteCount), atMost: self.renewedByteCount)
+        else { return nil }
+        let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: true)
+        return lines.reversed().lazy.compactMap { AuditLine.entry(in: $0)?.record.at }.first
+    }
 
     /// Creates a log with its first entry; never replaces an existing one.
     package static func create(_ parts: Parts) async throws(AuditLogError) {

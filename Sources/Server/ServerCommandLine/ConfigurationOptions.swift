@@ -66,7 +66,16 @@ package struct ConfigurationOptions: ParsableArguments {
 
     private func sources(_ path: String) throws -> SettingsSources {
         let text = try explaining(.configuration, "the configuration cannot be read") {
-            String(decoding: try DurableFile.read(path, atMost: 1 << 20), as: UTF8.self)
+            let (bytes, mode) = try DurableFile.readWithMode(path, atMost: 1 << 20)
+            // Rejected, not only reported: `hook.program` in this file is a program that the server runs.
+            guard mode & 0o002 == 0 else {
+                throw StartFailure(
+                    .configuration,
+                    "\(path) has mode 0\(String(mode, radix: 8)), so every user of this machine can change it: "
+                        + "check its contents, then run chmod o-w \(path)"
+                )
+            }
+            return String(decoding: bytes, as: UTF8.self)
         }
         let folder = Self.folder(of: path)
         let flags = try self.assignments.map { assignment in

@@ -7,7 +7,7 @@ extension SettingTable {
         Self.hookProgram, Self.hookArguments, Self.hookSocket, Self.hookQueue,
     ]
     static let observation: [any SettingDeclaration] = [Self.observationListen]
-    static let maintenance: [any SettingDeclaration] = [Self.purgeAfter]
+    static let maintenance: [any SettingDeclaration] = [Self.clockTolerance, Self.purgeAfter]
     static let witness: [any SettingDeclaration] = [
         Self.witnessProgram, Self.witnessArguments, Self.witnessSocket, Self.witnessRequired, Self.witnessInterval,
     ]
@@ -17,6 +17,14 @@ extension SettingTable {
         1...4096 ~= $0.utf8.count && !$0.utf8.contains(0)
     }
 
+    package static let clockTolerance = Setting(
+        "clock.tolerance",
+        .optional(.duration(.seconds(3600) ... .seconds(3650 * 86_400))),
+        standard: .some(.seconds(86_400)),
+        "Largest difference at the start between the system's clock and the newest time in the server's files: "
+            + "database, audit log and status list. With a larger one the server does not start: the clock is wrong, "
+            + "or the server was stopped for longer. With none, or in a lab, nothing is compared."
+    )
     package static let purgeAfter = Setting(
         "purge.after",
         .optional(.duration(.seconds(86_400) ... .seconds(3650 * 86_400))),

@@ -28,6 +28,7 @@ package enum SettingTable {
         ("proxy-protocol", "Load balancers in front of the server that pass on their clients' addresses."),
         ("data", "The database of wallets."),
         ("vault", "The keys that seal everything in the database."),
+        ("clock", "The system's clock, which the server reads once, at its start."),
         ("purge", "The removal of wallets that were revoked or wiped."),
         ("admin", "The socket for admin commands."),
         ("audit", "The tamper-evident log of admin commands and revocations."),

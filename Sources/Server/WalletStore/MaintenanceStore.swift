@@ -51,10 +51,12 @@ package enum StoreCopyError: Error, Hashable, Sendable {
     case closing
     /// The copy's disk is full.
     case diskFull
-    /// The store cannot be read: its file or disk is damaged. Carries SQLite's code. Keep the existing backups.
-    case unreadable(code: Int)
-    /// The copy's file cannot be written, or SQLite failed otherwise; its code.
-    case failed(code: Int)
+    /// The copy would lie in the store's own folder; name another one.
+    case inStoreFolder
+    /// The store cannot be read: its file or disk is damaged. Has SQLite's code by name. Keep the existing backups.
+    case unreadable(String)
+    /// The copy's file cannot be written, or SQLite failed otherwise; its code by name.
+    case failed(String)
 }
 
 /// Operations on a whole store, in small steps between those of wallets.

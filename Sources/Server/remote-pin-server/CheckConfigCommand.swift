@@ -27,8 +27,9 @@ struct CheckConfigCommand: AsyncParsableCommand {
             "Check a configuration and all files that it names; show each value with its source, and the accepted "
             + "devices.",
         discussion: """
-            Reports all problems at once and ends with status 78. Does not touch the store. `config show` shows only \
-            the settings, without opening the files that they name, and also shows them if some are wrong.
+            Reports all problems at once and ends with status 78. Warns of a certificate that wallets reject, or soon \
+            will. Does not touch the store. `config show` shows only the settings, without opening the files that they \
+            name, and also shows them if some are wrong.
             """
     )
 
@@ -44,7 +45,9 @@ struct CheckConfigCommand: AsyncParsableCommand {
             // The system's clock: the age of a status list is independent of a lab's clock.
             let sentences = files.attestations.sentences(at: SystemClock().now())
             StandardStreams.writeOutput("\n" + sentences.map { "\($0)\n" }.joined() + "\n")
-            StandardStreams.writeOutput("the configuration is good\n")
+            let warnings = files.certificateWarnings
+            StandardStreams.writeOutput(warnings.map { "warning: \($0)\n" }.joined())
+            StandardStreams.writeOutput("the configuration is good\(warnings.isEmpty ? "" : ", with warnings")\n")
         }
     }
 }

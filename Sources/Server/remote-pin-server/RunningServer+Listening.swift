@@ -1,3 +1,4 @@
+internal import Administration
 internal import ConfigText
 internal import Foundation
 internal import LabFiles
@@ -11,7 +12,12 @@ internal import Transport
 
 extension RunningServer {
     /// Listens for wallets; a lab keeps the port of its first start.
-    static func listen(_ files: ServerFiles, for server: RemotePINServer, log: Logger) async throws -> RPCListener {
+    static func listen(
+        _ files: ServerFiles,
+        connections: Int,
+        for server: RemotePINServer,
+        log: Logger
+    ) async throws -> RPCListener {
         let settings = files.settings
         var address = settings[SettingTable.listenAddress]
         if address.port == 0, let lab = files.lab { address.port = try Self.file(of: lab).port }
@@ -21,7 +27,7 @@ extension RunningServer {
         limits.idleWithoutSession = settings[SettingTable.idleWithoutSession]
         limits.idleInEnrollment = settings[SettingTable.idleInEnrollment]
         limits.idleWithSession = settings[SettingTable.idleWithSession]
-        limits.connections = settings[SettingTable.connections]
+        limits.connections = connections
         limits.connectionsPerSource = settings[SettingTable.connectionsPerSource]
         limits.handshakes = settings[SettingTable.handshakes]
         limits.longFrames = settings[SettingTable.longFrames]
@@ -99,7 +105,13 @@ extension RunningServer {
         try Self.makeFolder(of: path, for: group, setting: "admin.socket")
         do throws(ListenError) {
             let observer = Self.localObserver("admin.socket", log: log)
-            return try await LocalListener.bind(path: path, group: group, limits: .admin, observer: observer)
+            return try await LocalListener.bind(
+                path: path,
+                group: group,
+                limits: .admin,
+                observer: observer,
+                busyAnswer: AdminService.busyAnswer
+            )
         } catch {
             throw StartFailure(.unavailable, "`admin.socket`: " + Self.text(of: error))
         }

@@ -24,26 +24,41 @@ internal import Witness
 /// The program's composition root: opens what the configuration names, cheapest failure first, and serves until a
 /// signal stops it.
 enum RunningServer {
-    /// File descriptors besides those of connections: store, logs, sockets of operators and monitoring, and a
-    /// reserve.
-    private static let otherFiles = 256
-
     static func run(_ loaded: LoadedSettings) async throws {
-        let files = try ServerFiles(loaded)
         let settings = loaded.settings
-        let threads = settings[SettingTable.listenThreads]
-        if threads > 0 { EventLoops.use(threads: threads) }
         let output = try Self.output(settings)
         let handler = output.handler(
             settings[SettingTable.logFormat],
             level: Logger.Level(settings[SettingTable.logLevel])
         )
         let log = Logger(label: "remote-pin-server") { _ in handler }
-        Self.raiseOpenFiles(for: settings[SettingTable.connections], log: log)
-        // Started first and stopped last: probes are answered while the server recovers and stops.
-        let watch = try await ServerWatch.start(settings, log: log)
         do {
-            try await Self.run(files, watch: watch, output: output, log: log)
+            try await Self.run(loaded, output: output, log: log)
+        } catch let failure as StartFailure {
+            // Standard error has the reason too; with `log.file` it may be read by nobody.
+            if settings[SettingTable.logFile] != nil {
+                let status = "\(failure.kind.rawValue)"
+                log.critical("not started", metadata: ["reason": "\(failure)", "status": "\(status)"])
+            }
+            throw failure
+        }
+    }
+
+    private static func run(_ loaded: LoadedSettings, output: LogOutput, log: Logger) async throws {
+        let files = try ServerFiles(loaded)
+        if files.lab == nil {
+            try Self.refuseRoot()
+            try StartClock(files).check(at: SystemClock().now())
+        }
+        let settings = loaded.settings
+        let threads = settings[SettingTable.listenThreads]
+        if threads > 0 { EventLoops.use(threads: threads) }
+        for warning in files.certificateWarnings { log.warning("certificate", metadata: ["reason": "\(warning)"]) }
+        let connections = try OpenFileBudget(settings).connections(log: log)
+        // Started first and stopped last: probes are answered while the server recovers and stops.
+        let watch = try await ServerWatch.start(settings, connections: connections, log: log)
+        do {
+            try await Self.run(files, connections: connections, watch: watch, output: output, log: log)
         } catch {
             await watch.stop()
             throw error
@@ -52,20 +67,26 @@ enum RunningServer {
         log.notice("stopped")
     }
 
-    /// Raises the limit of open files: each connection uses a descriptor, and at the limit the server accepts no
-    /// client.
-    private static func raiseOpenFiles(for connections: Int, log: Logger) {
-        let ofThisMachine = TransportLimits.admin.connections + TransportLimits.portal.connections
-        let needed = connections + ofThisMachine + Self.otherFiles
-        let limit = OpenFiles.raise(to: needed)
-        guard limit.current < needed else { return }
-        log.warning(
-            "fewer open files are allowed than `limits.connections` needs",
-            metadata: ["allowed": "\(limit.current)", "needed": "\(needed)"]
+    /// Rejects root outside a lab.
+    ///
+    /// A server that runs as root leaves files of root behind, with which the service cannot start again, and an
+    /// attacker who takes it over has the machine.
+    private static func refuseRoot() throws {
+        guard Accounts.currentUser == 0 else { return }
+        throw StartFailure(
+            .notAllowed,
+            "a production server does not run as root; run it as the owner of its files: sudo -u remote-pin "
+                + "remote-pin-server serve …, or systemctl start remote-pin-server"
         )
     }
 
-    private static func run(_ files: ServerFiles, watch: ServerWatch, output: LogOutput, log: Logger) async throws {
+    private static func run(
+        _ files: ServerFiles,
+        connections: Int,
+        watch: ServerWatch,
+        output: LogOutput,
+        log: Logger
+    ) async throws {
         let store = try Self.openStore(files.settings, metrics: watch.registry, log: log)
         watch.watch(store)
         do {
@@ -82,6 +103,7 @@ enum RunningServer {
                 await Self.recordStart(files.settings, in: audit, of: store, log: log)
                 try await Self.serve(
                     files,
+                    connections: connections,
                     from: store,
                     epoch: epoch,
                     audit: audit,
@@ -107,6 +129,7 @@ enum RunningServer {
 
     private static func serve(
         _ files: ServerFiles,
+        connections: Int,
         from store: SQLiteWalletStore,
         epoch: Int,
         audit: AuditLog,
@@ -131,7 +154,7 @@ enum RunningServer {
         )
         let server = try await Self.server(of: parts)
         watch.watch(server, tls: files.tls)
-        let listener = try await Self.listen(files, for: server, log: log)
+        let listener = try await Self.listen(files, connections: connections, for: server, log: log)
         let admin = try await Self.listenForAdmin(files.settings, log: log)
         let portal = try await Self.listenForPortal(files.settings, log: log)
         let supervision = Supervision(
@@ -173,6 +196,7 @@ enum RunningServer {
         var services: [any Service] = [
             Running { for await _ in hangups.cancelOnGracefulShutdown() { _ = await reload() } },
             Running { await server.runTimers() },
+            Running { await StartClock.renewSign(in: files.settings[SettingTable.dataFolder]) },
             Running { await maintenance.run() },
             Running { await commands.serve(admin) },
         ]
@@ -223,29 +247,50 @@ enum RunningServer {
         metrics: MetricRegistry,
         log: Logger
     ) throws -> SQLiteWalletStore {
-        try Self.openStore(in: settings[SettingTable.dataFolder], metrics: metrics) { reason in
+        let lines = LogRateLimiter(burst: 3, each: .seconds(10))
+        let folder = settings[SettingTable.dataFolder]
+        let store = try Self.openStore(in: folder, metrics: metrics) { reason in
+            guard let metadata = lines.allow(["reason": "\(reason)"]) else { return }
+            log.error("the store refused calls", metadata: metadata)
+        } onFatal: { reason in
             // After a failed sync a later one may succeed without the lost page, so no request may be answered any
             // more.
             log.critical("stopping at once", metadata: ["reason": "\(reason)"])
             exit(StartFailure.Kind.operatorMustAct.rawValue)
         }
+        if let from = store.upgradedFrom {
+            log.notice(
+                "the store was upgraded; an older server cannot open it",
+                metadata: ["folder": "\(folder)", "from": "\(from)", "to": "\(SQLiteWalletStore.version)"]
+            )
+        }
+        return store
     }
 
     /// Opens the store of a stopped server.
     static func openStore(of server: StoppedServer) throws -> SQLiteWalletStore {
-        try Self.openStore(in: server.dataFolder) { reason in
-            StandardStreams.writeError("remote-pin-server: \(reason)\n")
-            exit(StartFailure.Kind.operatorMustAct.rawValue)
-        }
+        try Self.openStore(
+            in: server.dataFolder,
+            onFatal: { reason in
+                StandardStreams.writeError("remote-pin-server: \(reason)\n")
+                exit(StartFailure.Kind.operatorMustAct.rawValue)
+            }
+        )
     }
 
     private static func openStore(
         in folder: String,
         metrics: any MetricsFactory = NOOPMetricsHandler.instance,
+        onRefusal: @escaping @Sendable (String) -> Void = { _ in },
         onFatal: @escaping @Sendable (String) -> Never
     ) throws -> SQLiteWalletStore {
         do throws(StoreOpenError) {
-            return try SQLiteWalletStore.open(folder: folder, metrics: metrics, onFatal: onFatal)
+            return try SQLiteWalletStore.open(
+                folder: folder,
+                metrics: metrics,
+                onRefusal: onRefusal,
+                onFatal: onFatal
+            )
         } catch {
             let kind: StartFailure.Kind
             switch error {

@@ -36,6 +36,7 @@ struct ServerFiles {
             }
         }
         let lab = take { try LabBoundary.lab(of: loaded) }
+        take { try FileRights.check(settings) }
         let tls = take { try Self.tls(settings) }
         let vault = take { try KeyFileVault(settings[SettingTable.vaultKeyFile]) }
         let statusList = take { try AttestationSettings.statusList(settings) }
@@ -71,18 +72,8 @@ struct ServerFiles {
         }
     }
 
-    /// Reads certificate and key again under the rules of the start, so that the next start accepts them too.
-    func reloadTLS() throws {
-        try Self.lookAtTLSFiles(of: self.settings)
-        do throws(TLSContextError) {
-            try self.tls.reload()
-        } catch {
-            throw StartFailure(.configuration, Self.text(of: error))
-        }
-    }
-
     /// Checks the files for faults that libssl does not check or describes poorly.
-    private static func lookAtTLSFiles(of settings: ServerSettings) throws {
+    static func lookAtTLSFiles(of settings: ServerSettings) throws {
         let key = settings[SettingTable.tlsKey]
         try Self.look(at: settings[SettingTable.tlsCertificate], "tls.certificate")
         try Self.look(at: key, "tls.key")
@@ -106,16 +97,6 @@ struct ServerFiles {
                 text += "; run this as the server's user (sudo -u), which needs read access to the file and its folder"
             }
             throw StartFailure(.configuration, text)
-        }
-    }
-
-    /// The message for an operator about a certificate or key.
-    private static func text(of error: TLSContextError) -> String {
-        switch error {
-        case .certificate(let path, let reason): "`tls.certificate`: \(path) cannot be used: \(reason)"
-        case .key(let path, let reason): "`tls.key`: \(path) cannot be used: \(reason)"
-        case .keyOfAnotherCertificate(let path): "`tls.key`: \(path) is not the key of `tls.certificate`"
-        case .trust, .serverName: "cannot use the certificate"
         }
     }
 }

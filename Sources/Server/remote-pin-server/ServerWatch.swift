@@ -21,24 +21,31 @@ struct ServerWatch: Sendable {
     private let listener: ObservationListener?
 
     /// Listens on `observation.listen` if it is set, and registers with swift-metrics.
-    static func start(_ settings: ServerSettings, log: Logger) async throws -> ServerWatch {
+    ///
+    /// - Parameter connections: The limit of connections in effect.
+    static func start(_ settings: ServerSettings, connections: Int, log: Logger) async throws -> ServerWatch {
         let registry = MetricRegistry { name, fault in
             log.warning("a metric is not exposed", metadata: ["metric": "\(name)", "fault": "\(fault.rawValue)"])
         }
         MetricsSystem.bootstrap(registry)
-        return try await ServerWatch(registry, settings, log: log)
+        return try await ServerWatch(registry, settings, connections: connections, log: log)
     }
 
-    private init(_ registry: MetricRegistry, _ settings: ServerSettings, log: Logger) async throws {
+    private init(
+        _ registry: MetricRegistry,
+        _ settings: ServerSettings,
+        connections: Int,
+        log: Logger
+    ) async throws {
         self.registry = registry
         self.liveness.watch("event loops", MultiThreadedEventLoopGroup.singleton)
         registry.watchProcess()
         registry.probe("remote_pin_build_info", [("version", Version.number)]) { 1 }
         let readiness = self.readiness
         registry.probe("remote_pin_ready") { readiness.isReady ? 1 : 0 }
-        // Exported so that alerts compare with the configured limits and need no change with a setting.
+        // Exported so that alerts compare with the limits in effect and need no change with a setting.
         for (name, limit) in [
-            ("connections", settings[SettingTable.connections]), ("handshakes", settings[SettingTable.handshakes]),
+            ("connections", connections), ("handshakes", settings[SettingTable.handshakes]),
         ] {
             registry.probe("remote_pin_limit", [("limit", name)]) { Double(limit) }
         }

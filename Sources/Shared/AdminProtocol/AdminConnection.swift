@@ -1,22 +1,36 @@
 internal import Foundation
+internal import Synchronization
 package import Transport
 
 /// A client's connection to the operators' socket of a server on this machine.
 package final class AdminConnection: Sendable {
     private let connection: LocalConnection
+    private let rejection: Rejection
 
-    private init(_ connection: LocalConnection) {
+    /// The failure with which the server closed the connection, if it named one.
+    private final class Rejection: Sendable {
+        let failure = Mutex<AdminFailure?>(nil)
+    }
+
+    private init(_ connection: LocalConnection, _ rejection: Rejection) {
         self.connection = connection
+        self.rejection = rejection
     }
 
     /// Connects to a server's socket; throws ``ConnectError/refused`` if no server listens there.
     package static func connect(path: String, timeout: Duration) async throws(ConnectError) -> AdminConnection {
-        struct AnyReply: Decodable { var id: UInt64 }
-        return AdminConnection(
-            try await LocalConnection.connect(path: path, timeout: timeout) { frame in
-                try? AdminCoding.decode(AnyReply.self, from: frame).id
-            }
-        )
+        struct AnyReply: Decodable {
+            var id: UInt64
+            var failure: AdminFailure?
+        }
+        let rejection = Rejection()
+        let connection = try await LocalConnection.connect(path: path, timeout: timeout) { frame in
+            guard let reply = try? AdminCoding.decode(AnyReply.self, from: frame) else { return nil }
+            // Id 0 is no call's: the server closes the connection for this reason.
+            if reply.id == 0 { rejection.failure.withLock { $0 = reply.failure } }
+            return reply.id
+        }
+        return AdminConnection(connection, rejection)
     }
 
     /// Sends a command and waits for its reply.
@@ -35,6 +49,7 @@ package final class AdminConnection: Sendable {
                 AdminCoding.encode(AdminRequest(id: id, command: command, arguments: arguments))
             }
         } catch {
+            if let failure = self.rejection.failure.withLock(\.self) { throw .refused(failure) }
             throw .connection(error)
         }
         guard let answer = try? AdminCoding.decode(AdminReply<Reply>.self, from: frame) else {

@@ -27,6 +27,13 @@ static inline long COpenSSL_SSL_CTX_set_mode(SSL_CTX *context, long mode) {
     return SSL_CTX_set_mode(context, mode);
 }
 
+// The certificates of the context's chain without the first one, by place; NULL behind the last.
+static inline X509 *COpenSSL_SSL_CTX_get0_chain_cert(SSL_CTX *context, int place) {
+    STACK_OF(X509) *chain = NULL;
+    SSL_CTX_get0_chain_certs(context, &chain);
+    return place < sk_X509_num(chain) ? sk_X509_value(chain, place) : NULL;
+}
+
 static inline long COpenSSL_SSL_CTX_set_max_send_fragment(SSL_CTX *context, long byteCount) {
     return SSL_CTX_set_max_send_fragment(context, byteCount);
 }

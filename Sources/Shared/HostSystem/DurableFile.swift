@@ -126,6 +126,22 @@ package enum DurableFile {
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
+    /// Sets the time of a file's last change to the present.
+    package static func touch(_ path: String) throws(FileError) {
+        try SystemCall.retrying(path) { unsafe utimensat(AT_FDCWD, path, nil, 0) }
+    }
+
+    /// Rejects a file or socket that this user may not write.
+    package static func requireWritable(_ path: String) throws(FileError) {
+        try SystemCall.retrying(path) { unsafe faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) }
+    }
+
+    /// Returns whether two paths name the same file or folder, whatever links lead to it.
+    package static func isSame(_ path: String, as other: String) -> Bool {
+        guard let one = try? self.status(of: path), let two = try? self.status(of: other) else { return false }
+        return one.st_dev == two.st_dev && one.st_ino == two.st_ino
+    }
+
     private static func status(of path: String) throws(FileError) -> stat {
         var status = stat()
         try SystemCall.retrying(path) { unsafe stat(path, &status) }
@@ -145,7 +161,8 @@ package enum DurableFile {
         try Descriptor(opening: self.folder(of: path), flags: O_RDONLY | O_DIRECTORY).synchronize()
     }
 
-    private static func folder(of path: String) -> String {
+    /// The path of the folder that contains a file.
+    package static func folder(of path: String) -> String {
         var path = Substring(path)
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         guard let slash = path.lastIndex(of: "/") else { return "." }

@@ -42,11 +42,14 @@ final class ConnectionListener: Sendable {
     let state: Mutex<State>
     let limits: TransportLimits
     let observer: ListenerObserver
+    /// The frame for a connection of this machine that exceeds the limit; nil to close it without one.
+    private let busyAnswer: [UInt8]?
     private let queues: [ConnectionQueue]
 
-    init(limits: TransportLimits, observer: ListenerObserver) {
+    init(limits: TransportLimits, observer: ListenerObserver, busyAnswer: [UInt8]? = nil) {
         self.limits = limits
         self.observer = observer
+        self.busyAnswer = busyAnswer
         self.state = Mutex(
             State(
                 limiter: ConnectionLimiter(limits: limits),
@@ -96,7 +99,8 @@ final class ConnectionListener: Sendable {
         let (id, refusal) = self.state.withLock { $0.admit(channel, from: PeerSource(peer), at: .now()) }
         guard let id else {
             self.refused(refusal)
-            throw ChannelError.ioOnClosedChannel
+            guard refusal != nil, let busyAnswer = self.busyAnswer else { throw ChannelError.ioOnClosedChannel }
+            return try channel.pipeline.syncOperations.addHandler(BusyHandler(busyAnswer))
         }
         channel.closeFuture.whenComplete { _ in self.forget(id) }
         let frames = try FrameChannel(

@@ -38,17 +38,18 @@ package final class LocalListener: Sendable {
     /// - Parameters:
     ///   - group: the group whose members can connect in addition to the owner.
     ///   - observer: notified of connections that exceed `limits`.
+    ///   - busyAnswer: the frame that such a connection gets before it is closed.
     /// - Precondition: no other process serves this folder. The caller holds the folder's lock.
     package static func bind(
         path: String,
         group: UInt32? = nil,
         limits: TransportLimits,
-        observer: ListenerObserver = ListenerObserver()
+        observer: ListenerObserver = ListenerObserver(),
+        busyAnswer: [UInt8]? = nil
     ) async throws(ListenError) -> LocalListener {
-        LocalListener(
-            try await ConnectionListener.bind(unixSocket: path, group: group, limits: limits, observer: observer),
-            rest: limits.rest
-        )
+        let listener = ConnectionListener(limits: limits, observer: observer, busyAnswer: busyAnswer)
+        try await listener.bind(unixSocket: path, group: group)
+        return LocalListener(listener, rest: limits.rest)
     }
 
     /// Answers calls, one after another on each connection, until ``stop()`` or cancellation.

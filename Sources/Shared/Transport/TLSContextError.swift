@@ -6,6 +6,8 @@ package enum TLSContextError: Error, Hashable, Sendable {
     case key(path: String, reason: String)
     /// The key does not belong to the certificate.
     case keyOfAnotherCertificate(path: String)
+    /// Wallets reject the certificates of the file.
+    case faults(path: String, [CertificateFault])
     /// The trusted certificates are missing or unreadable.
     case trust
     /// The text is neither a DNS name nor an IP address.

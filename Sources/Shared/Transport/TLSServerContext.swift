@@ -1,5 +1,6 @@
 internal import COpenSSL
 internal import Synchronization
+package import Vocabulary
 
 /// A server's certificate and key, which can be replaced at run time.
 package final class TLSServerContext: Sendable {
@@ -18,8 +19,12 @@ package final class TLSServerContext: Sendable {
     ///
     /// A new context has new ticket keys, so that no ticket outlives the certificate under which it
     /// was issued. If this throws, the current certificate stays in use.
-    package func reload() throws(TLSContextError) {
+    ///
+    /// Certificates that wallets reject at the time `now` are not used in place of working ones.
+    package func reload(at now: Timestamp) throws(TLSContextError) {
         let replacement = try SSLContext(certificateFile: self.certificatePath, keyFile: self.keyPath)
+        let faults = replacement.certificateFaults(at: now).filter(\.isFatal)
+        guard faults.isEmpty else { throw .faults(path: self.certificatePath, faults) }
         self.current.withLock { $0 = replacement }
     }
 

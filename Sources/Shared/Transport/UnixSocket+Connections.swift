@@ -9,18 +9,11 @@ extension ConnectionListener {
     ///
     /// - Parameter group: A group whose members may connect, in addition to the owner.
     /// - Precondition: The caller holds the lock of the folder, so that no other process serves it.
-    static func bind(
-        unixSocket path: String,
-        group: UInt32?,
-        limits: TransportLimits,
-        observer: ListenerObserver
-    ) async throws(ListenError) -> ConnectionListener {
-        let listener = ConnectionListener(limits: limits, observer: observer)
-        let bootstrap = listener.bootstrap(nil)
+    func bind(unixSocket path: String, group: UInt32?) async throws(ListenError) {
+        let bootstrap = self.bootstrap(nil)
         let socket = try UnixSocket(boundTo: path, group: group)
         do {
-            listener.listen(on: try await bootstrap.withBoundSocket(socket.release()).get(), at: path)
-            return listener
+            self.listen(on: try await bootstrap.withBoundSocket(socket.release()).get(), at: path)
         } catch {
             throw ListenError(error, address: path)
         }

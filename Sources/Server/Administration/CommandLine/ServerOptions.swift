@@ -56,13 +56,26 @@ package struct ServerOptions: ParsableArguments {
         do throws(ConnectError) {
             connection = try await AdminConnection.connect(path: path, timeout: OperatorConnection.connectTimeout)
         } catch {
-            throw StartFailure(
-                .unavailable,
-                "no server answers on \(path); is it running, and may this user open the socket?"
-            )
+            throw Self.failure(to: path)
         }
         defer { connection.close() }
         return try await body(OperatorConnection(connection: connection))
+    }
+}
+
+extension ServerOptions {
+    /// The reason why no connection to this socket was made.
+    private static func failure(to path: String) -> StartFailure {
+        do throws(FileError) {
+            try DurableFile.requireWritable(path)
+        } catch .notAllowed {
+            return StartFailure(
+                .notAllowed,
+                "this user may not open \(path): run the command with sudo, or become a member of the group in "
+                    + "`admin.group` and log in again"
+            )
+        } catch {}
+        return StartFailure(.unavailable, "no server answers on \(path); is it running?")
     }
 }
 

@@ -71,15 +71,23 @@ package struct RestoreSolution: AdminCall {
             commandName: "solution",
             abstract: "Serve again after `revoke solution`.",
             discussion: """
-                Wallets are as they were; those that were revoked for another reason stay revoked.
+                Wallets are as they were; those that were revoked for another reason stay revoked. The command asks \
+                for a phrase.
 
                   remote-pin-server admin restore solution --lab /tmp/lab
+                  remote-pin-server admin restore solution --yes --lab /tmp/lab
                 """
         )
 
+        @Flag(help: "Do not ask; for scripts.")
+        var yes = false
+
         @OptionGroup var options: CallOptions
 
-        func call() -> RestoreSolution { RestoreSolution() }
+        func call() throws -> RestoreSolution {
+            if !self.yes { try Phrase.ask("restore the solution", because: "Every wallet will open again.") }
+            return RestoreSolution()
+        }
 
         func draw(_ reply: SolutionReply, on page: inout Page) { reply.draw(on: &page) }
     }

@@ -189,7 +189,7 @@ package enum MetricCatalogue {
         MetricDefinition(
             "remote_pin_hook_events_total",
             .counter,
-            "Events for hooks, by receiver kind and outcome.",
+            "Events for hooks, by receiver kind and outcome. Delivered: written to the pipe or socket, read or not.",
             labels: [
                 MetricDefinition.Label("hook", .listed(["program", "socket"])),
                 MetricDefinition.Label("outcome", .listed(["delivered", "dropped"])),

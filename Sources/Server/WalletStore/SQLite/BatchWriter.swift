@@ -1,5 +1,6 @@
 internal import GRDB
 internal import Metrics
+internal import PreparedSQL
 internal import Synchronization
 
 /// Runs batches of steps in one transaction each, on the store's thread.
@@ -15,6 +16,8 @@ struct BatchWriter {
     var meters = StoreMeters.none
     var committed = CommittedFacts()
     let onFatal: @Sendable (String) -> Never
+    /// Receives the reason of each refusal, for the log.
+    var onRefusal: @Sendable (String) -> Void = { _ in }
 
     /// The reason why a transaction was rolled back.
     private enum Failure {
@@ -31,14 +34,20 @@ struct BatchWriter {
     func run(_ batch: [CommitQueue.PendingStep]) {
         switch self.outcome(of: batch, apart: false) {
         case nil: break
-        case .diskFull: self.refuse(batch)
-        case .step: if self.outcome(of: batch, apart: true) != nil { self.refuse(batch) }
+        case .diskFull: self.refuse(batch, .unavailable)
+        case .step:
+            switch self.outcome(of: batch, apart: true) {
+            case nil: break
+            case .diskFull: self.refuse(batch, .unavailable)
+            // Not a step's own failure: the transaction itself cannot be carried out, since the file is damaged.
+            case .step: self.refuse(batch, .corrupt)
+            }
         }
     }
 
-    private func refuse(_ batch: [CommitQueue.PendingStep]) {
+    private func refuse(_ batch: [CommitQueue.PendingStep], _ reason: StoreError) {
         self.meters.failedBatches.increment()
-        for step in batch { step.refuse(.unavailable) }
+        for step in batch { step.refuse(reason) }
     }
 
     /// Commits a batch and answers it; on failure no step is answered.
@@ -59,8 +68,12 @@ struct BatchWriter {
             self.meters.commit.record(duration)
             self.meters.batch.record(batch.count)
         } catch {
+            // Read before the rollback, whose own calls would hide it.
+            let text = self.text(error)
             self.rollBack()
-            return self.failure(for: error)
+            let failure = self.failure(for: error, text)
+            if failure == .diskFull || apart { self.onRefusal(text) }
+            return failure
         }
         self.answer(prepared, to: batch)
         self.runChores()
@@ -86,6 +99,7 @@ struct BatchWriter {
             if case .diskFull = self.failure(for: error) { throw error }
             try self.connection.undoStep()
             let reason = error as? StoreError ?? .corrupt
+            if let error = error as? DatabaseError { self.onRefusal(self.text(error)) }
             return ({ step.refuse(reason) }, false)
         }
     }
@@ -100,7 +114,7 @@ struct BatchWriter {
                 try self.connection.truncateLog()
             } catch {
                 // The step is committed, but the log is not emptied yet; a repetition of the step tries again.
-                if case .step = self.failure(for: error) { self.onFatal(Self.text(error)) }
+                if case .step = self.failure(for: error) { self.onFatal(self.fatalText(error)) }
                 isTruncated = false
             }
         }
@@ -121,23 +135,28 @@ struct BatchWriter {
         do {
             try self.connection.rollBack()
         } catch {
-            self.onFatal(Self.text(error))
+            self.onFatal(self.fatalText(error))
         }
     }
 
     /// Classifies an error; does not return for file errors.
-    private func failure(for error: any Error) -> Failure {
+    private func failure(for error: any Error, _ text: String? = nil) -> Failure {
         guard let error = error as? DatabaseError else { return .step }
         switch error.resultCode {
         case .SQLITE_FULL, .SQLITE_BUSY, .SQLITE_LOCKED: return .diskFull
         case .SQLITE_CORRUPT, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_RANGE: return .step
-        default: self.onFatal(Self.text(error))
+        default: self.onFatal(self.fatalText(error, text))
         }
     }
 
-    private static func text(_ error: any Error) -> String {
-        let code = (error as? DatabaseError)?.extendedResultCode.rawValue ?? 0
-        return "wallet store: SQLite failed with code \(code); the process ends because counted attempts may be lost"
+    /// The reason for the log; nothing in it comes from a peer.
+    private func text(_ error: any Error) -> String {
+        guard let error = error as? DatabaseError else { return "the store holds data that it did not write" }
+        return "\(SQLiteFailure(error.extendedResultCode, of: self.connection.db))"
+    }
+
+    private func fatalText(_ error: any Error, _ text: String? = nil) -> String {
+        "wallet store: \(text ?? self.text(error)); the process ends because counted attempts may be lost"
     }
 }
 

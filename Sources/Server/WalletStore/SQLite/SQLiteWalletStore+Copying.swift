@@ -1,7 +1,10 @@
+internal import HostSystem
 internal import PreparedSQL
 
 extension SQLiteWalletStore {
+    /// Rejects the store's own folder: a file there may have a name that SQLite gives its log, or a later server.
     package func beginCopy(to path: String) async throws(StoreCopyError) {
+        guard !DurableFile.isSame(DurableFile.folder(of: path), as: self.folder) else { throw .inStoreFolder }
         try await self.copying { connection throws(StoreCopyError) in
             guard connection.copy == nil else { throw .busy }
             do throws(DatabaseCopy.Failure) {
@@ -54,7 +57,7 @@ extension SQLiteWalletStore {
 
 extension StoreCopyError {
     init(_ failure: DatabaseCopy.Failure) {
-        let code = Int(failure.code)
-        self = failure.isDiskFull ? .diskFull : failure.isOfSource ? .unreadable(code: code) : .failed(code: code)
+        let code = SQLiteFailure.name(of: failure.code)
+        self = failure.isDiskFull ? .diskFull : failure.isOfSource ? .unreadable(code) : .failed(code)
     }
 }

@@ -10,6 +10,12 @@ package import Vocabulary
 /// All steps run on one thread, which puts waiting steps into one transaction (``BatchWriter``). The folder holds
 /// `wallets.db`, its log while the store is open, and `lock`, which names the process that has it open.
 package final class SQLiteWalletStore: WalletStore {
+    /// The folder of the store's files.
+    let folder: String
+    /// The version of the store before this process opened it; nil if it had this program's version.
+    package let upgradedFrom: Int?
+    /// The version that this program reads and writes.
+    package static var version: Int { Schema.version }
     let queue: CommitQueue
     private let committed: CommittedFacts
     private let announced: AnnouncedEntry
@@ -23,11 +29,15 @@ package final class SQLiteWalletStore: WalletStore {
     private let sweptUntil = Mutex((unopened: Int64.min, attempts: Int64.min))
 
     private init(
+        folder: String,
+        upgradedFrom: Int?,
         queue: CommitQueue,
         committed: CommittedFacts,
         announced: AnnouncedEntry,
         latency: CommitLatency
     ) {
+        self.folder = folder
+        self.upgradedFrom = upgradedFrom
         self.queue = queue
         self.announced = announced
         self.committed = committed
@@ -41,11 +51,13 @@ package final class SQLiteWalletStore: WalletStore {
     /// Opens the store in a folder, or creates an empty one if `creating`; blocks the calling thread meanwhile.
     ///
     /// A missing store is an error unless `creating`: an empty store in its place would forget every count.
-    /// `onFatal` is called with a line for the log after a file error that may lose counts; it ends the process.
+    /// `onRefusal` is called with the reason why steps were refused, and `onFatal` with a line for the log after a
+    /// file error that may lose counts; it ends the process.
     package static func open(
         folder: String,
         creating: Bool = false,
         metrics factory: any MetricsFactory = NOOPMetricsHandler.instance,
+        onRefusal: @escaping @Sendable (String) -> Void = { _ in },
         onFatal: @escaping @Sendable (String) -> Never = { fatalError($0) }
     ) throws(StoreOpenError) -> SQLiteWalletStore {
         let path = folder + "/wallets.db"
@@ -53,16 +65,23 @@ package final class SQLiteWalletStore: WalletStore {
         try self.makeFile(path, creating: creating)
         try StoreFile.refuseOthers(path, creating: creating)
         let (database, committed): (DatabaseQueue, CommittedFacts)
+        var upgradedFrom: Int?
         do {
+            // SQLite would open it read-only and fail later, with a code that does not say so.
+            try DurableFile.requireWritable(path)
             database = try DatabaseQueue(path: path, configuration: Schema.configuration())
             committed = CommittedFacts()
             try database.inDatabase { db in
-                try Schema.migrate(db, creating: creating)
-                // Completes the work of a killed process: no older copy of a destroyed share survives a start.
-                _ = try db.checkpoint(.truncate)
-                let connection = try StoreConnection(db)
-                committed.isSolutionRevoked.store(connection.isSolutionRevoked, ordering: .releasing)
-                committed.generation.store(connection.generation, ordering: .releasing)
+                do {
+                    upgradedFrom = try Schema.migrate(db, creating: creating)
+                    // Completes the work of a killed process: no older copy of a destroyed share survives a start.
+                    _ = try db.checkpoint(.truncate)
+                    let connection = try StoreConnection(db)
+                    committed.isSolutionRevoked.store(connection.isSolutionRevoked, ordering: .releasing)
+                    committed.generation.store(connection.generation, ordering: .releasing)
+                } catch {
+                    throw StoreOpenError(error, of: db)
+                }
             }
         } catch {
             throw StoreOpenError(error)
@@ -78,6 +97,7 @@ package final class SQLiteWalletStore: WalletStore {
                     announced: announced,
                     latency: latency,
                     meters: meters,
+                    onRefusal: onRefusal,
                     onFatal: onFatal
                 )
             }
@@ -88,7 +108,14 @@ package final class SQLiteWalletStore: WalletStore {
         }
         thread.name = "wallet store"
         thread.start()
-        return SQLiteWalletStore(queue: queue, committed: committed, announced: announced, latency: latency)
+        return SQLiteWalletStore(
+            folder: folder,
+            upgradedFrom: upgradedFrom,
+            queue: queue,
+            committed: committed,
+            announced: announced,
+            latency: latency
+        )
     }
 
     /// Creates an empty file with the right mode, which the log inherits.
@@ -131,6 +158,7 @@ package final class SQLiteWalletStore: WalletStore {
         announced: AnnouncedEntry,
         latency: CommitLatency,
         meters: StoreMeters,
+        onRefusal: @escaping @Sendable (String) -> Void,
         onFatal: @escaping @Sendable (String) -> Never
     ) {
         do {
@@ -141,7 +169,8 @@ package final class SQLiteWalletStore: WalletStore {
                 latency: latency,
                 meters: meters,
                 committed: committed,
-                onFatal: onFatal
+                onFatal: onFatal,
+                onRefusal: onRefusal
             )
             while let batch = queue.nextBatch() { writer.run(batch) }
         } catch {

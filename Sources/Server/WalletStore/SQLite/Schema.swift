@@ -86,8 +86,9 @@ enum Schema {
         return configuration
     }
 
-    /// Migrates a file to this version, each step in a separate transaction.
-    static func migrate(_ db: Database, creating: Bool) throws {
+    /// Migrates a file to this version, each step in a separate transaction; returns the version of an older store.
+    @discardableResult
+    static func migrate(_ db: Database, creating: Bool) throws -> Int? {
         let id = try Int64.fetchOne(db, sql: "PRAGMA application_id") ?? 0
         let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         guard id != Self.backupID else { throw StoreOpenError.backup }
@@ -102,5 +103,6 @@ enum Schema {
                 return .commit
             }
         }
+        return isNew || found == Self.version ? nil : found
     }
 }

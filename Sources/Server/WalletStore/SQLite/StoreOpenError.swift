@@ -1,5 +1,6 @@
 internal import GRDB
 internal import HostSystem
+internal import PreparedSQL
 
 /// The reason why a store was not opened; nothing in it was changed.
 ///
@@ -37,6 +38,13 @@ package enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible 
 }
 
 extension StoreOpenError {
+    /// Translates an error of a statement on an open database, with the system's error and the path.
+    init(_ error: any Error, of db: Database) {
+        self = Self(error)
+        guard case .files = self, let error = error as? DatabaseError else { return }
+        self = .files("SQLite failed: \(SQLiteFailure(error.extendedResultCode, of: db))")
+    }
+
     /// Translates an error that occurred while opening a store.
     init(_ error: any Error) {
         switch error {
@@ -48,7 +56,7 @@ extension StoreOpenError {
             case .SQLITE_FULL: self = .diskFull
             case .SQLITE_BUSY, .SQLITE_LOCKED: self = .inUse(pid: nil)
             case .SQLITE_NOTADB, .SQLITE_CORRUPT: self = .notAStore
-            default: self = .files("SQLite failed with code \(error.extendedResultCode.rawValue)")
+            default: self = .files("SQLite failed: \(SQLiteFailure.name(of: error.extendedResultCode.rawValue))")
             }
         default: self = .notAStore
         }

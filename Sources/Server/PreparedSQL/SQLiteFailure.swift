@@ -1,0 +1,54 @@
+package import GRDB
+internal import GRDBSQLite
+internal import Glibc
+
+/// A failed SQLite call as an operator can look it up: the extended code by name, the system's error, and the file.
+///
+///     SQLITE_IOERR_WRITE (778), errno 28: No space left on device, /var/lib/remote-pin/data/wallets.db
+package struct SQLiteFailure: CustomStringConvertible, Sendable {
+    package let description: String
+
+    /// - Important: Directly after the failed call, on the database's thread: the system's error is that of the
+    ///   connection's last one.
+    package init(_ code: ResultCode, of database: Database) {
+        var text = Self.name(of: code.rawValue)
+        let number = unsafe sqlite3_system_errno(database.sqliteConnection)
+        // SQLite sets it for failures of files only and never resets it.
+        if [SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_FULL].contains(code.rawValue & 0xFF), number != 0 {
+            let words = unsafe strerror(number).map { unsafe String(cString: $0) } ?? "unknown"
+            text += ", errno \(number): \(words)"
+        }
+        let path = unsafe sqlite3_db_filename(database.sqliteConnection, "main").map { unsafe String(cString: $0) }
+        if let path, !path.isEmpty { text += ", \(path)" }
+        self.description = text
+    }
+
+    /// The name and number of an extended result code: `SQLITE_IOERR_FSYNC (1034)`.
+    package static func name(of code: Int32) -> String {
+        let (primary, detail) = (Int(code & 0xFF), Int(code >> 8))
+        guard self.primary.indices.contains(primary) else { return "SQLITE_\(code)" }
+        let details = self.details[self.primary[primary]] ?? []
+        let suffix = (1...max(1, details.count)).contains(detail) && !details.isEmpty ? "_\(details[detail - 1])" : ""
+        return "SQLITE_\(self.primary[primary])\(suffix) (\(code))"
+    }
+
+    // In the order of their numbers (sqlite3.h); the macros of the extended codes contain casts, which Swift cannot
+    // import.
+    private static let primary = [
+        "OK", "ERROR", "INTERNAL", "PERM", "ABORT", "BUSY", "LOCKED", "NOMEM", "READONLY", "INTERRUPT", "IOERR",
+        "CORRUPT", "NOTFOUND", "FULL", "CANTOPEN", "PROTOCOL", "EMPTY", "SCHEMA", "TOOBIG", "CONSTRAINT", "MISMATCH",
+        "MISUSE", "NOLFS", "AUTH", "FORMAT", "RANGE", "NOTADB",
+    ]
+    private static let details = [
+        "BUSY": ["RECOVERY", "SNAPSHOT", "TIMEOUT"],
+        "READONLY": ["RECOVERY", "CANTLOCK", "ROLLBACK", "DBMOVED", "CANTINIT", "DIRECTORY"],
+        "IOERR": [
+            "READ", "SHORT_READ", "WRITE", "FSYNC", "DIR_FSYNC", "TRUNCATE", "FSTAT", "UNLOCK", "RDLOCK", "DELETE",
+            "BLOCKED", "NOMEM", "ACCESS", "CHECKRESERVEDLOCK", "LOCK", "CLOSE", "DIR_CLOSE", "SHMOPEN", "SHMSIZE",
+            "SHMLOCK", "SHMMAP", "SEEK", "DELETE_NOENT", "MMAP", "GETTEMPPATH", "CONVPATH", "VNODE", "AUTH",
+            "BEGIN_ATOMIC", "COMMIT_ATOMIC", "ROLLBACK_ATOMIC", "DATA", "CORRUPTFS", "IN_PAGE",
+        ],
+        "CORRUPT": ["VTAB", "SEQUENCE", "INDEX"],
+        "CANTOPEN": ["NOTEMPDIR", "ISDIR", "FULLPATH", "CONVPATH", "DIRTYWAL", "SYMLINK"],
+    ]
+}

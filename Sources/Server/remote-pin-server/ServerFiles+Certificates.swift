@@ -1,0 +1,60 @@
+internal import AdminProtocol
+internal import HostSystem
+internal import ServerCommandLine
+internal import ServerSettings
+internal import Transport
+
+extension ServerFiles {
+    /// The faults of the certificate in use, as sentences that begin with the setting.
+    ///
+    /// A start only warns of them, since a stopped server helps no wallet; ``reloadTLS()`` rejects such a certificate.
+    var certificateWarnings: [String] {
+        // The system's clock, also in a lab: wallets verify certificates by the clocks of their phones.
+        self.tls.faults(at: SystemClock().now()).map { fault in
+            let path = self.settings[SettingTable.tlsCertificate]
+            return "`tls.certificate`: \(path): \(fault.text); install a renewed certificate and run `admin reload`"
+        }
+    }
+
+    /// Reads certificate and key again under the rules of the start, so that the next start accepts them too.
+    ///
+    /// A certificate that wallets reject does not take the place of one that they accept.
+    func reloadTLS() throws {
+        try Self.lookAtTLSFiles(of: self.settings)
+        do throws(TLSContextError) {
+            try self.tls.reload(at: SystemClock().now())
+        } catch {
+            throw StartFailure(.configuration, Self.text(of: error))
+        }
+    }
+
+    /// The message for an operator about a certificate or key.
+    static func text(of error: TLSContextError) -> String {
+        switch error {
+        case .certificate(let path, let reason): "`tls.certificate`: \(path) cannot be used: \(reason)"
+        case .key(let path, let reason): "`tls.key`: \(path) cannot be used: \(reason)"
+        case .keyOfAnotherCertificate(let path): "`tls.key`: \(path) is not the key of `tls.certificate`"
+        case .faults(let path, let faults):
+            "`tls.certificate`: wallets reject \(path): \(faults.map(\.text).joined(separator: "; "))"
+        case .trust, .serverName: "cannot use the certificate"
+        }
+    }
+}
+
+extension CertificateFault {
+    fileprivate var text: String {
+        switch self {
+        case .expired(let place, let since): "\(Self.name(place)) expired on \(since.text)"
+        case .expiresSoon(let place, let end): "\(Self.name(place)) expires soon, on \(end.text)"
+        case .notYetValid(let place, let start): "\(Self.name(place)) is not valid before \(start.text)"
+        case .otherIssuer(let place):
+            "\(Self.name(place)) was not issued by certificate \(place + 1) of the file; the server's certificate "
+                + "comes first, then its issuer, and so on"
+        case .noNames: "the certificate has no subject alternative name, and wallets ignore the common name"
+        }
+    }
+
+    private static func name(_ place: Int) -> String {
+        place == 1 ? "the certificate" : "certificate \(place) of the file"
+    }
+}
