@@ -85,6 +85,8 @@ package final class SQLiteWalletStore: WalletStore {
         }
     }
 
+    package var expectedSteps: ExpectedSteps { self.queue.expected }
+
     /// The number of steps that wait for the next commit.
     package var waitingSteps: Int { self.queue.count }
 
@@ -116,7 +118,10 @@ package final class SQLiteWalletStore: WalletStore {
                 committed: committed,
                 onFatal: onFatal
             )
-            while let batch = queue.nextBatch() { writer.run(batch) }
+            var duration = Duration.zero
+            while let batch = queue.nextBatch(after: duration) {
+                duration = ContinuousClock().measure { writer.run(batch) }
+            }
         } catch {
             onFatal("wallet store: a prepared statement does not compile; the store's schema is not this version's")
         }
@@ -160,7 +165,6 @@ extension SQLiteWalletStore {
     /// Keys are assigned in the order of registration, so due rows come first. If the clock was set back, some due
     /// rows may follow others that are not. A walk over all rows, one step for each sweep, finds those, and attempt
     /// records that have been empty since before the last start.
-    /// are found by a walk over all rows, one step each sweep.
     package func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
         var removed = 0
         var start = Int64.min
