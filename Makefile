@@ -69,9 +69,10 @@ check: test mutants-check ## test, the same under address and thread sanitizers,
 	$(MAKE) demo
 
 .PHONY: lint
-lint: ## check the format of every Swift file and the dependencies that the manifest declares
+lint: ## check the format of every Swift file, the lengths of lines and the dependencies in the manifest
 	@echo "== lint =="
 	swift format lint --strict --recursive Package.swift Sources Tests Benchmarks
+	Tests/Format/check.py
 	Tests/Manifest/check.py
 
 .PHONY: format

@@ -87,7 +87,7 @@ struct AdminCodingTests {
     func names() {
         let names = AdminCalls.all.map { $0.name }
         #expect(Set(names).count == names.count)
-        #expect(AdminCalls.all.filter { $0.commandLine == nil }.map { $0.name } == ["backup", "upkeep show"])
+        #expect(AdminCalls.all.filter { $0.commandLine == nil }.map { $0.name } == ["backup", "maintenance show"])
     }
 
     @Test("the longest page of each list fits into a frame")
@@ -99,7 +99,8 @@ struct AdminCodingTests {
             """
         let session = """
             {"appVersion":"999999.999999.999999.999999","connection":18446744073709551615,"instructions":4294967295,\
-            "platform":"android","since":"\(times.0)","source":"ffff:ffff:ffff:ffff::/64","wallet":"\(WalletID.random())"}
+            "platform":"android","since":"\(times.0)","source":"ffff:ffff:ffff:ffff::/64",\
+            "wallet":"\(WalletID.random())"}
             """
         let entry = #"{"deniedAt":"\#(times.0)","mac":"\#(times.1)"}"#
         func check<Call: AdminCall>(_: Call.Type, _ list: String, _ item: String, _ count: Int) throws {

@@ -18,7 +18,7 @@ struct TypedCodeTests {
     }
 
     @Test(
-        "what cannot be a code is shown as it was typed, on one line and not for ever, and is asked for as nothing at all",
+        "text that cannot be a code is shown on one line, cut to 64 characters, and never sent to the server",
         arguments: [
             ("my  secret\u{0}\r\nphrase", "my secret phrase"), ("4K7W-9Q2M", "4K7W-9Q2M"),
             ("4K7W-9Q2M-XH3T-0B8R-1ZZ", "4K7W-9Q2M-XH3T-0B8R-1ZZ"),

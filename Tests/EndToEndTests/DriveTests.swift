@@ -27,11 +27,11 @@ struct DriveTests {
         let file = "\(self.lab.folder)/example.py"
         try DurableFile.write(Array(block.utf8), to: file)
         let server = try await self.lab.start()
+        let programs = URL(fileURLWithPath: Programs.path("wallet")).deletingLastPathComponent().path
         let run = try await ServerProcess.run(
             "/usr/bin/env",
             [
-                "PATH=\(URL(fileURLWithPath: Programs.path("wallet")).deletingLastPathComponent().path):/usr/bin:/bin:/usr/local/bin",
-                "python3", file, self.lab.lab.path, self.phone.home,
+                "PATH=\(programs):/usr/bin:/bin:/usr/local/bin", "python3", file, self.lab.lab.path, self.phone.home,
             ]
         )
         #expect(run.exitCode == 0, "\(run.output)")

@@ -17,7 +17,7 @@ struct HookTests {
         self.lines = "\(self.lab.folder)/lines"
     }
 
-    /// Starts a server with one round of two attempts, or two rounds of one, and a hook program that records its events.
+    /// Starts a server with one round of two attempts or two rounds of one, and a hook program that records the events.
     private func start(_ script: String, rounds: Int = 2, _ more: [String: String] = [:]) async throws -> ServerProcess
     {
         let environment = [

@@ -1,5 +1,6 @@
-import LabFiles
+import Foundation
 import HostSystem
+import LabFiles
 import TestSupport
 import Testing
 import Vocabulary
@@ -108,7 +109,7 @@ struct ServerProgramTests {
         let junk = Array("not a database, whatever its name says ".utf8) + Array(repeating: 1, count: 4096)
         try DurableFile.write(junk, to: store)
         let damaged = try await server("serve", lab.path)
-        #expect(damaged.exitCode == 74)
+        #expect(damaged.exitCode == 79)
         #expect(damaged.output.contains("not a wallet store"), "\(damaged.output)")
         #expect(try DurableFile.read(store, atMost: 1 << 24) == junk)
         try DurableFile.remove(store)
@@ -119,6 +120,15 @@ struct ServerProgramTests {
         try DurableFile.write(bytes, to: store)
         let running = try await ServerProcess.start(["serve", lab.path])
         #expect(await running.terminate() == 0)
+    }
+
+    @Test("systemd does not restart a server whose store or audit log needs an operator")
+    func noRestart() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+        let file = root.appending(path: "deploy/systemd/remote-pin-server.service")
+        let unit = try String(contentsOf: file, encoding: .utf8)
+        let setting = try #require(unit.split(separator: "\n").first { $0.hasPrefix("RestartPreventExitStatus=") })
+        #expect(setting.split { " =".contains($0) }.contains("79"))
     }
 
     @Test("init without a lab invents nothing: what only the operator knows has to be named")

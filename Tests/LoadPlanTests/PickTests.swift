@@ -15,7 +15,8 @@ struct PickTests {
         for _ in 0..<draws { seen[picker.next(using: &generator)] += 1 }
         let law = (1...count).map { Self.power(Double($0), exponent) }
         let whole = law.reduce(0, +)
-        // Chi-squared over the ranks with an expected count of at least 20; its standard deviation is √(2 × their number).
+        // Chi-squared over the ranks with an expected count of at least 20; the standard deviation is √(2 × the number
+        // of ranks).
         let expected = law.map { $0 / whole * Double(draws) }
         let usual = expected.indices.filter { expected[$0] >= 20 }
         let chi = usual.reduce(0.0) {

@@ -33,7 +33,7 @@ struct AuditTests {
             (ClearUpdatePolicy([.iOS]), "update-policy clear", true), (ShowStatus(), "status", false),
             (ListWallets(limit: 5), "wallet list", false), (ListSessions(limit: 5), "sessions", false),
             (Reload(), "reload", true), (SetLogLevel(.debug), "log-level", true),
-            (SetLogLevel(nil), "log-level", false), (ShowMaintenance(), "upkeep show", false),
+            (SetLogLevel(nil), "log-level", false), (ShowMaintenance(), "maintenance show", false),
             (ShowVaultKeys(), "vault status", false), (RotateVault(), "vault rotate", true),
         ]
     }

@@ -39,8 +39,8 @@ struct FormatTests {
             (
                 "- biometric: [match, mismatsh]",
                 """
-                4 steps.biometric must be by-device, match, mismatch, passcode, wrong-passcode or cancel, not `mismatsh`; \
-                did you mean `mismatch`?
+                4 steps.biometric must be by-device, match, mismatch, passcode, wrong-passcode or cancel, not \
+                `mismatsh`; did you mean `mismatch`?
                 """
             ),
             ("- device: {platfrom: ios}", "4 steps.device.platfrom is not a known key; did you mean `platform`?"),

@@ -164,8 +164,8 @@ struct RunnerTests {
 
     @Test("a cancelled run ends and leaves neither servers nor folders")
     func cancelled() async throws {
-        let yaml =
-            "case: X\ntitle: t\nsteps: [{for each: {name: n, in: [\((1...200).map(String.init).joined(separator: ","))], do: [launch, kill app]}}]"
+        let values = (1...200).map(String.init).joined(separator: ",")
+        let yaml = "case: X\ntitle: t\nsteps: [{for each: {name: n, in: [\(values)], do: [launch, kill app]}}]"
         let scenario = try Scenario(yaml: yaml, path: "x.yaml")
         let runner = ScenarioRunner(
             .ownLabs(serverBinary: Programs.path("remote-pin-server")),

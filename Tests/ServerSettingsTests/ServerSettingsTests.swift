@@ -72,7 +72,8 @@ struct ServerSettingsTests {
             ),
             (
                 "session:\n  lifetime: 15",
-                "server.yaml:4: `session.lifetime` must be a duration, 1s … 1d, with a unit (ms, s, m, h or d), not `15`"
+                "server.yaml:4: `session.lifetime` must be a duration, 1s … 1d, with a unit (ms, s, m, h or d), not "
+                    + "`15`"
             ),
             ("pin: {rounds: 17}", "server.yaml:3: `pin.rounds` must be a number, 1 … 16, not `17`"),
             ("pin: {blocks: 1m}", "server.yaml:3: `pin.blocks` must be a list in brackets"),

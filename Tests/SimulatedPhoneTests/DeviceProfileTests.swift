@@ -74,7 +74,8 @@ struct DeviceProfileTests {
             ),
             (
                 "platform: android\nbiometrics: fingerprnt",
-                "phone.yaml:2: `biometrics` must be none, not-enrolled, face or fingerprint, not `fingerprnt`; did you mean `fingerprint`?"
+                "phone.yaml:2: `biometrics` must be none, not-enrolled, face or fingerprint, not `fingerprnt`; did you "
+                    + "mean `fingerprint`?"
             ),
             ("biometrics: face", "phone.yaml:1: `platform` must be set: android or ios"),
             (
@@ -89,7 +90,8 @@ struct DeviceProfileTests {
             ),
             (
                 "platform: ios\nsensor: reject:0",
-                "phone.yaml:2: `sensor` must be match, reject:N, cancel, lockout, ask, not `reject:0`; did you mean `reject:N`?"
+                "phone.yaml:2: `sensor` must be match, reject:N, cancel, lockout, ask, not `reject:0`; did you mean "
+                    + "`reject:N`?"
             ),
             (
                 "platform: ios\npasscode: no\nbiometrics: face",
@@ -100,9 +102,9 @@ struct DeviceProfileTests {
                 "- platform",
                 """
                 phone.yaml:1: the file must be a mapping with the keys platform, os_version, brand, model, app_id, \
-                app_version, app_version_code, rooted, os_patch_level, vendor_patch_level, boot_patch_level, strongbox, \
-                remote_provisioning, development_service, fault, biometrics, sensor, passcode, screen_locked, issuer, \
-                recovery_code, network, conditions
+                app_version, app_version_code, rooted, os_patch_level, vendor_patch_level, boot_patch_level, \
+                strongbox, remote_provisioning, development_service, fault, biometrics, sensor, passcode, \
+                screen_locked, issuer, recovery_code, network, conditions
                 """
             ),
             ("", "phone.yaml: `platform` must be set: android or ios"),

@@ -45,8 +45,8 @@ struct SweepingTests {
         try self.change(
             """
             UPDATE wallets SET key = 1000 WHERE key = 1; UPDATE unopened SET wallet = 1000 WHERE wallet = 1;
-            \(Self.numbers) INSERT INTO wallets SELECT key + i, state, pin_key_id, unlock_share, identity, presence_share,
-                deletion_code, recovery_mac, hardware_key, randomblob(16), NULL, registered_at
+            \(Self.numbers) INSERT INTO wallets SELECT key + i, state, pin_key_id, unlock_share, identity,
+                presence_share, deletion_code, recovery_mac, hardware_key, randomblob(16), NULL, registered_at
             FROM numbers, wallets WHERE key = 1000;
             INSERT INTO unopened SELECT key, registered_at FROM wallets WHERE key > 1000
             """
@@ -73,7 +73,10 @@ struct SweepingTests {
             return wallet
         }
         try self.change(
-            "\(Self.numbers) INSERT INTO attempts (wallet, record) SELECT -i, record FROM numbers, attempts WHERE wallet = 1"
+            """
+            \(Self.numbers) INSERT INTO attempts (wallet, record)
+            SELECT -i, record FROM numbers, attempts WHERE wallet = 1
+            """
         )
         #expect(try self.count("attempts") == 602)
         let store = try self.folder.store()

@@ -43,14 +43,14 @@ package enum AdminEffect: Sendable {
     case read
     /// The command changes something. An audit entry precedes the change and another one the reply.
     case change
-    /// As ``change``; the command starts a task, and the end of the task is an audit entry of its own.
+    /// As ``change``; the command starts a task, and a second audit entry records the task's end.
     case start
 }
 
 /// Commands of one lane are carried out one after another, from the first audit entry to the last.
 ///
-/// A denial and the command that takes it back are then in the audit log in the order of their commits, so that a replay
-/// of the log ends in the same state.
+/// A denial and the command that takes it back are then in the audit log in the order of their commits, and a replay of
+/// the log ends in the same state.
 package enum AdminLane: Hashable, Sendable {
     /// The state that operators set in the store.
     case store

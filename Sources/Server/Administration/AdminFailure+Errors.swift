@@ -13,8 +13,8 @@ extension AdminFailure {
         case StoreError.notErased:
             self.init(
                 .unavailable,
-                "It is done and remains done, but the store's log still contains what was destroyed because its disk is "
-                    + "full. Free some space and repeat the command."
+                "It is done and remains done, but the store's log still contains what was destroyed because its disk "
+                    + "is full. Free some space and repeat the command."
             )
         case StoreError.corrupt: self.init(.internal, "The store contains data that this server did not write.")
         case VaultError.unreachable: self.init(.unavailable, "The vault did not answer.")

@@ -14,9 +14,8 @@ extension AdminService {
 
     /// Answers one request.
     ///
-    /// A request that is not one of the protocol leaves no audit entry, as no command was understood. A request with a
-    /// command, a version or a member that this version does not know is rejected as a whole: half of a command is never
-    /// carried out.
+    /// A request that does not fit the protocol leaves no audit entry, since it contains no known command. A request
+    /// with an unknown command, version or member is rejected as a whole: a command is never carried out in part.
     package func answer(_ frame: [UInt8], from peer: LocalPeer) async -> LocalListener.Answer {
         let header: AdminHeader
         do {

@@ -1,8 +1,8 @@
 package import Vocabulary
 
-/// What somebody did, or a server did for somebody, as the audit log keeps it.
+/// The record of one action or event in the audit log.
 ///
-/// No value of it can hold a deletion code or a recovery code: wallets are named by their ids, recovery codes by the
+/// No member can hold a deletion code or a recovery code: wallets are identified by their ids, recovery codes by the
 /// vault's MACs.
 package struct AuditRecord: Hashable, Sendable {
     package var at: Timestamp
@@ -12,7 +12,7 @@ package struct AuditRecord: Hashable, Sendable {
     package var event: AuditEvent
     package var subject: AuditSubject
     package var phase: AuditPhase
-    /// What the command said beside its subject, in a word or two: `percent 10`.
+    /// The command's arguments apart from its subject, in a word or two: `percent 10`.
     package var detail: String?
 
     package init(
@@ -34,9 +34,9 @@ package struct AuditRecord: Hashable, Sendable {
     }
 }
 
-/// One entry of the log: a record in its place.
+/// One entry of the log: a record with its number.
 package struct AuditEntry: Hashable, Sendable {
-    /// From 1 on, without gaps.
+    /// Counts from 1, without gaps.
     package var number: UInt64
     package var record: AuditRecord
 
@@ -46,7 +46,7 @@ package struct AuditEntry: Hashable, Sendable {
     }
 }
 
-/// On whose behalf something was done.
+/// The party that caused an event.
 package struct AuditActor: RawRepresentable, Hashable, Sendable {
     package let rawValue: String
 
@@ -54,16 +54,16 @@ package struct AuditActor: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// A user of this machine, by the number that the kernel says of the socket's other end.
+    /// A user of this machine, by the user id that the kernel reports for the peer of the admin socket.
     package static func user(_ id: UInt32, name: String?) -> AuditActor {
         AuditActor(rawValue: "uid \(id)" + (name.map { " (\($0))" } ?? ""))
     }
 
-    /// A wallet that proved itself.
+    /// An authenticated wallet.
     package static let wallet = AuditActor(rawValue: "wallet")
-    /// Whoever has a wallet's deletion code.
+    /// A client that presented a wallet's deletion code.
     package static let deletionCode = AuditActor(rawValue: "deletion code")
-    /// The same through the portal.
+    /// A browser that presented a wallet's deletion code on the portal.
     package static let portal = AuditActor(rawValue: "portal")
     /// The server itself.
     package static let server = AuditActor(rawValue: "server")
@@ -71,8 +71,8 @@ package struct AuditActor: RawRepresentable, Hashable, Sendable {
 
 /// The name of a command, as operators type it, or of another event.
 ///
-/// Commands that a restore replays or that a stopped server carries out as well have constants here; the others are
-/// named in Administration.
+/// Commands that a restore replays, and commands that also work on a stopped server, have constants here; the others
+/// are named in Administration.
 package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     package let rawValue: String
 
@@ -80,32 +80,47 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
+    /// The present name for a name in a log file, which an earlier version may have written.
+    init(recorded name: String) {
+        self.init(rawValue: Self.renamed[name] ?? name)
+    }
+
+    /// Present names, by their former ones.
+    private static let renamed = [
+        "upkeep show": "maintenance show", "vault sealed anew": Self.resealed.rawValue,
+    ]
+
     /// The log's first entry.
     package static let logBegun = AuditEvent(rawValue: "log begun")
-    /// A crash left a part of an entry, which stands before this one and is nobody's word.
+    /// A crash left the beginning of an entry in the file; this entry follows it and describes it.
     package static let tornTail = AuditEvent(rawValue: "torn tail")
-    /// A wallet's user revoked it by its deletion code.
+    /// A user revoked a wallet with its deletion code.
     package static let deletionCode = AuditEvent(rawValue: "deletion code")
-    /// A wallet said that it wiped itself.
+    /// A wallet reported that it had wiped itself.
     package static let wipe = AuditEvent(rawValue: "wipe")
-    /// A wallet asked to be linked to a recovery code of the deny list, which ends it.
+    /// A wallet asked to be linked to a recovery code of the deny list, and was revoked for it.
     package static let deniedLink = AuditEvent(rawValue: "link to a denied recovery code")
+    /// An operator revoked wallets.
     package static let revokeWallets = AuditEvent(rawValue: "revoke wallet")
+    /// An operator put a recovery code on the deny list and revoked its wallets.
     package static let revokeRecoveryCode = AuditEvent(rawValue: "revoke recovery-code")
+    /// An operator revoked the wallet solution.
     package static let revokeSolution = AuditEvent(rawValue: "revoke solution")
+    /// An operator took the revocation of the wallet solution back.
     package static let restoreSolution = AuditEvent(rawValue: "restore solution")
+    /// An operator took a recovery code off the deny list.
     package static let removeDenied = AuditEvent(rawValue: "deny-list remove")
     /// A backup of the store was made.
     package static let backup = AuditEvent(rawValue: "backup")
     /// A backup took the store's place, and an epoch began.
     package static let restore = AuditEvent(rawValue: "restore")
-    /// Wallets that had ended were removed.
+    /// Revoked and wiped wallets were removed after their retention time.
     package static let purge = AuditEvent(rawValue: "purge")
     /// The vault got a new key version.
     package static let rotateVault = AuditEvent(rawValue: "vault rotate")
     /// All values are sealed with the vault's active key version.
-    package static let resealed = AuditEvent(rawValue: "vault sealed anew")
-    /// Key versions that seal nothing any more were removed.
+    package static let resealed = AuditEvent(rawValue: "vault resealed")
+    /// Key versions that no longer seal any value were removed.
     package static let retireVault = AuditEvent(rawValue: "vault retire")
     /// A command that this version does not know.
     package static let unknown = AuditEvent(rawValue: "unknown")
@@ -116,7 +131,7 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     ]
 }
 
-/// What it was done to.
+/// The wallets or the recovery code that an event concerns.
 package struct AuditSubject: Hashable, Sendable {
     package var wallets: [WalletID]
     package var recoveryCode: RecoveryCodeMAC?
@@ -126,10 +141,10 @@ package struct AuditSubject: Hashable, Sendable {
         self.recoveryCode = recoveryCode
     }
 
-    /// Wallets that one entry names; it has 400 KB then, a tenth of what is read as one.
+    /// The most wallets that one entry names: about 400 KB, a tenth of the longest entry that is read.
     package static let walletsInEntry = 10_000
 
-    /// The same for several entries, none of which names more wallets than one may; a single one in nearly all cases.
+    /// The subject, divided among as few entries as ``walletsInEntry`` allows; nearly always one.
     package var inParts: [AuditSubject] {
         guard self.wallets.count > Self.walletsInEntry else { return [self] }
         return stride(from: 0, to: self.wallets.count, by: Self.walletsInEntry).map { start in
@@ -141,22 +156,22 @@ package struct AuditSubject: Hashable, Sendable {
     }
 }
 
-/// How far it came.
+/// The progress of a change when the entry was written.
 ///
-/// Who replays a log takes a `begun` for done unless a `failed` names it: the commit may have been the last thing before
-/// a crash, or before a store that did not answer.
+/// A restore treats a `begun` entry as done unless a `failed` entry refers to it: the commit may have been the last
+/// action before a crash, or the store may have committed without answering.
 package enum AuditPhase: Hashable, Sendable {
     /// About to be committed.
     case begun
-    /// Done, with what came of it; `of` is the number of the `begun` entry where there is one.
+    /// Done, with the result. `of` is the number of the `begun` entry, nil if there is none.
     case done(of: UInt64?, result: String)
-    /// Not done, and nothing of it.
+    /// Not done, not even in part.
     case failed(of: UInt64?, reason: String)
-    /// Perhaps done: the store did not say, and the caller was told to ask again.
+    /// Perhaps done: the store did not answer, and the caller was asked to repeat the command.
     case unclear(of: UInt64, reason: String)
 }
 
-/// A place in the log that proves all entries up to it: the number of an entry and its MAC.
+/// The number and the MAC of an entry, which together prove all entries up to it.
 package struct AuditMark: Hashable, Sendable, CustomStringConvertible {
     package var number: UInt64
     package var mac: String

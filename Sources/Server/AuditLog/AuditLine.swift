@@ -122,7 +122,7 @@ private struct AuditBody: Codable {
             at: at,
             epoch: self.epoch,
             actor: AuditActor(rawValue: self.actor),
-            event: AuditEvent(rawValue: self.event),
+            event: AuditEvent(recorded: self.event),
             subject: AuditSubject(wallets: wallets, recoveryCode: mac),
             phase: phase,
             detail: self.detail

@@ -26,9 +26,9 @@ package enum AuditLogError: Error, Hashable, Sendable, CustomStringConvertible {
         case .inUse(let path): "\(path) is in use by another process"
         case .damaged(let path, let problem): "\(path) was changed: \(problem); \(Self.nextStep)"
         case .otherEpoch(let path, let log, let store) where log > store:
-            "\(path) ends in epoch \(log), but the store has epoch \(store): the store is an older copy; "
-                + "restore a backup with `remote-pin-server restore`. If a restore was a mistake and this store is "
-                + "the one to keep, copy it with `remote-pin-server backup FILE`, move the data folder away, and restore FILE"
+            "\(path) ends in epoch \(log), but the store has epoch \(store): the store is an older copy; restore a "
+                + "backup with `remote-pin-server restore`. If a restore was a mistake and this store is the one to "
+                + "keep, copy it with `remote-pin-server backup FILE`, move the data folder away, and restore FILE"
         case .otherEpoch(let path, let log, let store):
             "\(path) ends in epoch \(log), but the store has epoch \(store): the log was cut or changed, or is an "
                 + "older copy; \(Self.nextStep)"

@@ -21,7 +21,8 @@ enum PageTemplate {
         <nav class="languages" aria-label="{{words.languages}}">
         <ul>
         {{#languages}}
-        <li>{{#isCurrent}}<a href="{{path}}" lang="{{code}}" hreflang="{{code}}" aria-current="true">{{name}}</a>{{/isCurrent}}\
+        <li>{{#isCurrent}}\
+        <a href="{{path}}" lang="{{code}}" hreflang="{{code}}" aria-current="true">{{name}}</a>{{/isCurrent}}\
         {{#isLink}}<a href="{{path}}" lang="{{code}}" hreflang="{{code}}">{{name}}</a>{{/isLink}}\
         {{#isButton}}<form method="post" action="{{path}}"><input type="hidden" name="code" value="{{typed}}">\
         <input type="hidden" name="seal" value="{{seal}}"><button name="step" value="{{step}}" lang="{{code}}">{{name}}\
@@ -48,7 +49,8 @@ enum PageTemplate {
         {{/error}}
         <input type="text" id="code" name="code" value="{{typed}}" maxlength="100" autocomplete="off" \
         autocapitalize="characters" autocorrect="off" spellcheck="false" translate="no" enterkeyhint="next" required \
-        aria-describedby="hint{{#error}} error{{/error}}"{{#error}} aria-invalid="true"{{/error}}{{#focus}} autofocus{{/focus}}>
+        aria-describedby="hint{{#error}} error{{/error}}"{{#error}} aria-invalid="true"{{/error}}{{#focus}} \
+        autofocus{{/focus}}>
         </div>
         <p class="soft">{{words.nothingYet}}</p>
         <div class="actions"><button class="button" name="step" value="check">{{words.next}}</button></div>
@@ -78,7 +80,8 @@ enum PageTemplate {
         {{/question}}
         {{#done}}
         <h1 tabindex="-1" autofocus>{{heading}}</h1>
-        <div class="notice good"><p><strong>{{words.doneAt}}</strong> <time class="when" datetime="{{timestamp}}">{{when}}</time> <span>{{zone}}</span></p></div>
+        <div class="notice good"><p><strong>{{words.doneAt}}</strong> \
+        <time class="when" datetime="{{timestamp}}">{{when}}</time> <span>{{zone}}</span></p></div>
         <ul class="plain">
         {{#words.doneNext}}
         <li>{{.}}</li>
@@ -89,7 +92,8 @@ enum PageTemplate {
         <h1 tabindex="-1" autofocus>{{heading}}</h1>
         <p>{{text}}</p>
         {{#when}}
-        <div class="notice note"><p><strong>{{words.limitedUntil}}</strong> <time class="when" datetime="{{timestamp}}">{{when}}</time> <span>{{zone}}, {{wait}}</span></p></div>
+        <div class="notice note"><p><strong>{{words.limitedUntil}}</strong> \
+        <time class="when" datetime="{{timestamp}}">{{when}}</time> <span>{{zone}}, {{wait}}</span></p></div>
         {{/when}}
         {{#isRetry}}
         <form method="post" action="{{path}}">

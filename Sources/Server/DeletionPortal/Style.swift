@@ -44,9 +44,9 @@ enum Style {
         text-transform:uppercase}
         .wrong input[type=text]{border-color:var(--bad)}
         .actions{display:flex;flex-wrap:wrap;gap:.75rem;margin-top:1.5rem}
-        .button{display:inline-flex;align-items:center;justify-content:center;min-height:3.25rem;padding:.625rem 1.5rem;\
-        border:2px solid var(--act);border-radius:.625rem;background:var(--act);color:var(--act-ink);font:inherit;\
-        font-weight:700;text-align:center;text-decoration:none;cursor:pointer}
+        .button{display:inline-flex;align-items:center;justify-content:center;min-height:3.25rem;\
+        padding:.625rem 1.5rem;border:2px solid var(--act);border-radius:.625rem;background:var(--act);\
+        color:var(--act-ink);font:inherit;font-weight:700;text-align:center;text-decoration:none;cursor:pointer}
         .button:hover{border-color:var(--act-hover);background:var(--act-hover)}
         .button.second{background:none;color:var(--act)}
         .button.second:hover{border-color:var(--act-hover);color:var(--act-hover)}
@@ -73,7 +73,8 @@ enum Style {
         :focus-visible{outline:3px solid var(--focus);outline-offset:3px}
         footer{padding-block:1.25rem 2rem;color:var(--soft);font-size:.9375rem}
         footer p{margin:0}
-        @media (max-width:30rem){body{font-size:1rem}input[type=text]{padding-inline:.625rem;font-size:1rem}.actions .button{width:100%}header{padding-block:.625rem}}
+        @media (max-width:30rem){body{font-size:1rem}input[type=text]{padding-inline:.625rem;font-size:1rem}\
+        .actions .button{width:100%}header{padding-block:.625rem}}
         @media print{header nav,.actions,footer{display:none}.card{border:0;box-shadow:none}}
         """
 

@@ -37,7 +37,7 @@ final class LineQueue: Sendable {
 
     /// Waits for the oldest line.
     ///
-    /// Returns nil once the queue is closed and empty, or if the task is cancelled. Only one task may call it at a time.
+    /// Returns nil once the queue is closed and empty, or if the task is cancelled. At most one task may wait.
     func first() async -> [UInt8]? {
         while !Task.isCancelled {
             let (line, isOver) = self.state.withLock { ($0.lines.first, $0.isClosed && $0.lines.isEmpty) }

@@ -65,7 +65,7 @@ extension RemotePINServer {
     /// Reports a committed event to the hooks and the metrics.
     package func report(_ incident: WalletIncident) { self.state.onEvent(incident) }
 
-    /// The app of a wallet as it was attested, from its unsealed identity; nil for bytes that this server did not write.
+    /// The attested app of a wallet, from its unsealed identity; nil for bytes that this server did not write.
     package func app(in identity: borrowing SecretBytes) -> RegisteredApp? {
         IdentityRecord(identity.exposedBytes()).map {
             RegisteredApp(platform: $0.platform, id: $0.appID, environment: $0.environment)
@@ -74,8 +74,8 @@ extension RemotePINServer {
 
     /// Revokes the wallet of a deletion code that was typed on the deletion portal.
     ///
-    /// - Parameter source: the address of the browser, as the portal states it. A portal that lies about it evades a rate
-    ///   limit and gains nothing else that a browser does not have.
+    /// - Parameter source: the address of the browser, as the portal states it. A portal that states a false address
+    ///   evades a rate limit and gains nothing else that a browser does not have.
     package func revoke(deletionCode: String, typedAt source: PeerSource) async -> PortalRevocation {
         var log = self.log
         log[metadataKey: "portal"] = "\(source)"

@@ -26,6 +26,9 @@ package struct StartFailure: Error, CustomStringConvertible {
         case notAllowed = 77
         /// EX_CONFIG: settings, certificates, keys.
         case configuration = 78
+        /// The store or the audit log is damaged, older than it was, or lost a write: an operator must act before
+        /// the next start. Beyond the statuses of sysexits.h; the systemd unit does not restart after it.
+        case operatorMustAct = 79
     }
 
     package let kind: Kind

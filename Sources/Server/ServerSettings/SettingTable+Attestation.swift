@@ -26,8 +26,8 @@ extension SettingTable {
         "android.security-level",
         .choice,
         standard: SecurityLevelSetting.tee,
-        "Where the hardware key must be stored: in a trusted execution environment or better, or in a separate security "
-            + "chip."
+        "Where the hardware key must be stored: in a trusted execution environment or better, or in a separate "
+            + "security chip."
     )
     package static let androidBootStates = Setting(
         "android.boot-states",

@@ -8,9 +8,9 @@ extension SettingTable {
         "proxy-protocol.from",
         .list(of: .network),
         standard: [],
-        "Addresses of load balancers. Their connections must begin with a PROXY protocol header of version 2, before TLS. "
-            + "Limits, the log and `admin sessions` use the source address in that header. From any other address such a "
-            + "header closes the connection. List only load balancers: a listed address can claim any source."
+        "Addresses of load balancers. Their connections must begin with a PROXY protocol header of version 2, before "
+            + "TLS. Limits, the log and `admin sessions` use the source address in that header. From any other address "
+            + "such a header closes the connection. List only load balancers: a listed address can claim any source."
     )
     package static let handshakeLimit = Setting(
         "limits.handshake",
@@ -40,38 +40,38 @@ extension SettingTable {
         "limits.connections",
         .number(1...1_000_000),
         standard: 10_000,
-        "Highest number of concurrent connections; further ones are closed as soon as they are accepted. Each uses a file "
-            + "descriptor."
+        "Highest number of concurrent connections; further ones are closed as soon as they are accepted. Each uses a "
+            + "file descriptor."
     )
     package static let connectionsPerSource = Setting(
         "limits.connections-per-source",
         .number(0...1_000_000),
         standard: 2_500,
-        "Highest number of concurrent connections from one IPv4 address or one IPv6 /64 network; 0 for no limit. Phones of "
-            + "one mobile operator share addresses. Behind a load balancer all connections come from its few addresses: "
-            + "set `proxy-protocol.from`, or set 0 and limit sources in front of the load balancer."
+        "Highest number of concurrent connections from one IPv4 address or one IPv6 /64 network; 0 for no limit. "
+            + "Phones of one mobile operator share addresses. Behind a load balancer all connections come from its few "
+            + "addresses: set `proxy-protocol.from`, or set 0 and limit sources in front of the load balancer."
     )
     package static let handshakes = Setting(
         "limits.handshakes",
         .number(10...1_000_000),
         standard: 1_000,
-        "Highest number of connections with an unfinished TLS handshake. Above it one of the oldest is closed, so that new "
-            + "clients are served and silent ones do not occupy a place."
+        "Highest number of connections with an unfinished TLS handshake. Above it one of the oldest is closed, so that "
+            + "new clients are served and silent ones do not occupy a place."
     )
     package static let longFrames = Setting(
         "limits.long-frames",
         .number(10...1_000_000),
         standard: 500,
-        "Highest number of connections with an unfinished message of more than 4,096 bytes; only a registration is that "
-            + "long. Above it one of the oldest is closed. Each may occupy about 130 KiB."
+        "Highest number of connections with an unfinished message of more than 4,096 bytes; only a registration is "
+            + "that long. Above it one of the oldest is closed. Each may occupy about 130 KiB."
     )
     package static let framesPerSource = Setting(
         "limits.frames-per-source",
         .number(0...1_000_000),
         standard: 500,
-        "Calls per second from one IPv4 address or one IPv6 /64 network; 0 for no limit. Further calls are answered with "
-            + "rate-limited and not processed. Calls within sessions and all other calls have separate limits, so that "
-            + "clients without a wallet cannot use up the rate of wallets. An unlock is three calls."
+        "Calls per second from one IPv4 address or one IPv6 /64 network; 0 for no limit. Further calls are answered "
+            + "with rate-limited and not processed. Calls within sessions and all other calls have separate limits, so "
+            + "that clients without a wallet cannot use up the rate of wallets. An unlock is three calls."
     )
     package static let frameBurstPerSource = Setting(
         "limits.frame-burst-per-source",
@@ -90,8 +90,8 @@ extension SettingTable {
         "limits.enrollment-burst-per-source",
         .number(2...1_000_000),
         standard: 300,
-        "Number of such calls that one source may make at once, as when many users behind one address set up the app on "
-            + "one day."
+        "Number of such calls that one source may make at once, as when many users behind one address set up the app "
+            + "on one day."
     )
 }
 

@@ -13,28 +13,30 @@ extension SettingTable {
         "purge.after",
         .optional(.duration(.seconds(86_400) ... .seconds(3650 * 86_400))),
         standard: .some(.seconds(365 * 86_400)),
-        "Time after which a revoked or wiped wallet is removed. Until then a phone that was switched off still learns that "
-            + "its wallet was revoked. After a year few phones return, and the attested facts need not be kept. The "
-            + "wallet's deletion code still reports success, and the deny list stays. With none no wallet is removed."
+        "Time after which a revoked or wiped wallet is removed. Until then a phone that was switched off still learns "
+            + "that its wallet was revoked. After a year few phones return, and the attested facts need not be kept. "
+            + "The wallet's deletion code still reports success, and the deny list stays. With none no wallet is "
+            + "removed."
     )
     package static let drainLimit = Setting(
         "drain.limit",
         .duration(.zero ... .seconds(600)),
         standard: .seconds(15),
-        "Time after SIGTERM for calls in progress; then their connections are closed. The service manager's timeout must be "
-            + "longer than this and `drain.delay` together."
+        "Time after SIGTERM for calls in progress; then their connections are closed. The service manager's timeout "
+            + "must be longer than this and `drain.delay` together."
     )
     package static let drainDelay = Setting(
         "drain.delay",
         .duration(.zero ... .seconds(300)),
         standard: .zero,
-        "Time after SIGTERM during which the server still accepts connections, although it reports at once that it is not "
-            + "ready. Set it to the time that a load balancer needs to notice."
+        "Time after SIGTERM during which the server still accepts connections, although it reports at once that it is "
+            + "not ready. Set it to the time that a load balancer needs to notice."
     )
     package static let hookProgram = Setting(
         optional: "hook.program",
         .path,
-        "Program that the server starts without a shell and keeps running. It gets one line per event on standard input."
+        "Program that the server starts without a shell and keeps running. It gets one line per event on standard "
+            + "input."
     )
     package static let hookArguments = Setting(
         "hook.arguments",
@@ -45,26 +47,28 @@ extension SettingTable {
         ),
         standard: [],
         isSecret: true,
-        "The program's arguments. Every process of the machine can read them, so pass secrets in a file. The server never "
-            + "prints them."
+        "The program's arguments. Every process of the machine can read them, so pass secrets in a file. The server "
+            + "never prints them."
     )
     package static let hookSocket = Setting(
         optional: "hook.socket",
         .path,
-        "Unix-domain socket of a program that listens for the same lines, at most 100 bytes long. It can be combined with "
-            + "`hook.program`."
+        "Unix-domain socket of a program that listens for the same lines, at most 100 bytes long. It can be combined "
+            + "with `hook.program`."
     )
     package static let hookQueue = Setting(
         "hook.queue",
         .number(1...1_000_000),
         standard: 4096,
-        "Number of lines that are queued for a receiver that is slow or absent. Further lines are dropped, counted and logged."
+        "Number of lines that are queued for a receiver that is slow or absent. Further lines are dropped, counted and "
+            + "logged."
     )
     package static let observationListen = Setting(
         "observation.listen",
         .optional(.address("127.0.0.1:9464 or [::1]:9464")),
         standard: .some(HostAndPort(host: "127.0.0.1", port: 9464)),
-        "Address and port of the plain HTTP listener for `/metrics`, `/livez` and `/readyz`. Keep it private: it reveals no "
-            + "secrets, but shows the server's load. Port 0 chooses a free port; with none the listener is off."
+        "Address and port of the plain HTTP listener for `/metrics`, `/livez` and `/readyz`. Keep it private: it "
+            + "reveals no secrets, but shows the server's load. Port 0 chooses a free port; with none the listener is "
+            + "off."
     )
 }

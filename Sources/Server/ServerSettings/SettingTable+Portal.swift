@@ -11,27 +11,28 @@ extension SettingTable {
     package static let portalSocket = Setting(
         optional: "portal.socket",
         .path,
-        "Unix-domain socket through which the deletion portal calls the server, at most 100 bytes long. It accepts only "
-            + "deletion codes. With none the server does not create it."
+        "Unix-domain socket through which the deletion portal calls the server, at most 100 bytes long. It accepts "
+            + "only deletion codes. With none the server does not create it."
     )
     package static let portalGroup = Setting(
         optional: "portal.group",
         .group,
-        "Group that may open the portal's socket (mode 0660), so that the portal can run as a separate user. With none only "
-            + "the server's user may (0600)."
+        "Group that may open the portal's socket (mode 0660), so that the portal can run as a separate user. With none "
+            + "only the server's user may (0600)."
     )
     package static let portalListen = Setting(
         "portal.listen",
         .address("127.0.0.1:7480"),
         standard: HostAndPort(host: "127.0.0.1", port: 7480),
-        "Address and port of the portal's plain HTTP listener, for a reverse proxy that adds TLS. Port 0 chooses a free port."
+        "Address and port of the portal's plain HTTP listener, for a reverse proxy that adds TLS. Port 0 chooses a "
+            + "free port."
     )
     package static let portalTrustedProxies = Setting(
         "portal.trusted-proxies",
         .list(of: .network),
         standard: [AddressRange.loopback4, AddressRange.loopback6],
-        "Reverse proxies whose X-Forwarded-For header is trusted. The client's address is the last one in the header that "
-            + "is not in this list; if the connection is from another address, it is that address."
+        "Reverse proxies whose X-Forwarded-For header is trusted. The client's address is the last one in the header "
+            + "that is not in this list; if the connection is from another address, it is that address."
     )
     package static let portalProduct = Setting(
         "portal.product",

@@ -32,8 +32,8 @@ package enum SettingTable {
         ("audit", "The tamper-evident log of admin commands and revocations."),
         (
             "portal",
-            "The web page on which users enter their deletion code. remote-pin-portal reads this section, `log.level` and "
-                + "`log.format`."
+            "The web page on which users enter their deletion code. remote-pin-portal reads this section, `log.level` "
+                + "and `log.format`."
         ),
         ("limits", "Timeouts in real time, numbers of connections, and call rates of one source."),
         ("session", "Sessions, from OpenSession to the end of the connection."),
@@ -85,7 +85,8 @@ extension SettingTable {
         "listen.threads",
         .number(0...256),
         standard: 0,
-        "Number of threads that serve connections; 0 for one per processor. One thread checks thousands of PINs a second."
+        "Number of threads that serve connections; 0 for one per processor. One thread checks thousands of PINs a "
+            + "second."
     )
     package static let tlsCertificate = Setting(
         "tls.certificate",
@@ -115,7 +116,8 @@ extension SettingTable {
         "admin.socket",
         .path,
         standard: "admin.sock",
-        "Unix-domain socket for admin commands, at most 100 bytes long. Any user who can open it can give every command."
+        "Unix-domain socket for admin commands, at most 100 bytes long. Any user who can open it can give every "
+            + "command."
     )
     package static let adminGroup = Setting(
         optional: "admin.group",
@@ -126,7 +128,8 @@ extension SettingTable {
         "audit.file",
         .path,
         standard: "audit.log",
-        "File of the audit log, mode 0600. Keep it outside the data folder: a restored database replays its revocations."
+        "File of the audit log, mode 0600. Keep it outside the data folder: a restored database replays its "
+            + "revocations."
     )
     package static let sessionLifetime = Setting(
         "session.lifetime",
@@ -165,8 +168,8 @@ extension SettingTable {
         "pin.blocks",
         .list(of: .duration(.zero...AttemptPolicy.longestBlock)),
         standard: AttemptPolicy.standard.blocks,
-        "Waiting time after each round except the last: at most one less than there are rounds. If the list is shorter, "
-            + "its last value also applies to the remaining rounds."
+        "Waiting time after each round except the last: at most one less than there are rounds. If the list is "
+            + "shorter, its last value also applies to the remaining rounds."
     )
     package static let deletionCode = Setting(
         "features.deletion-code",

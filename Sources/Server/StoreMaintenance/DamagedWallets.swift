@@ -8,8 +8,8 @@ struct DamagedWallets: Error, Hashable, CustomStringConvertible {
 
     /// Names the remedy; shorter than the limit of an answer's sentence.
     var description: String {
-        "The sealed values of \(self.ids.named(atMost: 4)) do not open with the keys of the key file. If no copy of the "
-            + "file has the missing key, end these wallets with `admin revoke wallet`; the rotation then continues."
+        "The sealed values of \(self.ids.named(atMost: 4)) do not open with the keys of the key file. If no copy of "
+            + "the file has the missing key, end these wallets with `admin revoke wallet`; the rotation then continues."
     }
 }
 
@@ -17,8 +17,8 @@ extension [WalletID] {
     /// Names the first ids and the number of the others: "wallet …", "wallets …, … and 3 more".
     package func named(atMost limit: Int) -> String {
         let more = self.count > limit ? " and \(self.count - limit) more" : ""
-        return
-            "wallet\(self.count == 1 ? "" : "s") \(self.prefix(limit).map(\.description).joined(separator: ", "))\(more)"
+        let names = self.prefix(limit).map(\.description).joined(separator: ", ")
+        return "wallet\(self.count == 1 ? "" : "s") \(names)\(more)"
     }
 }
 

@@ -45,9 +45,9 @@ package enum VaultMismatch: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .older(let file, let store):
-            "the key file is a copy from before a rotation: its newest key is \(file), and the store was sealed with key "
-                + "\(store). Install the newest copy of the key file. Without one, all values sealed since are lost: "
-                + "restore a backup from before that rotation"
+            "the key file is a copy from before a rotation: its newest key is \(file), and the store was sealed with "
+                + "key \(store). Install the newest copy of the key file. Without one, all values sealed since are "
+                + "lost: restore a backup from before that rotation"
         case .otherKey(let version, let check):
             "key \(version) of the key file is not the key that the store was sealed with. Install the copy of the key "
                 + "file whose line `key \(version)` ends with \(check)"

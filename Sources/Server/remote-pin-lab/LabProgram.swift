@@ -11,8 +11,8 @@ struct LabProgram: AsyncParsableCommand {
         abstract: "Create and serve labs: test servers with a test authority and a movable clock.",
         discussion: """
             A lab is never a production server: the private keys of its authority are files in its folder. \
-            `remote-pin-server lab …` and `remote-pin-server init --lab` run this program, which is separate so that the \
-            production server does not contain the authority.
+            `remote-pin-server lab …` and `remote-pin-server init --lab` run this program, which is separate so that \
+            the production server does not contain the authority.
 
               remote-pin-lab init /tmp/lab
               remote-pin-lab up /tmp/lab

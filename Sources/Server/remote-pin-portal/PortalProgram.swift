@@ -24,8 +24,8 @@ struct PortalProgram: AsyncParsableCommand {
         commandName: "remote-pin-portal",
         abstract: "Serve the page on which users delete their wallet with their deletion code.",
         discussion: """
-            A separate process without access to the server's data: it passes codes to a running server over the socket \
-            that `portal.socket` names there. It speaks plain HTTP; run it behind a proxy that speaks TLS.
+            A separate process without access to the server's data: it passes codes to a running server over the \
+            socket that `portal.socket` names there. It speaks plain HTTP; run it behind a proxy that speaks TLS.
 
             With --check it serves nothing; it shows the values with their sources and reports every problem:
 
@@ -41,9 +41,9 @@ struct PortalProgram: AsyncParsableCommand {
 
               remote-pin-portal --portal.socket /run/remote-pin-portal/portal.sock --portal.listen 127.0.0.1:7480
 
-            Only the settings below are used. The log goes to standard error, because `log.file` is the server's. Writes \
-            one line that begins with `ready` to standard output when clients can connect. SIGTERM and SIGINT stop it \
-            after pending answers are sent.
+            Only the settings below are used. The log goes to standard error, because `log.file` is the server's. \
+            Writes one line that begins with `ready` to standard output when clients can connect. SIGTERM and SIGINT \
+            stop it after pending answers are sent.
 
             The settings; in the environment, --portal.listen is REMOTE_PIN_PORTAL_LISTEN:
 
@@ -166,8 +166,8 @@ struct PortalProgram: AsyncParsableCommand {
         case .noSocket:
             return self.end(
                 78,
-                "`portal.socket` is not set: set it in the server's configuration and restart the server, then name that "
-                    + "configuration here, or the socket with --portal.socket PATH"
+                "`portal.socket` is not set: set it in the server's configuration and restart the server, then name "
+                    + "that configuration here, or the socket with --portal.socket PATH"
             )
         case .timeZone: return self.end(78, "`portal.time-zone`: this system does not have that time zone; try UTC")
         case .listening(let address, let errno):

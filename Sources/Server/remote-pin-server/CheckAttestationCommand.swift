@@ -9,13 +9,13 @@ struct CheckAttestationCommand: AsyncParsableCommand {
         commandName: "check-attestation",
         abstract: "Verify evidence in files: a manifest of cases, or one phone's evidence with every check.",
         discussion: """
-            With a MANIFEST, verifies every case and prints one line for each: the result and the expected one. The exit \
-            status is 0 only if all agree.
+            With a MANIFEST, verifies every case and prints one line for each: the result and the expected one. The \
+            exit status is 0 only if all agree.
 
               remote-pin-server check-attestation vectors/manifest.json
 
-            With --evidence, explains one piece of evidence: its certificates, its statements about the device, and each \
-            check. The exit status is 0 if the evidence is accepted and 1 if it is rejected.
+            With --evidence, explains one piece of evidence: its certificates, its statements about the device, and \
+            each check. The exit status is 0 if the evidence is accepted and 1 if it is rejected.
 
               An Android chain, leaf first, as PEM or as one DER file for each certificate:
                 remote-pin-server check-attestation --config /srv/remote-pin/server.yaml \\

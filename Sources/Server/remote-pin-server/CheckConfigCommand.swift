@@ -24,10 +24,11 @@ struct CheckConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check-config",
         abstract:
-            "Check a configuration and all files that it names; show each value with its source, and the accepted devices.",
+            "Check a configuration and all files that it names; show each value with its source, and the accepted "
+            + "devices.",
         discussion: """
-            Reports all problems at once and ends with status 78. Does not touch the store. `config show` shows only the \
-            settings, without opening the files that they name, and also shows them if some are wrong.
+            Reports all problems at once and ends with status 78. Does not touch the store. `config show` shows only \
+            the settings, without opening the files that they name, and also shows them if some are wrong.
             """
     )
 

@@ -19,8 +19,8 @@ struct ConfigShow: AsyncParsableCommand {
         commandName: "show",
         abstract: "Show each setting with its value and source; report every error.",
         discussion: """
-            The source is `default`, FILE:LINE, the environment variable, or the flag. Values that may be secret are not \
-            shown. Files that settings name are not opened; `check-config` opens them.
+            The source is `default`, FILE:LINE, the environment variable, or the flag. Values that may be secret are \
+            not shown. Files that settings name are not opened; `check-config` opens them.
 
             If a setting is wrong, the others are still shown, every error is reported on standard error, and the exit \
             status is 78.

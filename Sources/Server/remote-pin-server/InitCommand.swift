@@ -15,12 +15,12 @@ struct InitCommand: AsyncParsableCommand {
             Without --lab, server.yaml must be completed before the server starts: it explains every setting, and the \
             operator must set the certificate, the apps that may register and other values without a default.
 
-            With --lab, runs `remote-pin-lab init`: the folder is ready to be served. A test authority takes the place of \
-            Google, Apple and a certificate authority, wallets use it with `wallet app --lab DIR`, and its clock can be \
-            moved.
+            With --lab, runs `remote-pin-lab init`: the folder is ready to be served. A test authority takes the place \
+            of Google, Apple and a certificate authority, wallets use it with `wallet app --lab DIR`, and its clock \
+            can be moved.
 
-            With --config, creates only the vault key and the empty store that a configuration names: for a package or an \
-            image with its own configuration.
+            With --config, creates only the vault key and the empty store that a configuration names: for a package or \
+            an image with its own configuration.
 
             Existing files are never overwritten.
             """

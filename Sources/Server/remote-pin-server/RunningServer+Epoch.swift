@@ -22,7 +22,7 @@ extension RunningServer {
         do throws(StoreError) {
             epochs = try await store.epochs()
         } catch {
-            throw StartFailure(.damaged, "cannot read the store's epochs; restore a backup")
+            throw StartFailure(.operatorMustAct, "cannot read the store's epochs; restore a backup")
         }
         do throws(VaultError) {
             guard try await EpochRecords.areGenuine(epochs, by: vault) else {
@@ -30,7 +30,7 @@ extension RunningServer {
             }
         } catch {
             throw StartFailure(
-                .damaged,
+                .operatorMustAct,
                 "the MACs of the store's epochs do not match this vault's key: the epochs were altered, or "
                     + "`vault.key-file` belongs to another store"
             )

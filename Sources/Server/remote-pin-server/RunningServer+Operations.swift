@@ -37,7 +37,7 @@ extension RunningServer {
             onFatal: { reason in
                 // A committed change has no record, so the server must do nothing more.
                 log.critical("stopping at once", metadata: ["reason": "\(reason)"])
-                exit(70)
+                exit(StartFailure.Kind.operatorMustAct.rawValue)
             }
         )
         let audit: AuditLog

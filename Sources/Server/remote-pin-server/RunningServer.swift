@@ -192,7 +192,10 @@ enum RunningServer {
             case .store(.unavailable), .store(.notErased):
                 throw StartFailure(.files, "cannot read the store: check its disk for free space and errors")
             case .store(.corrupt):
-                throw StartFailure(.files, "cannot decode the operators' settings in the store: restore a backup")
+                throw StartFailure(
+                    .operatorMustAct,
+                    "cannot decode the operators' settings in the store: restore a backup"
+                )
             }
         }
     }
@@ -210,7 +213,7 @@ enum RunningServer {
             // After a failed sync a later one may succeed without the lost page, so no request may be answered any
             // more.
             log.critical("stopping at once", metadata: ["reason": "\(reason)"])
-            exit(70)
+            exit(StartFailure.Kind.operatorMustAct.rawValue)
         }
     }
 
@@ -218,7 +221,7 @@ enum RunningServer {
     static func openStore(of server: StoppedServer) throws -> SQLiteWalletStore {
         try Self.openStore(in: server.dataFolder) { reason in
             StandardStreams.writeError("remote-pin-server: \(reason)\n")
-            exit(70)
+            exit(StartFailure.Kind.operatorMustAct.rawValue)
         }
     }
 
@@ -233,7 +236,8 @@ enum RunningServer {
             let kind: StartFailure.Kind
             switch error {
             case .inUse: kind = .unavailable
-            case .newerVersion, .missing, .notAStore, .backup, .diskFull, .files: kind = .files
+            case .notAStore, .backup: kind = .operatorMustAct
+            case .newerVersion, .missing, .diskFull, .files: kind = .files
             }
             throw StartFailure(kind, "the store in \(folder) cannot be used: \(error)")
         }

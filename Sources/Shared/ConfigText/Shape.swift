@@ -17,7 +17,7 @@ package indirect enum Shape: Sendable {
     case entry(name: String, [Field])
     /// The first shape that the node's form fits: empty, word, list or keys.
     case either([Shape])
-    /// A shape that the JSON schema defines once, under this name; evaluated on demand, so that shapes may be recursive.
+    /// A shape that the JSON schema defines once, under this name; evaluated on demand, so that it may be recursive.
     ///
     /// `allowed` replaces the shape's own description.
     case named(String, allowed: String? = nil, @Sendable () -> Shape)

@@ -13,6 +13,7 @@ package enum BuildID {
 
     /// The line that `--version` prints.
     package static func text(of program: String) -> String {
-        "\(program) \(self.version) (\(self.git.map { "git \($0)" } ?? "built without a git id"), protocol remote-pin/1)"
+        let build = self.git.map { "git \($0)" } ?? "built without a git id"
+        return "\(program) \(self.version) (\(build), protocol remote-pin/1)"
     }
 }

@@ -71,7 +71,8 @@ package struct LoadPlan: Hashable, Sendable {
         check(
             !self.pick.sharesWallets || !self.mix.contains(.changePIN),
             "--mix",
-            "change-pin cannot be combined with `--pick single`: lanes that share a wallet would change its PIN concurrently"
+            "change-pin cannot be combined with `--pick single`: lanes that share a wallet would change its PIN "
+                + "concurrently"
         )
         return problems
     }

@@ -79,8 +79,8 @@ struct TargetOptions: ParsableArguments {
             throw PinLoadFailure(
                 .usage,
                 """
-                \(target.host) is not this machine, and an unauthorized load test is an attack. If you own the server and \
-                no other service depends on it, add --i-own-this-server \(target.host)
+                \(target.host) is not this machine, and an unauthorized load test is an attack. If you own the server \
+                and no other service depends on it, add --i-own-this-server \(target.host)
                 """
             )
         }

@@ -69,12 +69,13 @@ extension AppStateMachine {
         return self.idleness.timeLeftHidden(snapshot)
     }
 
-    /// Ends all confirmations and drops an entered PIN, since the time of ``timeToForget(_:)`` is over and the keys go.
+    /// Ends all confirmations and drops an entered PIN, because the time of ``timeToForget(_:)`` is over and the keys
+    /// are erased.
     ///
-    /// Out of sight the app shows no screen and asks for no effect. The lock itself, with its steps (LOCK/1.3), comes first at the next
-    /// return.
+    /// In the background the app shows no screen and asks for no effect. The lock with its steps (LOCK/1.3) follows
+    /// when the user returns, before anything else.
     ///
-    /// - Precondition: No effect is under way.
+    /// - Precondition: No effect is in progress.
     package mutating func forget(_ snapshot: Snapshot) {
         guard snapshot.isLocked else {
             self.owesLock = true

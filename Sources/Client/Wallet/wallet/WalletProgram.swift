@@ -10,7 +10,8 @@ struct WalletProgram: AsyncParsableCommand {
         abstract: "A wallet whose PIN is checked by a remote server.",
         discussion: """
             `app` runs the app in a terminal, `drive` lets a program control it, and `run` plays scenarios that \
-            testers write. Every other command launches the app, locked, performs its action, prints the last screen and exits.
+            testers write. Every other command launches the app, locked, performs its action, prints the last screen \
+            and exits.
 
             EXAMPLES
 

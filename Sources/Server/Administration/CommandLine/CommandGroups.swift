@@ -41,8 +41,8 @@ private struct DenyListGroup: ParsableCommand {
         commandName: "deny-list",
         abstract: "Recovery codes that revoke every wallet linked to them.",
         discussion: """
-            The server stores the vault's MAC of each code, from which the code cannot be computed. An operator who has a \
-            code can look it up.
+            The server stores the vault's MAC of each code, from which the code cannot be computed. An operator who \
+            has a code can look it up.
             """,
         subcommands: AdminCalls.commandLine(of: "deny-list") + [AddDenied.self],
         defaultSubcommand: ListDenied.commandLine
@@ -63,8 +63,8 @@ private struct UpdatePolicyGroup: ParsableCommand {
         commandName: "update-policy",
         abstract: "Notify of updates, recommend them, warn until a date, or block versions.",
         discussion: """
-            Each platform has a list of rules. The first rule that matches a version applies; a version without a rule is \
-            served without a message. Until an operator sets rules, the settings `update.…` apply.
+            Each platform has a list of rules. The first rule that matches a version applies; a version without a rule \
+            is served without a message. Until an operator sets rules, the settings `update.…` apply.
             """,
         subcommands: AdminCalls.commandLine(of: "update-policy"),
         defaultSubcommand: ShowUpdatePolicy.commandLine

@@ -89,7 +89,8 @@ package struct ServerConnection: Sendable {
             case .connection:
                 throw StartFailure(
                     .unavailable,
-                    "the server did not answer, so it is unknown whether the command was carried out; repeating it is safe"
+                    "the server did not answer, so it is unknown whether the command was carried out; repeating it is "
+                        + "safe"
                 )
             }
         }

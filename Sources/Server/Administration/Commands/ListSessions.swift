@@ -68,7 +68,8 @@ package struct ListSessions: AdminCall {
             commandName: "sessions",
             abstract: "List the open sessions: wallet, source, start, instructions, version of the app.",
             discussion: """
-                The log has the connection's number in each line about it. The version of the app is what the app claims.
+                The log has the connection's number in each line about it. The version of the app is what the app \
+                claims.
 
                   remote-pin-server admin sessions --lab /tmp/lab
                   remote-pin-server admin sessions --json --lab /tmp/lab | jq '.sessions | length'

@@ -27,8 +27,8 @@ package struct Reload: AdminCall {
             commandName: "reload",
             abstract: "Read certificate, vault keys, status list and operators' settings again; the same as SIGHUP.",
             discussion: """
-                Prints for each part whether the new one is in use. If one cannot be used, the old one stays in use and \
-                the exit status is 74. Open connections continue.
+                Prints for each part whether the new one is in use. If one cannot be used, the old one stays in use \
+                and the exit status is 74. Open connections continue.
 
                   remote-pin-server admin reload --lab /tmp/lab
                 """

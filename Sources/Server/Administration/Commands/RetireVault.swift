@@ -26,9 +26,9 @@ package struct RetireVault: AdminCall {
             commandName: "retire",
             abstract: "Remove the key versions that seal nothing any more.",
             discussion: """
-                Older backups can only be opened with these versions: keep a copy of the key file as long as such backups. \
-                If no version can be removed, the message states the reason and the time from which one can; the exit \
-                status is 77.
+                Older backups can only be opened with these versions: keep a copy of the key file as long as such \
+                backups. If no version can be removed, the message states the reason and the time from which one can; \
+                the exit status is 77.
 
                   remote-pin-server vault retire --config server.yaml
                 """

@@ -78,8 +78,8 @@ package struct RevokeRecoveryCode: AdminCall {
             commandName: "recovery-code",
             abstract: "Put a recovery code on the deny list and revoke the wallets that are linked to it.",
             discussion: """
-                A wallet that is linked to the code later is revoked at that moment. The devices may not register again. \
-                The wallets stay revoked even if the code is taken off the list (admin deny-list remove).
+                A wallet that is linked to the code later is revoked at that moment. The devices may not register \
+                again. The wallets stay revoked even if the code is taken off the list (admin deny-list remove).
 
                   remote-pin-server admin revoke recovery-code --lab /tmp/lab
                   remote-pin-server admin revoke recovery-code --code-fd 0 --lab /tmp/lab < code.txt

@@ -28,10 +28,10 @@ package struct RotateVault: AdminCall {
             commandName: "rotate",
             abstract: "Add a key version that seals from now on, and reseal what older versions sealed.",
             discussion: """
-                Copy the key file before and after: a store is useless without the version that sealed it. The resealing \
-                continues in the server when this command ends, and after a restart, and delays no PIN. The keys that \
-                index recovery codes and authenticate the audit log are not rotated. A second rotation is rejected until \
-                the first is finished and the enrollments before it have expired (exit status 77).
+                Copy the key file before and after: a store is useless without the version that sealed it. The \
+                resealing continues in the server when this command ends, and after a restart, and delays no PIN. The \
+                keys that index recovery codes and authenticate the audit log are not rotated. A second rotation is \
+                rejected until the first is finished and the enrollments before it have expired (exit status 77).
 
                   remote-pin-server vault rotate --config server.yaml
                   remote-pin-server vault rotate --yes --lab /tmp/lab

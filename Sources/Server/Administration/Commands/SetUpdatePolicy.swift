@@ -39,8 +39,8 @@ package struct SetUpdatePolicy: AdminCall {
             abstract: "Replace the rules of a platform.",
             discussion: """
                 A rule is \(UpdateRuleText.form). A version with a warning is blocked from the warning's time on. +14d \
-                counts from the server's clock. Apps learn of the change at their next connection. A blocked version may \
-                only call Hello, RevokeWithCode, OpenSession and ReportWipe.
+                counts from the server's clock. Apps learn of the change at their next connection. A blocked version \
+                may only call Hello, RevokeWithCode, OpenSession and ReportWipe.
 
                   remote-pin-server admin update-policy set android ..1.2=block 1.2..1.4=warn@+14d --lab DIR
                   remote-pin-server admin update-policy set ios ..2.0=recommend ..2.1=notify --lab DIR

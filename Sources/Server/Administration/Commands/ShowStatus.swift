@@ -139,8 +139,8 @@ package struct ShowStatus: AdminCall {
             commandName: "status",
             abstract: "Show the server's state: sessions, wallets, PINs, commits, keys and expiry dates.",
             discussion: """
-                Reads every wallet, some hundreds at a time. With millions of wallets it takes some seconds and delays no \
-                PIN. Monitor a server with its metrics instead: each command adds an entry to the audit log.
+                Reads every wallet, some hundreds at a time. With millions of wallets it takes some seconds and delays \
+                no PIN. Monitor a server with its metrics instead: each command adds an entry to the audit log.
 
                   remote-pin-server admin status --lab /tmp/lab
                   remote-pin-server admin status --json --lab /tmp/lab | jq .wallets.blocked

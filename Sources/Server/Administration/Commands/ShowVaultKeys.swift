@@ -25,8 +25,8 @@ package struct ShowVaultKeys: AdminCall {
             commandName: "status",
             abstract: "Show the key versions, the values that each seals, and the progress of a rotation.",
             discussion: """
-                Reads every wallet, some hundreds at a time. A version that sealed a value and is not in the key file is \
-                `MISSING`: look for a copy of the file that contains it.
+                Reads every wallet, some hundreds at a time. A version that sealed a value and is not in the key file \
+                is `MISSING`: look for a copy of the file that contains it.
 
                   remote-pin-server vault status --lab /tmp/lab
                 """

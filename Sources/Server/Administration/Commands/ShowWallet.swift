@@ -154,8 +154,8 @@ package struct ShowWallet: AdminCall {
             commandName: "show",
             abstract: "Show the record of a wallet: its state, its counters, the attested facts.",
             discussion: """
-                The record contains no secret: no share, no key, no code. The server's log has the wallet's id in each line \
-                about it. The states are those of `wallet list`.
+                The record contains no secret: no share, no key, no code. The server's log has the wallet's id in each \
+                line about it. The states are those of `wallet list`.
 
                   remote-pin-server admin wallet show 3f9c01… --lab /tmp/lab
                   remote-pin-server admin wallet show 3f9c01… --json --lab /tmp/lab | jq .pin.failures

@@ -34,9 +34,9 @@ package struct StartBackup: AdminCall {
     }
 }
 
-/// The call with which `backup` and `vault rotate` wait: the progress of the store's maintenance.
+/// Returns the progress of the store's maintenance, for which `backup` and `vault rotate` wait.
 package struct ShowMaintenance: AdminCall {
-    package static let name = "upkeep show"
+    package static let name = "maintenance show"
     package var effect: AdminEffect { .read }
 
     package init() {}

@@ -15,8 +15,8 @@ package struct PortalCalls: Sendable {
 
     /// Revokes the wallet of a deletion code; its consequences are complete on return.
     ///
-    /// Returns nil if the wallet is revoked and its shares are still in the store's log: an answer in either sense would
-    /// be wrong.
+    /// Returns nil if the wallet is revoked and its shares are still in the store's log: both possible answers would be
+    /// wrong.
     package func carryOut(_ request: PortalRequest) async -> PortalResult? {
         guard let source = PeerSource(address: request.source) else { return .malformed }
         switch await self.server.revoke(deletionCode: request.code, typedAt: source) {

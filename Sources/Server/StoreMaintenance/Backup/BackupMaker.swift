@@ -164,7 +164,8 @@ package enum BackupFailure: Error, Hashable, Sendable, CustomStringConvertible {
         case .copy(.closing): "the store is closing"
         case .copy(.diskFull): "no space left on the backup's device"
         case .copy(.unreadable(let code)):
-            "the store cannot be read (SQLite's code \(code)): its file or its disk is damaged; keep the existing backups"
+            "the store cannot be read (SQLite's code \(code)): its file or its disk is damaged; keep the existing "
+                + "backups"
         case .copy(.failed(let code)): "the backup's file cannot be written (SQLite's code \(code))"
         case .vault: "the vault did not answer"
         case .stopped: "the server is stopping"

@@ -57,15 +57,16 @@ package enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible 
         case .notABackup(let path): "\(path) is not a backup or is incomplete"
         case .foreign(let path): "\(path) was not made with this vault's key, or was changed since"
         case .damaged(let path):
-            "the pages of \(path) differ from its label's digest: the file is damaged or was changed; use another backup"
+            "the pages of \(path) differ from its label's digest: the file is damaged or was changed; use another "
+                + "backup"
         case .unsound(let path, let reasons): "the database in \(path) is not sound: " + reasons.joined(separator: "; ")
         case .sealed(let wallet):
             "a sealed value of wallet \(wallet) does not open with this vault's key; use the key file of the backup's "
                 + "time, with all its versions"
         case .damagedWallets(let wallets):
             "a sealed value of \(wallets.named(atMost: 8)) does not open with the key that sealed it: it was damaged "
-                + "before the backup was made. Use --end-damaged to end these wallets, on record, and restore the others, "
-                + "or an older backup, which may have them intact"
+                + "before the backup was made. Use --end-damaged to end these wallets, on record, and restore the "
+                + "others, or an older backup, which may have them intact"
         case .epochs(let path): "no restore made the epoch records in \(path); use another backup"
         case .store(let error): error.description
         case .step(.unavailable), .step(.notErased):

@@ -11,8 +11,8 @@ struct AdminAudit: AsyncParsableCommand {
         commandName: "audit",
         abstract: "Verify and show the audit log: the operators' commands and the revoked wallets.",
         discussion: """
-            These two commands read the file and the vault's key themselves. They work while the server is stopped, too, and \
-            only for a user who may read both files.
+            These two commands read the file and the vault's key themselves. They work while the server is stopped, \
+            too, and only for a user who may read both files.
             """,
         subcommands: [Verify.self, Show.self]
     )
@@ -23,8 +23,8 @@ struct AdminAudit: AsyncParsableCommand {
             commandName: "verify",
             abstract: "Verify that the audit log was not altered; exit status 65 if it was.",
             discussion: """
-                Finds any change and any removal in the file. To find entries that were cut off its end, pass the last mark \
-                of the server's log (`audit log newest=NUMBER:MAC`), which is best kept on another machine.
+                Finds any change and any removal in the file. To find entries that were cut off its end, pass the last \
+                mark of the server's log (`audit log newest=NUMBER:MAC`), which is best kept on another machine.
 
                   remote-pin-server admin audit verify --lab /tmp/lab
                   remote-pin-server admin audit verify --last 81:0-5be0… --config server.yaml

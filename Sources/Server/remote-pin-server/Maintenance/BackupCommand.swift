@@ -15,13 +15,14 @@ struct BackupCommand: AsyncParsableCommand {
         commandName: "backup",
         abstract: "Copy the store of a server, running or stopped, into one file.",
         discussion: """
-            A running server copies its store itself, a few pages at a time, while it serves. The file then belongs to the \
-            server's user, so the folder must be writable for that user. The file appears only when it is complete, has \
-            mode 0600, and never overwrites another. It carries the vault's MAC: an altered backup cannot be restored.
+            A running server copies its store itself, a few pages at a time, while it serves. The file then belongs to \
+            the server's user, so the folder must be writable for that user. The file appears only when it is \
+            complete, has mode 0600, and never overwrites another. It carries the vault's MAC: an altered backup \
+            cannot be restored.
 
-            The backup does not contain the vault's key. Without a copy of the key file a backup is useless; backup and \
-            key together are as sensitive as the server, so store them separately. Keep the audit log of later days too: \
-            a restore needs it.
+            The backup does not contain the vault's key. Without a copy of the key file a backup is useless; backup \
+            and key together are as sensitive as the server, so store them separately. Keep the audit log of later \
+            days too: a restore needs it.
 
             If the server is stopped, this also copies a store from before the last restore, which is not served. The \
             store that a mistaken restore replaced can thus be restored, in a new epoch.
@@ -49,7 +50,8 @@ struct BackupCommand: AsyncParsableCommand {
             self.output.print(made) { page in
                 page.line("\(page.good("made")) \(made.path), \(made.bytes) bytes, as of \(made.takenAt?.text ?? "?")")
                 page.line(
-                    "the vault's key is not in it: keep a copy of the key file elsewhere, and the audit log's later entries"
+                    "the vault's key is not in it: keep a copy of the key file elsewhere, and the audit log's later "
+                        + "entries"
                 )
             }
         }
@@ -102,8 +104,8 @@ struct BackupCommand: AsyncParsableCommand {
             await store.close()
             if let earlier {
                 StandardStreams.writeError(
-                    "the store has epoch \(epoch) and the audit log epoch \(earlier.latest): a restore of this backup repeats "
-                        + "all revocations since the store's epoch began\n"
+                    "the store has epoch \(epoch) and the audit log epoch \(earlier.latest): a restore of this backup "
+                        + "repeats all revocations since the store's epoch began\n"
                 )
             }
             return made

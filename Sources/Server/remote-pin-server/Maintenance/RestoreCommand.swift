@@ -17,19 +17,20 @@ struct RestoreCommand: AsyncParsableCommand {
         discussion: """
             An older state would allow guesses again that were already made, and revive revoked wallets. A restore \
             therefore opens an epoch, which charges every wallet for guesses that may have been made, and repeats the \
-            audit log's revocations. The data folder must not contain a store; nothing is overwritten. The audit log must \
-            be at `audit.file`; damaged logs that were moved away are also read from `….before-ANYTHING` in its folder.
+            audit log's revocations. The data folder must not contain a store; nothing is overwritten. The audit log \
+            must be at `audit.file`; damaged logs that were moved away are also read from `….before-ANYTHING` in its \
+            folder.
 
-            Run it as the server's user (`sudo -u remote-pin …`), the owner of the vault's key file, because it creates \
-            that user's files. It rejects other users, including root (exit status 77).
+            Run it as the server's user (`sudo -u remote-pin …`), the owner of the vault's key file, because it \
+            creates that user's files. It rejects other users, including root (exit status 77).
 
             --epoch sets the charge until the wallet's next right PIN:
               strict      the wallet is in its last round: at most one round of guesses is left (the protocol's rule)
               charge-one  one wrong PIN more than in the backup, never the last one: for a backup of minutes ago
               trust       none: only if the backup is the last state of the store, as after a move
 
-            If a value sealed for a wallet does not open although its key is right, nothing is restored and the wallet is \
-            named. With --end-damaged that wallet is ended, on record, and the others are restored.
+            If a value sealed for a wallet does not open although its key is right, nothing is restored and the wallet \
+            is named. With --end-damaged that wallet is ended, on record, and the others are restored.
 
             Without the complete audit log it lists the losses and asks for a phrase; --yes skips the question.
 
@@ -109,8 +110,8 @@ struct RestoreCommand: AsyncParsableCommand {
         guard let problem = plan.problem, !self.yes else { return }
         let warning = """
             \(problem)
-            Without the complete log the promise that a revoked wallet gets nothing (G7) is lost: wallets revoked after \
-            \(plan.takenAt.text) work again, and codes denied since then can be linked again.
+            Without the complete log the promise that a revoked wallet gets nothing (G7) is lost: wallets revoked \
+            after \(plan.takenAt.text) work again, and codes denied since then can be linked again.
             """
         try Phrase.ask(Self.phrase, because: warning)
     }

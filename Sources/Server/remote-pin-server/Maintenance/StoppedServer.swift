@@ -117,7 +117,7 @@ extension StartFailure {
         let kind: Kind =
             switch error {
             case .inUse: .unavailable
-            case .damaged, .otherEpoch: .damaged
+            case .damaged, .otherEpoch: .operatorMustAct
             case .vault: .configuration
             case .file, .closed, .tooLong: .files
             }

@@ -106,10 +106,8 @@ struct StageLevel {
     /// Checks that all stages of a run have the same unit.
     func agree(with unit: inout LoadUnit?, place: String) throws(PlanProblem) {
         guard unit == nil || unit == self.unit else {
-            throw PlanProblem(
-                place: place,
-                "the unit must be the same as in the earlier stages: \(unit == .perSecond ? "a rate (/s)" : "connections")"
-            )
+            let earlier = unit == .perSecond ? "a rate (/s)" : "connections"
+            throw PlanProblem(place: place, "the unit must be the same as in the earlier stages: \(earlier)")
         }
         unit = self.unit
     }

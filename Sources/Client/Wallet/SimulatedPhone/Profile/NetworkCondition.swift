@@ -1,6 +1,8 @@
 /// A network fault that happens once.
 package enum NetworkCondition: Hashable, Sendable, CustomStringConvertible {
-    /// The server receives and executes the call; the reply and the connection are lost. nil: the next call of any name.
+    /// The server receives and executes the call; the reply and the connection are lost.
+    ///
+    /// With nil this happens to the next call of any name.
     case loseReply(to: CallName?)
     /// The next call is delayed.
     case delay(milliseconds: Int)

@@ -38,7 +38,8 @@ extension WalletEngine {
     /// Migrates from the fallback mode to the safe mode, directly after a valid PIN; completes or
     /// changes nothing.
     ///
-    ///     add the new item ──▶ read it back by the prompt ──▶ make and open the slot ──▶ commit ──▶ remove the old item
+    ///     add the new item ──▶ read it back with a prompt ──▶ seal and open the slot ──▶ commit
+    ///     ──▶ remove the old item
     func migrateBiometrics(_ presentation: Presentation) async throws -> Answer {
         guard self.unlocked?.unlockShare != nil, let biometrics = self.store.state.registration?.biometrics else {
             throw Failure.local

@@ -229,11 +229,11 @@ extension Dutch {
     private static func warning(_ reason: BiometricFailure) -> String {
         switch reason {
         case .mayTryAgain:
-            "Zonder biometrie kan je wallet niet open. Probeer opnieuw of stel je wallet opnieuw in: alle gegevens worden "
-                + "dan verwijderd."
+            "Zonder biometrie kan je wallet niet open. Probeer opnieuw of stel je wallet opnieuw in: alle gegevens "
+                + "worden dan verwijderd."
         case .nothingEnrolled:
-            "Wat je wallet opent, zoals een vinger, is niet ingesteld. Stel het in en probeer opnieuw, of stel je wallet "
-                + "opnieuw in: alle gegevens worden dan verwijderd."
+            "Wat je wallet opent, zoals een vinger, is niet ingesteld. Stel het in en probeer opnieuw, of stel je "
+                + "wallet opnieuw in: alle gegevens worden dan verwijderd."
         case .lockedOut:
             "Te veel mislukte pogingen. Ontgrendel dit toestel met de toegangscode en start de app opnieuw, of stel je "
                 + "wallet opnieuw in: alle gegevens worden dan verwijderd."

@@ -215,14 +215,14 @@ struct English {
         case .mayTryAgain:
             "Your wallet cannot be opened without it. Try again, or reset your wallet: all data in it will be deleted."
         case .nothingEnrolled:
-            "What opens your wallet, a face, finger or passcode, is not set up on this device. Set it up and try again, or "
-                + "reset your wallet: all data in it will be deleted."
+            "What opens your wallet, a face, finger or passcode, is not set up on this device. Set it up and try "
+                + "again, or reset your wallet: all data in it will be deleted."
         case .lockedOut:
             "Too many failed attempts. Unlock this device with its passcode and start the app again, or reset your "
                 + "wallet: all data in it will be deleted."
         case .keyIsGone:
-            "What opens your wallet is no longer on this device. You can only reset your wallet: all data in it will be "
-                + "deleted."
+            "What opens your wallet is no longer on this device. You can only reset your wallet: all data in it will "
+                + "be deleted."
         }
     }
 

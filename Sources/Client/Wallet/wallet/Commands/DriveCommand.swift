@@ -9,8 +9,8 @@ struct DriveCommand: AsyncParsableCommand {
         abstract: "Control the app from a program by JSON lines.",
         discussion: """
             Each input line is a command. The output reports the events of the app as with --json, one per line; a \
-            line of type "done" or "refused" then answers the command. Timers run between commands: the end of a block or \
-            an inactivity lock is reported when it occurs. The end of the input means `quit`.
+            line of type "done" or "refused" then answers the command. Timers run between commands: the end of a block \
+            or an inactivity lock is reported when it occurs. The end of the input means `quit`.
 
               {"do":"launch"}                            with "url" and "source": start by a link
               {"do":"tap","action":"next"}               an action of the current screen
