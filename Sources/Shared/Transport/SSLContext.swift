@@ -35,10 +35,11 @@ internal import COpenSSL
             unsafe COpenSSL_SSL_CTX_set_min_proto_version(pointer, TLS1_3_VERSION),
             unsafe COpenSSL_SSL_CTX_set_max_proto_version(pointer, TLS1_3_VERSION),
             unsafe SSL_CTX_set_ciphersuites(pointer, Self.ciphers),
-        ].allSatisfy { $0 == 1 } && Self.groups.contains { unsafe COpenSSL_SSL_CTX_set1_groups_list(pointer, $0) == 1 }
+        ].allSatisfy { $0 == 1 }
+        let hasGroups = Self.groups.contains { unsafe COpenSSL_SSL_CTX_set1_groups_list(pointer, $0) == 1 }
         // An older libssl leaves an error for each list with a group that it does not know.
         ERR_clear_error()
-        precondition(configured, "this libssl lacks TLS 1.3 or its usual groups and ciphers")
+        precondition(configured && hasGroups, "this libssl lacks TLS 1.3 or its usual groups and ciphers")
         // psk_dhe_ke only and no early data are libssl's defaults: SSL_OP_ALLOW_NO_DHE_KEX stays
         // off, and SSL_CTX_set_max_early_data is never called.
         unsafe SSL_CTX_set_options(
