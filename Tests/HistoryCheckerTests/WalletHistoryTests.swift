@@ -139,32 +139,6 @@ struct WalletHistoryTests {
         #expect(fifth.complete(701, self.wrong(3), at: now) != nil)
     }
 
-    @Test("after too many orders each response is checked alone for a while, and then against all orders again")
-    func rest() {
-        var history = WalletHistory(self.rules)
-        for id in 0..<40 { history.invoke(id, self.check(id.isMultiple(of: 2)), at: self.start) }
-        for id in 0..<40 {
-            let answer = id.isMultiple(of: 2) ? WalletResponse.verdict(.valid) : self.wrong(3)
-            #expect(history.complete(id, answer, at: self.start + .milliseconds(1)) == nil)
-        }
-        #expect(history.overflowCount > 20)
-        #expect(self.exchange(&history, 50, self.check(true), .verdict(.valid), after: .seconds(1)) == nil)
-        #expect(self.exchange(&history, 51, self.check(false), self.wrong(3), after: .seconds(2)) == nil)
-        #expect(self.exchange(&history, 52, self.check(false), self.wrong(3), after: .seconds(3)) != nil)
-    }
-
-    @Test("during the rest an impossible verdict is still a violation")
-    func restIsNotBlind() {
-        var history = WalletHistory(self.rules)
-        for id in 0..<40 { history.invoke(id, self.check(id.isMultiple(of: 2)), at: self.start) }
-        for id in 0..<10 {
-            let answer = id.isMultiple(of: 2) ? WalletResponse.verdict(.valid) : self.wrong(3)
-            #expect(history.complete(id, answer, at: self.start) == nil)
-        }
-        #expect(history.overflowCount > 0)
-        #expect(history.complete(11, .verdict(.valid), at: self.start) == .wrongPINCalledValid)
-    }
-
     @Test("the summary between runs keeps a running block")
     func summary() {
         let summary = self.inFirstBlock().summary(at: self.start, generation: 0)

@@ -29,7 +29,6 @@ extension ConcurrentHistory {
             let window = self.window(of: operation, until: max(operation.sent, end))
             self.remove(operation)
             self.order += 1
-            guard self.restsUntil == nil else { continue }
             self.linearizations = self.outcomes(of: operation, in: window)
             self.tidy()
         }
@@ -59,7 +58,6 @@ extension ConcurrentHistory {
             self.overflowCount += 1
             self.isOverflowing = false
             self.reset()
-            self.restsUntil = self.order + Self.restFactor * self.pending.count
             return
         }
         let live = self.groups.flatMap(\.live).sorted()
@@ -99,13 +97,6 @@ extension ConcurrentHistory {
             merged.insert(Linearization(state))
         }
         return merged
-    }
-
-    /// Begins the search again, from an unknown state, if the rest is over.
-    mutating func endRest() {
-        guard let end = self.restsUntil, self.order >= end || self.pending.isEmpty else { return }
-        self.restsUntil = nil
-        self.reset()
     }
 
     /// Resets the state to unknown; a pending operation may then get any response and may still be judged.

@@ -18,14 +18,6 @@ struct ConcurrentHistory: Sendable {
     var overflowCount = 0
     /// True from the moment that there are too many linearizations until the state is reset.
     var isOverflowing = false
-    /// The place in the order at which the search for linearizations begins again after a reset; nil during the
-    /// search.
-    ///
-    /// An overflow costs as much as hundreds of responses, and the next response would often cause another one.
-    /// Until that place each response is checked without regard to the history.
-    var restsUntil: Int?
-    /// The length of a rest: eight responses to each pending operation, with their requests.
-    static let restFactor = 16
 
     /// The largest number of linearizations; beyond it the state is reset to unknown.
     static let maxLinearizations = 512
@@ -42,7 +34,6 @@ struct ConcurrentHistory: Sendable {
     }
 
     mutating func invoke(_ id: Int, _ operation: WalletOperation, attempt: Int, at now: Int64) {
-        self.endRest()
         let place = self.order
         self.order += 1
         let isFirst = self.pending.isEmpty
@@ -110,7 +101,6 @@ struct ConcurrentHistory: Sendable {
                         judgedBefore: verdict.judgedBefore
                     )
                 )
-                own.pendingVerdicts.sort()
                 self.keep(own, in: &next)
             }
         }
@@ -144,17 +134,11 @@ struct ConcurrentHistory: Sendable {
 extension ConcurrentHistory {
     /// Records a response; returns a violation if no linearization explains it.
     mutating func complete(_ id: Int, _ response: WalletResponse, at now: Int64) -> HistoryViolation? {
-        self.endRest()
         guard let sent = self.pending[id] else { return .answerToAnotherQuestion }
         let window = self.window(of: sent, until: now)
         let before = self.linearizations
         self.remove(sent)
         self.order += 1
-        guard self.restsUntil == nil else {
-            self.overflowCount += 1
-            return sent.allows(response)
-                ? nil : HistoryViolation(response, to: sent, in: window, among: before.map(\.state), self.rules)
-        }
         self.linearizations = self.explanations(of: response, to: sent, in: window, among: before)
         func violation() -> HistoryViolation {
             HistoryViolation(response, to: sent, in: window, among: before.map(\.state), self.rules)
@@ -271,7 +255,6 @@ extension ConcurrentHistory {
                 event: state.lastWrong == .event(1) ? 1 : 0
             )
         )
-        advanced.pendingVerdicts.sort()
         return advanced
     }
 

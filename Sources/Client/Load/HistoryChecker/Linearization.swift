@@ -12,10 +12,10 @@ struct Linearization: Hashable, Sendable {
     ///
     /// An operation sent at or after the number met a later state.
     var past: [ModelState: Int] = [:]
-    /// Verdicts reached whose responses have not arrived, sorted: the same verdicts in another order explain the same.
+    /// Verdicts reached whose responses have not arrived, in their order.
     var pendingVerdicts: [PendingVerdict] = []
 
-    struct PendingVerdict: Hashable, Comparable, Sendable {
+    struct PendingVerdict: Hashable, Sendable {
         /// The index of the operation's group in the history.
         let group: Int
         /// Nil if no response will report it.
@@ -24,12 +24,6 @@ struct Linearization: Hashable, Sendable {
         var judgedBefore: Int
         /// The event by which a state refers to it: 1 for the final state, 0 if no state does.
         var event = 0
-
-        private var key: (Int, Int, Int64, Int) {
-            (self.judgedBefore, self.group, self.verdict?.code ?? .min, self.event)
-        }
-
-        static func < (one: Self, other: Self) -> Bool { one.key < other.key }
     }
 
     init(_ state: ModelState) {
@@ -100,7 +94,6 @@ struct Linearization: Hashable, Sendable {
                 self.pendingVerdicts[index].event = 0
             }
         }
-        self.pendingVerdicts.sort()
     }
 
     /// The part that must be equal in another linearization that explains no more than this one.
@@ -119,7 +112,7 @@ struct Linearization: Hashable, Sendable {
 
 /// A counted verdict in a form that is cheap to compare.
 struct VerdictCode: Hashable, Sendable {
-    let code: Int64
+    private let code: Int64
 
     init(_ verdict: PINVerdict) {
         switch verdict {
