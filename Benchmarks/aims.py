@@ -266,7 +266,7 @@ class Bench:
             hammered = self.wallets(lab, 1, "answers")
             for _ in range(self.options.rounds):
                 totals = self.load(
-                    lab, hammered, "--pick", "single", "--connections", 16, "--mix", "right=1,wrong=1",
+                    lab, hammered, "--pick", "single", "--connections", 16, "--mix", "right=20,wrong=1",
                     "--max-wrong-per-wallet", 2, "--duration", self.seconds(), apart=True,
                 )["totals"]
                 rounds.append((totals["count"] / totals["toolCPUSeconds"], totals["ratePerSecond"]))
