@@ -48,4 +48,43 @@ struct ClosedLoopTests {
         #expect(!Self.run(rate: 2).text(as: .text).contains(note))
         #expect(!Self.run(waiting: 0).text(as: .text).contains(note))
     }
+
+    /// Two seconds of 4 connections, each answered after `answer` milliseconds, `pause` milliseconds apart.
+    private static func run(
+        server: Double?,
+        tool: Double?,
+        answer: Int = 5,
+        pause: Int = 0,
+        rate: Double? = nil
+    ) -> RunResult {
+        let count = 4 * 1000 / (answer + pause)
+        let times = Latencies(microseconds: [UInt64](repeating: UInt64(answer) * 1000, count: count))
+        let figures = OperationFigures(outcomes: [.valid: count], latency: times, serviceTime: times)
+        let intervals = (0..<2).map { second in
+            Interval(
+                from: .seconds(second),
+                to: .seconds(second + 1),
+                operations: [.check: figures],
+                gauges: Gauges(connections: 4, plannedRate: rate, serverCPUSeconds: server, toolCPUSeconds: tool)
+            )
+        }
+        return SampleRun.result(of: intervals, seed: 1, thresholds: [])
+    }
+
+    @Test("a note states that a closed loop was limited by waiting, and the reason")
+    func waitingIsNoted() {
+        let text = Self.run(server: 0.1, tool: 0.2).text(as: .text)
+        #expect(text.contains("limited by waiting, not by work: the server used 10.0% of a core, pin-load 20.0%"))
+        #expect(text.contains("4.0 of 4 connections had a call in flight"))
+        #expect(text.contains("waited for the disk or the network"))
+        #expect(Self.run(server: 0.1, tool: 0.2, pause: 20).text(as: .text).contains("paused between operations"))
+    }
+
+    @Test(
+        "a run with work, with a rate or with unknown CPU times has no such note",
+        arguments: [(0.6, 0.2, nil), (0.1, 0.6, nil), (0.1, 0.2, 800), (nil, 0.2, nil)] as [(Double?, Double, Double?)]
+    )
+    func workIsNotWaiting(server: Double?, tool: Double, rate: Double?) {
+        #expect(!Self.run(server: server, tool: tool, rate: rate).text(as: .text).contains("limited by waiting"))
+    }
 }

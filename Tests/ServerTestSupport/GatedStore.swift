@@ -220,6 +220,8 @@ extension GatedStore {
     }
 
     package var commitLatency: CommitLatency { self.store.commitLatency }
+
+    package var expectedSteps: ExpectedSteps { self.store.expectedSteps }
 }
 
 extension InProcessServer.Options {

@@ -9,7 +9,7 @@ struct KeyRingTests {
     @Test("the pages of the keys stay out of swap space")
     func locked() throws {
         guard let version = KeyVersion(number: 1, root: .random(count: 32)),
-            let ring = KeyRing(versions: [version], active: 1, index: .random(count: 32))
+            let ring = KeyRing(versions: [version], active: 1, index: .random(count: 32), history: [])
         else {
             Issue.record("32 random bytes are a key")
             return

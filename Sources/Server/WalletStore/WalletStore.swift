@@ -8,6 +8,9 @@ package import Vocabulary
 ///
 /// Invariant (G3, G4): no verdict leaves the store before the attempt is counted durably.
 package protocol WalletStore: OperatorStore {
+    /// The steps that callers are about to begin, so that a commit can wait for them.
+    var expectedSteps: ExpectedSteps { get }
+
     /// Stores a registration, or replaces one of the same token and hardware key that has had no session yet.
     func register(_ registration: NewRegistration) async throws(StoreError) -> RegisterOutcome
 

@@ -34,25 +34,32 @@ package final class ClientConnection: Sendable {
     ) async throws(ConnectError) -> ClientConnection {
         let deadline = NIODeadline.now() + TimeAmount(timeout)
         do {
-            let calls = try await Self.bootstrap(from: source)
+            let bootstrap = try Self.bootstrap(from: source)
                 .connectTimeout(TimeAmount(timeout))
                 .channelOption(.autoRead, value: false)
                 .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-                .connect(host: host, port: port) { channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        let limits = TransportLimits()
-                        let handler = TLSHandler(
-                            tls.makeConnection(),
-                            on: channel.eventLoop,
-                            deadline: deadline,
-                            recordLimit: TimeAmount(limits.frame)
-                        )
-                        try channel.pipeline.syncOperations.addHandler(handler)
-                        return try PendingCalls(on: channel, isSecure: true) { frame throws(WireError) in
-                            let response = try Response(decoding: frame)
-                            return (response.id, response.result)
-                        }
+            let begin: @Sendable (any Channel) -> EventLoopFuture<PendingCalls<CallResult>> = { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let limits = TransportLimits()
+                    let handler = TLSHandler(
+                        tls.makeConnection(),
+                        on: channel.eventLoop,
+                        deadline: deadline,
+                        recordLimit: TimeAmount(limits.frame)
+                    )
+                    try channel.pipeline.syncOperations.addHandler(handler)
+                    return try PendingCalls(on: channel, isSecure: true) { frame throws(WireError) in
+                        let response = try Response(decoding: frame)
+                        return (response.id, response.result)
                     }
+                }
+            }
+            // An address needs no name resolution, which runs on another thread and tries both families.
+            let calls =
+                if let address = try? SocketAddress(ipAddress: host, port: port) {
+                    try await bootstrap.connect(to: address, channelInitializer: begin)
+                } else {
+                    try await bootstrap.connect(host: host, port: port, channelInitializer: begin)
                 }
             guard let opened = try await calls.open() else {
                 preconditionFailure("a connection with a TLS handler opens with TLS")

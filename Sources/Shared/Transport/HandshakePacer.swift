@@ -5,10 +5,10 @@ internal import NIOPosix
 ///
 /// A ClientHello costs the server a key agreement and a signature. A flood of them, or all phones
 /// reconnecting after an outage, would otherwise be processed in a row while every PIN check waits.
-/// Each batch of steps is followed by a pause of the same length, so that handshakes take at most
-/// half of the loop's time. A batch is short; it is longer if the loop was busy since the last one,
-/// so that handshakes get a third of a busy loop's time. The queue holds handshakes in progress
-/// only, at most ``TransportLimits/handshakes``.
+/// After each batch of steps the loop does all other work that is ready; a loop without other work
+/// continues at once. A batch takes half the time of that work, but at least one step, so that
+/// handshakes get a third of a busy loop's time. The queue holds handshakes in progress only, at
+/// most ``TransportLimits/handshakes``.
 final class HandshakePacer {
     private let eventLoop: any EventLoop
     private let now: () -> NIODeadline
@@ -17,12 +17,13 @@ final class HandshakePacer {
     private var pausedUntil = NIODeadline.uptimeNanoseconds(0)
     private var isScheduled = false
 
-    /// The minimum time of a batch: some handshakes, and less than a commit of the store.
-    private static let shortBatch = TimeAmount.milliseconds(2)
     /// The maximum time of a batch, exceeded by one handshake at most.
     private static let longBatch = TimeAmount.milliseconds(50)
-    /// The maximum length of a pause, also after the machine was suspended.
-    private static let longestPause = TimeAmount.milliseconds(5)
+    /// The time after which the next batch is due.
+    ///
+    /// The loop looks for other work before a task that is due later, but not before one that is
+    /// due now. If it finds some, the pause lasts until that is done.
+    private static let pause = TimeAmount.microseconds(20)
     /// The pacer of the current thread's event loop.
     private static let ofThread = ThreadSpecificVariable<Bound>()
 
@@ -51,9 +52,8 @@ final class HandshakePacer {
     /// Runs `work` immediately, or after the queued steps and the pause.
     func run(_ work: @escaping () -> Void) {
         if self.waiting.isEmpty, self.now() >= self.pausedUntil {
-            let start = self.now()
             work()
-            self.pause(since: start)
+            self.pause()
         } else {
             self.waiting.append(work)
             self.schedule()
@@ -63,16 +63,16 @@ final class HandshakePacer {
     private func runBatch() {
         let start = self.now()
         let sinceLast = TimeAmount.nanoseconds((start - self.lastEnd).nanoseconds / 2)
-        let end = start + min(max(Self.shortBatch, sinceLast), Self.longBatch)
+        let end = start + min(sinceLast, Self.longBatch)
         repeat {
             self.waiting.popFirst()?()
         } while !self.waiting.isEmpty && self.now() < end
-        self.pause(since: start)
+        self.pause()
     }
 
-    private func pause(since start: NIODeadline) {
+    private func pause() {
         self.lastEnd = self.now()
-        self.pausedUntil = self.lastEnd + min(self.lastEnd - start, Self.longestPause)
+        self.pausedUntil = self.lastEnd + Self.pause
     }
 
     private func schedule() {

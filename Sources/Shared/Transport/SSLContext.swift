@@ -21,6 +21,11 @@ internal import COpenSSL
     static let protocolName = "remote-pin/1"
     private static let ciphers = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
 
+    /// Lists of groups for the key agreement, the first one that this libssl knows is used.
+    ///
+    /// X25519MLKEM768 is post-quantum and comes with OpenSSL 3.5.
+    private static let groups = ["X25519MLKEM768:X25519:P-256", "X25519:P-256"]
+
     /// Creates a context for TLS 1.3 only.
     init(tickets: TLSTickets?, ticketKeys: TicketKeys? = nil, pins: PinnedKeys? = nil) {
         guard let pointer = unsafe SSL_CTX_new(TLS_method()) else {
@@ -34,9 +39,11 @@ internal import COpenSSL
             unsafe COpenSSL_SSL_CTX_set_min_proto_version(pointer, TLS1_3_VERSION),
             unsafe COpenSSL_SSL_CTX_set_max_proto_version(pointer, TLS1_3_VERSION),
             unsafe SSL_CTX_set_ciphersuites(pointer, Self.ciphers),
-            unsafe COpenSSL_SSL_CTX_set1_groups_list(pointer, "X25519:P-256"),
         ].allSatisfy { $0 == 1 }
-        precondition(configured, "this libssl lacks TLS 1.3 or its usual groups and ciphers")
+        let hasGroups = Self.groups.contains { unsafe COpenSSL_SSL_CTX_set1_groups_list(pointer, $0) == 1 }
+        // An older libssl leaves an error for each list with a group that it does not know.
+        ERR_clear_error()
+        precondition(configured && hasGroups, "this libssl lacks TLS 1.3 or its usual groups and ciphers")
         // psk_dhe_ke only and no early data are libssl's defaults: SSL_OP_ALLOW_NO_DHE_KEX stays
         // off, and SSL_CTX_set_max_early_data is never called.
         // libssl wipes decrypted records, which contain shares and deletion codes, once they are read.

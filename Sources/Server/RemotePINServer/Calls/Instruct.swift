@@ -32,6 +32,8 @@ extension Conversation {
     /// Verifies the candidate key's signature and, for a change of the PIN, the new key's, over the
     /// bytes as received.
     private func verifySignatures(of call: Instruct, body: InstructBody, for walletID: WalletID) async throws {
+        self.server.store.expectedSteps.begin()
+        defer { self.server.store.expectedSteps.end() }
         func statement(_ purpose: Purpose) -> Statement {
             Statement(
                 purpose,

@@ -4,14 +4,12 @@ internal import Synchronization
 /// The queue of steps for the next commit, and the thread that takes them.
 ///
 /// A caller that finds the thread idle wakes it. Steps that arrive while a commit is being synced form the next
-/// batch. A lone caller never waits for others. If steps arrived together, the next batch gathers for a moment,
-/// since a commit and its sync cost about as much for forty steps as for four (Benchmarks/experiments.md).
+/// batch, so batches grow with the load. A commit and its sync cost about as much for forty steps as for four
+/// (Benchmarks/experiments.md), so a batch also waits for the steps that are on their way (``ExpectedSteps``), for
+/// at most the time that the previous batch took. A lone caller never waits for others.
 final class CommitQueue: Sendable {
     /// The most steps that share one commit.
     static let largestBatch = 256
-    /// The size of a batch after which the next one gathers, and the longest time that it does.
-    private static let gatheringThreshold = 4
-    private static let gathering = DispatchTimeInterval.milliseconds(5)
 
     /// One atomic step of one caller.
     struct PendingStep: Sendable {
@@ -28,10 +26,8 @@ final class CommitQueue: Sendable {
         /// The time since which the first of them waits.
         var since = ContinuousClock.now
         var isIdle = false
-        /// The size of the previous batch.
-        var lastCount = 0
-        /// The number of waiting steps that ends the gathering.
-        var gathersUntil = Int.max
+        /// The thread waits for the steps that are on their way.
+        var isGathering = false
         var isClosed = false
         var hasEnded = false
         var onEnd: [CheckedContinuation<Void, Never>] = []
@@ -51,13 +47,21 @@ final class CommitQueue: Sendable {
     private let state = Mutex(State())
     private let wake = DispatchSemaphore(value: 0)
     private let meters: StoreMeters
+    /// The steps that are on their way.
+    let expected = ExpectedSteps()
+    /// The longest time that a batch waits for them, however slow the disk is.
+    private let longestGathering: Duration
 
-    init(meters: StoreMeters = .none) {
+    init(meters: StoreMeters = .none, longestGathering: Duration = .milliseconds(1)) {
         self.meters = meters
+        self.longestGathering = longestGathering
     }
 
     /// The number of waiting steps.
     var count: Int { self.state.withLock { $0.waiting.count } }
+
+    /// Whether the thread waits for steps that are on their way.
+    var isGathering: Bool { self.state.withLock(\.isGathering) }
 
     /// Runs a step in the next batch and returns its result once that batch is durable.
     func perform<Answer: Sendable>(
@@ -104,43 +108,48 @@ final class CommitQueue: Sendable {
             if state.waiting.isEmpty { state.since = .now }
             state.waiting.append(step)
             defer { state.isIdle = false }
-            return (true, state.isIdle || state.waiting.count == state.gathersUntil)
+            let isComplete = state.isGathering && (self.expected.isNone || state.waiting.count >= Self.largestBatch)
+            if isComplete { state.isGathering = false }
+            return (true, state.isIdle || isComplete)
         }
         if mustWake { self.wake.signal() }
         if !isTaken { step.refuse(.unavailable) }
     }
 
     /// Waits for steps; returns nil once the queue is closed and empty.
-    func nextBatch() -> [PendingStep]? {
-        self.gather()
+    ///
+    /// - Parameter previous: The time that the previous batch took, zero for none.
+    func nextBatch(after previous: Duration) -> [PendingStep]? {
         while true {
-            let (batch, since, isClosed) = self.state.withLock { state in
-                let since = state.since
-                let batch = state.takeBatch()
-                state.since = .now
-                state.isIdle = batch.isEmpty && !state.isClosed
-                state.lastCount = batch.count
-                return (batch, since, state.isClosed)
+            let (isEmpty, isClosed) = self.state.withLock { state in
+                state.isIdle = state.waiting.isEmpty && !state.isClosed
+                return (state.waiting.isEmpty, state.isClosed)
             }
-            if !batch.isEmpty {
-                self.meters.wait.record(.now - since)
-                return batch
-            }
+            guard isEmpty else { break }
             if isClosed { return nil }
             self.wake.wait()
         }
+        self.gather(atMost: min(previous, self.longestGathering))
+        let (batch, since) = self.state.withLock { state in
+            let since = state.since
+            let batch = state.takeBatch()
+            state.since = .now
+            return (batch, since)
+        }
+        self.meters.wait.record(.now - since)
+        return batch
     }
 
-    /// After a batch of ``gatheringThreshold`` steps or more, waits until twice as many have arrived or the time is up.
-    private func gather() {
+    /// Waits until no step is on its way, or the time is over.
+    private func gather(atMost limit: Duration) {
+        guard !self.expected.isNone, limit > .zero else { return }
         let gathers = self.state.withLock { state in
-            guard state.lastCount >= Self.gatheringThreshold, !state.isClosed else { return false }
-            state.gathersUntil = min(2 * state.lastCount, Self.largestBatch)
-            return state.waiting.count < state.gathersUntil
+            state.isGathering = !state.isClosed && state.waiting.count < Self.largestBatch
+            return state.isGathering
         }
-        // A late signal only causes one more pass of the loop.
-        if gathers { _ = self.wake.wait(timeout: .now() + Self.gathering) }
-        self.state.withLock { $0.gathersUntil = .max }
+        // A late signal only causes one more pass of the loop above.
+        if gathers { _ = self.wake.wait(timeout: .now() + .nanoseconds(Int(limit / .nanoseconds(1)))) }
+        self.state.withLock { $0.isGathering = false }
     }
 
     /// Rejects further steps; waiting steps are still done.

@@ -129,6 +129,8 @@ package final class SQLiteWalletStore: WalletStore {
         }
     }
 
+    package var expectedSteps: ExpectedSteps { self.queue.expected }
+
     /// The number of steps that wait for the next commit.
     package var waitingSteps: Int { self.queue.count }
 
@@ -172,7 +174,10 @@ package final class SQLiteWalletStore: WalletStore {
                 onFatal: onFatal,
                 onRefusal: onRefusal
             )
-            while let batch = queue.nextBatch() { writer.run(batch) }
+            var duration = Duration.zero
+            while let batch = queue.nextBatch(after: duration) {
+                duration = ContinuousClock().measure { writer.run(batch) }
+            }
         } catch {
             onFatal("wallet store: a prepared statement does not compile; the store's schema is not this version's")
         }

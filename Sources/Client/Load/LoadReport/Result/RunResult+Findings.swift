@@ -25,8 +25,8 @@ extension RunResult {
     /// The start of the times in ``OperationFigures/latency``.
     var latencyOrigin: String { self.hasDueTimes ? "from the due time" : "from sending" }
 
-    /// The notes, preceded by a warning if a closed loop hid a stall.
-    var remarks: [String] { (self.stall.map { [$0] } ?? []) + self.notes }
+    /// The notes, preceded by warnings if a closed loop hid a stall or had too little work.
+    var remarks: [String] { [self.stall, self.waiting].compactMap(\.self) + self.notes }
 
     /// A warning about coordinated omission: during a stall a closed loop sends nothing, so that few times show it.
     private var stall: String? {
@@ -38,6 +38,29 @@ extension RunResult {
         let seconds = stalled.reduce(0.0) { $0 + ($1.end - $1.start).inSeconds }
         return "no answer arrived for \(NumberText.fixed(seconds, 1)) s with operations in flight; a closed loop hides "
             + "such a stall (coordinated omission), use --rate to measure it"
+    }
+
+    /// The share of a core below which a process counts as idle.
+    private static let idleShare = 0.5
+
+    /// A note if both processes were mostly idle in a closed loop, so that its rate is not the server's limit.
+    private var waiting: String? {
+        let (totals, seconds) = (self.totals, self.totals.duration.inSeconds)
+        guard !self.hasDueTimes, seconds > 0, totals.answered > 0,
+            let server = totals.serverCPUSeconds.map({ $0 / seconds }), server < Self.idleShare,
+            let tool = totals.toolCPUSeconds.map({ $0 / seconds }), tool < Self.idleShare
+        else { return nil }
+        let all = totals.figures().serviceTime
+        // Little's law: the number of calls in flight is their rate times their duration.
+        let inFlight = (all.mean ?? 0) * Double(all.count) / (seconds * 1_000_000)
+        let reason =
+            inFlight >= Self.idleShare * Double(totals.peakConnections)
+            ? "the connections waited for answers, which waited for the disk or the network"
+            : "the connections paused between operations (--think, new connections, blocked wallets)"
+        return "limited by waiting, not by work: the server used \(NumberText.percent(server)) of a core, pin-load "
+            + "\(NumberText.percent(tool)); on average \(NumberText.fixed(inFlight, 1)) of "
+            + "\(NumberText.count(totals.peakConnections)) connections had a call in flight. Reason: \(reason). "
+            + "More connections show the highest rate, --rate the times at a given one"
     }
 
     /// The end, the measured time and the target.

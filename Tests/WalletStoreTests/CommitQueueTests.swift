@@ -1,0 +1,84 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import WalletStore
+
+@Suite("The queue of steps for the next commit")
+struct CommitQueueTests {
+    /// Longer than any test: a batch that waits so long never comes.
+    private static let forever = Duration.seconds(100_000)
+
+    @Test("a batch waits for the steps that are on their way, and takes all of them")
+    func gathers() async {
+        let queue = CommitQueue(longestGathering: Self.forever)
+        for _ in 0..<2 { queue.expected.begin() }
+        let size = await Self.sizeOfNextBatch(of: queue, after: Self.forever) {
+            await Self.enqueue(on: queue, until: 1)
+            while !queue.isGathering { await Task.yield() }
+            queue.expected.end()
+            await Self.enqueue(on: queue, until: 2)
+            queue.expected.end()
+            await Self.enqueue(on: queue, until: nil)
+        }
+        #expect(size == 3)
+    }
+
+    @Test("a lone step waits for nothing")
+    func alone() async {
+        let queue = CommitQueue(longestGathering: Self.forever)
+        let size = await Self.sizeOfNextBatch(of: queue, after: Self.forever) {
+            await Self.enqueue(on: queue, until: nil)
+        }
+        #expect(size == 1)
+    }
+
+    @Test(
+        "a batch waits for an expected step that never comes no longer than the previous batch took, and than the limit",
+        arguments: [(.zero, Self.forever), (.microseconds(1), Self.forever), (Self.forever, .microseconds(1))]
+            as [(Duration, Duration)]
+    )
+    func givesUp(previous: Duration, limit: Duration) async {
+        let queue = CommitQueue(longestGathering: limit)
+        queue.expected.begin()
+        let size = await Self.sizeOfNextBatch(of: queue, after: previous) {
+            await Self.enqueue(on: queue, until: nil)
+        }
+        #expect(size == 1)
+    }
+
+    @Test("a full batch waits for no further step")
+    func full() async {
+        let queue = CommitQueue(longestGathering: Self.forever)
+        queue.expected.begin()
+        let size = await Self.sizeOfNextBatch(of: queue, after: Self.forever) {
+            for number in 1..<CommitQueue.largestBatch { await Self.enqueue(on: queue, until: number) }
+            await Self.enqueue(on: queue, until: nil)
+        }
+        #expect(size == CommitQueue.largestBatch)
+    }
+
+    /// Takes a batch on a thread, as the store does, while `body` runs.
+    private static func sizeOfNextBatch(
+        of queue: CommitQueue,
+        after previous: Duration,
+        while body: () async -> Void
+    ) async -> Int {
+        let (sizes, size) = AsyncStream.makeStream(of: Int.self)
+        Thread {
+            let batch = queue.nextBatch(after: previous) ?? []
+            for step in batch { step.refuse(.unavailable) }
+            size.yield(batch.count)
+            size.finish()
+        }.start()
+        await body()
+        for await size in sizes { return size }
+        return 0
+    }
+
+    /// Enqueues a step; returns once that many steps wait, if a number is given.
+    private static func enqueue(on queue: CommitQueue, until count: Int?) async {
+        Task { try? await queue.perform { _ in } }
+        while let count, queue.count < count { await Task.yield() }
+    }
+}
