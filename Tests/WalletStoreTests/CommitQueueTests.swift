@@ -34,7 +34,7 @@ struct CommitQueueTests {
     }
 
     @Test(
-        "a batch waits for an expected step that never comes no longer than the previous batch took, and than the limit",
+        "a batch waits for an expected step that never comes no longer than the previous batch took, or the limit",
         arguments: [(.zero, Self.forever), (.microseconds(1), Self.forever), (Self.forever, .microseconds(1))]
             as [(Duration, Duration)]
     )
