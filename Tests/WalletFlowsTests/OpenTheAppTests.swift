@@ -1,3 +1,4 @@
+import DeviceInterface
 import Testing
 import Vocabulary
 
