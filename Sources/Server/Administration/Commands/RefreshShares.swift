@@ -50,7 +50,7 @@ package struct RefreshShares: AdminCall {
             return RefreshShares()
         }
 
-        func reply(to call: RefreshShares, from server: ServerConnection) async throws -> ShareRefreshProgress {
+        func reply(to call: RefreshShares, from server: OperatorConnection) async throws -> ShareRefreshProgress {
             let interval = ProgressInterval()
             var line = ProgressLine()
             defer { line.end() }
