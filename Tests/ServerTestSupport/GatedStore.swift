@@ -106,6 +106,12 @@ package struct GatedStore: WalletStore {
         return outcome
     }
 
+    package func confirm(_ confirmation: ShareConfirmation) async throws(StoreError) -> ShareConfirmationOutcome {
+        let outcome = try await self.store.confirm(confirmation)
+        await self.gate.pass()
+        return outcome
+    }
+
     package func register(_ registration: NewRegistration) async throws(StoreError) -> RegisterOutcome {
         try await self.store.register(registration)
     }

@@ -1,4 +1,5 @@
 internal import AuditLog
+internal import ConfigText
 internal import Crypto
 internal import Foundation
 internal import HostSystem
