@@ -1,5 +1,6 @@
 import Testing
 import Vocabulary
+import WalletStore
 
 @testable import RemotePINServer
 
