@@ -54,7 +54,8 @@ struct InterceptingProxyTests {
                 return .hello(forgery.terms(terms))
             case .openSession: return forgery.opening(keyID)
             case .instruct: return try forgery.result()
-            case .beginEnrollment, .register, .revokeWithCode, .reportWipe, .unknown: throw UnexpectedAnswer()
+            case .beginEnrollment, .register, .revokeWithCode, .reportWipe, .confirmShares, .unknown:
+                throw UnexpectedAnswer()
             }
         }
         let before = try self.phone.ownFiles()

@@ -1,5 +1,6 @@
 import Foundation
 import HostSystem
+import LabFiles
 import TestSupport
 import Testing
 import Vocabulary
