@@ -181,7 +181,7 @@ struct AdminProgramTests {
             (["flags", "set", "safe-biometric-unlock", "percent", "101"], "0 to 100"),
             (["flags", "set", "safe-biometric-unlock", "list"], "off"),
             (["flags", "set", "safe-biometric-unlock", "on", "5"], "percent N"),
-            (["update-policy", "set", "android", "1.2=block"], "no range"),
+            (["update-policy", "set", "android", "1.2=block"], "not a range"),
             (["update-policy", "set", "android", "2..1=block"], "no version is in that range"),
             (["update-policy", "set", "android", "..1=warn@soon"], "warn@TIME"),
             (["update-policy", "set", "windows", "all=ok"], "android"),

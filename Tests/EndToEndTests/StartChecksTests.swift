@@ -38,8 +38,6 @@ struct StartChecksTests {
         try setAll(-3 * Self.day)
         _ = try await self.server.serveOnce()
 
-        // The entry of the start is new; an old one stands for a server that stopped long ago.
-        let entry = try String(contentsOfFile: self.server.auditFile, encoding: .utf8)
         for (seconds, problem) in [(3 * Self.day, "2d behind"), (Self.day / 2, nil)] {
             try setAll(seconds)
             let run = problem == nil ? nil : try await self.server.run("serve")
@@ -49,6 +47,8 @@ struct StartChecksTests {
         try setAll(3 * Self.day)
         _ = try await self.server.serveOnce("--clock.tolerance", "none")
 
+        // The entry of the start is new; an old one stands for a server that stopped long ago.
+        let entry = try String(contentsOfFile: self.server.auditFile, encoding: .utf8)
         let year = Calendar(identifier: .gregorian).component(.year, from: Date())
         let old = entry.replacingOccurrences(of: "\"time\":\"\(year)", with: "\"time\":\"\(year - 2)")
         #expect(old != entry)

@@ -45,7 +45,7 @@ struct WitnessTests {
                         }
                     },
                     log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-                    metrics: MetricRegistry()
+                    meters: WitnessMeters(MetricRegistry())
                 )
             )
         }

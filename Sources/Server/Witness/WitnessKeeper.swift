@@ -23,7 +23,7 @@ package struct WitnessKeeper: Sendable {
         /// Raises the step in the store durably and returns it.
         package var raiseStep: @Sendable () async throws -> UInt64
         package var log: Logger
-        package var metrics: any MetricsFactory
+        package var meters: WitnessMeters
 
         package init(
             witness: Witness,
@@ -33,7 +33,7 @@ package struct WitnessKeeper: Sendable {
             step: @escaping @Sendable () async throws -> UInt64,
             raiseStep: @escaping @Sendable () async throws -> UInt64,
             log: Logger,
-            metrics: any MetricsFactory
+            meters: WitnessMeters
         ) {
             self.witness = witness
             self.isRequired = isRequired
@@ -42,25 +42,14 @@ package struct WitnessKeeper: Sendable {
             self.step = step
             self.raiseStep = raiseStep
             self.log = log
-            self.metrics = metrics
+            self.meters = meters
         }
     }
 
     private let parts: Parts
-    private let noted: Counter
-    private let silent: Counter
-    private let ahead: Counter
 
     package init(_ parts: Parts) {
         self.parts = parts
-        func counter(_ outcome: String) -> Counter {
-            Counter(
-                label: "remote_pin_witness_requests_total",
-                dimensions: [("outcome", outcome)],
-                factory: parts.metrics
-            )
-        }
-        (self.noted, self.silent, self.ahead) = (counter("noted"), counter("silent"), counter("ahead"))
     }
 
     /// Asks the witness whether the store is an older copy; called before the server listens.
@@ -111,14 +100,28 @@ package struct WitnessKeeper: Sendable {
         do throws(WitnessSilence) {
             record = try await self.parts.witness.note(numbers)
         } catch {
-            self.silent.increment()
+            self.parts.meters.silent.increment()
             throw error
         }
         guard !record.isAhead(of: numbers) else {
-            self.ahead.increment()
+            self.parts.meters.ahead.increment()
             throw WitnessFailure.ahead(record, of: numbers)
         }
-        self.noted.increment()
+        self.parts.meters.noted.increment()
+    }
+}
+
+/// The counters of requests to a witness; a server without one exports them, too.
+package struct WitnessMeters: Sendable {
+    let noted: Counter
+    let silent: Counter
+    let ahead: Counter
+
+    package init(_ factory: any MetricsFactory) {
+        func counter(_ outcome: String) -> Counter {
+            Counter(label: "remote_pin_witness_requests_total", dimensions: [("outcome", outcome)], factory: factory)
+        }
+        (self.noted, self.silent, self.ahead) = (counter("noted"), counter("silent"), counter("ahead"))
     }
 }
 

@@ -35,6 +35,7 @@ extension RunningServer {
         log: Logger,
         metrics: any MetricsFactory
     ) async throws -> WitnessKeeper? {
+        let meters = WitnessMeters(metrics)
         guard let witness = Self.witness(settings) else { return nil }
         let keeper = WitnessKeeper(
             WitnessKeeper.Parts(
@@ -45,7 +46,7 @@ extension RunningServer {
                 step: { try await store.witnessStep() },
                 raiseStep: { try await store.raiseWitnessStep() },
                 log: log,
-                metrics: metrics
+                meters: meters
             )
         )
         do throws(WitnessFailure) {
