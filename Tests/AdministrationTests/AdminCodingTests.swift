@@ -51,6 +51,7 @@ enum AdminSamples {
             SetUpdatePolicy([.android, .iOS], to: try self.rules(UpdateRule.most)), ClearUpdatePolicy([.iOS]),
             ShowStatus(), ListWallets(limit: 1), wallets, ListSessions(limit: 1), ListSessions(after: .max), Reload(),
             SetLogLevel(nil), StartBackup(path: "/b"), ShowMaintenance(), RotateVault(), RetireVault(), ShowVaultKeys(),
+            RefreshShares(),
             StartBackup(path: "/" + String(repeating: "b", count: StartBackup.byteCounts.upperBound - 1)),
         ]
         calls += rollouts.map { SetFlag(.safeBiometricUnlock, to: $0) }

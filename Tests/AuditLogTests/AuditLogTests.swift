@@ -49,48 +49,6 @@ struct AuditLogTests {
         #expect(entries.last?.record.actor == .server && entries.last?.record.event == .revokeSolution)
     }
 
-    @Test("a log without the entry that the store names is not continued: cut, torn after a cut, or another log")
-    func named() async throws {
-        let log = try LogUnderTest()
-        let whole = try await log.filled()
-        let newest = try log.marks.last.orThrow()
-        func refusal(_ bytes: [UInt8], last: AuditMark) async throws -> AuditLogError? {
-            try log.write(bytes)
-            var parts = log.parts
-            parts.last = last
-            do throws(AuditLogError) {
-                await (try await AuditLog.open(parts)).close()
-                return nil
-            } catch {
-                #expect(try log.bytes() == bytes)
-                return error
-            }
-        }
-        #expect(try await refusal(whole, last: newest) == nil)
-        let lines = LogUnderTest.lines(whole)
-        let cut = Array(lines.dropLast(2).joined())
-        let lacks = AuditLogError.lacksEntry(log.path, .cut(newest: 4, expected: 6))
-        #expect(try await refusal(cut, last: newest) == lacks)
-        // The remains of a crash do not hide the cut.
-        #expect(try await refusal(cut + lines[4].prefix(20), last: newest) == lacks)
-        let other = AuditMark(number: 5, mac: newest.mac)
-        let replaced = AuditLogError.lacksEntry(log.path, .replaced(number: 5))
-        #expect(try await refusal(whole, last: other) == replaced)
-        #expect("\(replaced)".contains("remote-pin-server backup FILE"))
-    }
-
-    @Test("every entry is announced in the log stream, also at the opening, and the chain continues after it")
-    func announced() async throws {
-        let log = try LogUnderTest()
-        _ = try await log.filled()
-        #expect(log.marks.map(\.number) == [1, 2, 3, 4, 5, 6])
-        let again = try await log.open()
-        #expect(again.newest == log.marks.last)
-        #expect(try await again.append(.wipe, by: .wallet, .begun).number == 7)
-        #expect(try await log.verify().problem == nil)
-        #expect(log.marks.map(\.number) == [1, 2, 3, 4, 5, 6, 6, 7])
-    }
-
     @Test("a change of any single byte to any value is detected")
     func changedByte() async throws {
         let log = try LogUnderTest()

@@ -5,6 +5,7 @@ internal import HostSystem
 internal import RemotePINServer
 internal import ServerCommandLine
 internal import ServerSettings
+internal import ServiceLifecycle
 internal import Vocabulary
 
 /// The check of the system's clock at the start, after which the server only counts.
@@ -73,12 +74,15 @@ struct StartClock {
         throw StartFailure(.unavailable, problem)
     }
 
-    /// Renews the sign that the server runs, until cancellation; without it, a server that no wallet used for days
-    /// would reject the clock after a restart.
+    /// Renews the sign that the server runs, until graceful shutdown or cancellation.
+    ///
+    /// Without it, a server that no wallet used for days would reject the clock after a restart.
     static func renewSign(in dataFolder: String) async {
-        repeat {
-            try? DurableFile.touch("\(dataFolder)/\(Self.lock)")
-        } while (try? await Task.sleep(for: Self.renewal)) != nil
+        await cancelWhenGracefulShutdown {
+            repeat {
+                try? DurableFile.touch("\(dataFolder)/\(Self.lock)")
+            } while (try? await Task.sleep(for: Self.renewal)) != nil
+        }
     }
 
     /// Whole days, or shorter units below a day.

@@ -3,13 +3,13 @@ internal import Secrets
 internal import Vocabulary
 
 extension InstructResult {
-    /// The length of every encoded result: that of the longest one, which has an unlock share, with a padding of
+    /// The length of every encoded result: that of the longest one, which has two unlock shares, with a padding of
     /// two bytes.
     ///
     /// Threat: TLS does not hide the length of an answer. With different lengths, an observer of the network
     /// would learn each verdict. Padding the message and not the TLS record holds also if several answers share
     /// a record.
-    static let byteCount = 40
+    static let byteCount = 74
 
     func write(to message: MessageWriter<Remotepin__V1__InstructResponse>) {
         self.writeResult(to: message)

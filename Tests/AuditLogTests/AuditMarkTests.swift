@@ -1,0 +1,53 @@
+import Foundation
+import HostSystem
+import TestSupport
+import Testing
+import Vault
+import Vocabulary
+
+@testable import AuditLog
+
+@Suite("Marks of the audit log in the store and the log stream")
+struct AuditMarkTests {
+    @Test("a log without the entry that the store names is not continued: cut, torn after a cut, or another log")
+    func named() async throws {
+        let log = try LogUnderTest()
+        let whole = try await log.filled()
+        let newest = try log.marks.last.orThrow()
+        func refusal(_ bytes: [UInt8], last: AuditMark) async throws -> AuditLogError? {
+            try log.write(bytes)
+            var parts = log.parts
+            parts.last = last
+            do throws(AuditLogError) {
+                await (try await AuditLog.open(parts)).close()
+                return nil
+            } catch {
+                #expect(try log.bytes() == bytes)
+                return error
+            }
+        }
+        #expect(try await refusal(whole, last: newest) == nil)
+        let lines = LogUnderTest.lines(whole)
+        let cut = Array(lines.dropLast(2).joined())
+        let lacks = AuditLogError.lacksEntry(log.path, .cut(newest: 4, expected: 6))
+        #expect(try await refusal(cut, last: newest) == lacks)
+        // The remains of a crash do not hide the cut.
+        #expect(try await refusal(cut + lines[4].prefix(20), last: newest) == lacks)
+        let other = AuditMark(number: 5, mac: newest.mac)
+        let replaced = AuditLogError.lacksEntry(log.path, .replaced(number: 5))
+        #expect(try await refusal(whole, last: other) == replaced)
+        #expect("\(replaced)".contains("remote-pin-server backup FILE"))
+    }
+
+    @Test("every entry is announced in the log stream, also at the opening, and the chain continues after it")
+    func announced() async throws {
+        let log = try LogUnderTest()
+        _ = try await log.filled()
+        #expect(log.marks.map(\.number) == [1, 2, 3, 4, 5, 6])
+        let again = try await log.open()
+        #expect(again.newest == log.marks.last)
+        #expect(try await again.append(.wipe, by: .wallet, .begun).number == 7)
+        #expect(try await log.verify().problem == nil)
+        #expect(log.marks.map(\.number) == [1, 2, 3, 4, 5, 6, 6, 7])
+    }
+}
