@@ -42,7 +42,7 @@ struct AttackTests {
             }
             #expect(judged <= allowed)
             #expect(section["bursts"] == .count(10), "\(section.rows)")
-            #expect(result.notes.contains { $0.contains("clock was moved on") })
+            #expect(result.notes.contains { $0.contains("clock was advanced") })
             let wayOut = "remote-pin-server admin clock advance 61s --lab \(lab.path)"
             #expect(result.notes.contains { $0.contains(wayOut) }, "\(result.notes)")
         }

@@ -22,7 +22,8 @@ struct AdminCommandsTests {
             let session = try await server.wallet().openSession()
             let expected = server.clock.now() + .seconds(900)
             #expect(try await server.give(AdvanceClock(by: .seconds(900))).now == expected)
-            #expect(await happens { await session.connection.closed() })
+            #expect(try await server.give(ShowStatus()).sessions == 0)
+            #expect(await session.connection.answer(.reportWipe) == .refused(.sessionRequired))
         }
     }
 

@@ -35,6 +35,7 @@ struct AuditTests {
             (Reload(), "reload", true), (SetLogLevel(.debug), "log-level", true),
             (SetLogLevel(nil), "log-level", false), (ShowMaintenance(), "maintenance show", false),
             (ShowVaultKeys(), "vault status", false), (RotateVault(), "vault rotate", true),
+            (RefreshShares(), "vault refresh-shares", true),
         ]
     }
 

@@ -220,7 +220,8 @@ struct BiometricUnlockTests {
         var other = app
         #expect(app.answer(.failed(.noInternet)) == .shows("UC7.1/1.1"))
         let revocation = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
-        #expect(other.answer(.failed(.revoked(revocation))) == .shows("UC1.2/6.1"))
+        #expect(other.answer(.failed(.revoked(revocation))) == .asks(.lock))
+        #expect(other.answer(.locked) == .shows("UC1.2/6.1"))
     }
 
     @Test("the prompt asks for the method that opens the keychain item", arguments: UnlockMethod.allCases)

@@ -98,8 +98,9 @@ struct ChangePINTests {
         app.enter("024791")
         app.answer(.verdict(.valid))
         #expect(
-            app.answer(.status(.revoked(Revocation(reason: .wallet, mayRegisterAnew: true)))) == .shows("UC1.2/5.1")
+            app.answer(.status(.revoked(Revocation(reason: .wallet, mayRegisterAnew: true)))) == .asks(.lock)
         )
+        #expect(app.answer(.locked) == .shows("UC1.2/5.1"))
     }
 
     @Test("the deletion code is shown again only after the PIN")

@@ -156,6 +156,7 @@ struct LinkTests {
         app.timer()
         app.answer(.updatePolicy(.ok, solutionRevoked: false))
         app.answer(.status(.revoked(Revocation(reason: .user, mayRegisterAnew: true))))
+        app.answer(.locked)
         #expect(app.resume(Self.link) == .shows("UC1.2/4.1"))
         #expect(app.events.isEmpty)
     }

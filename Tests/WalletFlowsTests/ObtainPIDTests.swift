@@ -53,7 +53,8 @@ struct ObtainPIDTests {
         var app = Self.atOffer()
         try Self.link(&app)
         let revocation = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
-        #expect(app.answer(.failed(.revoked(revocation))) == .shows("UC1.2/6.1"))
+        #expect(app.answer(.failed(.revoked(revocation))) == .asks(.lock))
+        #expect(app.answer(.locked) == .shows("UC1.2/6.1"))
         #expect(app.trace.suffix(3) == ["UC3.1/1.4b", "UC1.2/2.4d", "UC1.2/6.1"])
     }
 
@@ -61,7 +62,8 @@ struct ObtainPIDTests {
     func revokedMeanwhile() throws {
         var app = Self.atOffer()
         try Self.link(&app)
-        #expect(app.answer(.failed(.revoked(Revocation(reason: .user, mayRegisterAnew: true)))) == .shows("UC1.2/4.1"))
+        #expect(app.answer(.failed(.revoked(Revocation(reason: .user, mayRegisterAnew: true)))) == .asks(.lock))
+        #expect(app.answer(.locked) == .shows("UC1.2/4.1"))
         #expect(!app.trace.contains("UC3.1/1.4b"))
     }
 

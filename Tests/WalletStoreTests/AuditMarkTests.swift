@@ -30,7 +30,7 @@ struct AuditMarkTests {
             { _ = try await $0.removeDenied(TestWallet.mac(mac)) },
             { _ = try await $0.setSolutionRevoked(true) },
             { _ = try await $0.purge([wallet.id], endedBefore: TestWallet.start + .seconds(1)) },
-            { try await $0.noteRecorded(blocksOf: []) },
+            { try await $0.noteRecorded(blocksOf: [other.id]) },
             { try await $0.keepAuditMark() },
         ]
         for (place, change) in changes.enumerated() {
