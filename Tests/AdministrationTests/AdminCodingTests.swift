@@ -84,7 +84,7 @@ struct AdminCodingTests {
         #expect(names == Set(AdminCalls.all.map { $0.name }))
     }
 
-    @Test("every command has its own name and a command line, except those that other commands make")
+    @Test("every command has its own name and, except those that only other commands send, a command line")
     func names() {
         let names = AdminCalls.all.map { $0.name }
         #expect(Set(names).count == names.count)
@@ -132,7 +132,7 @@ struct AdminCodingTests {
         #expect(failure.message == String(repeating: "é", count: 254) + "…")
     }
 
-    @Test("the forms of the protocol's terms are those of the documentation")
+    @Test("the protocol's terms have the documented forms")
     func terms() throws {
         func json(_ value: some Encodable) -> String { String(decoding: AdminCoding.encode(value), as: UTF8.self) }
         #expect(json([AdminSamples.time]) == #"["2023-11-14T22:13:20.123Z"]"#)
@@ -146,7 +146,7 @@ struct AdminCodingTests {
         #expect(json(flag) == #"{"name":"safe-biometric-unlock","state":"on"}"#)
     }
 
-    @Test("a time is read to the millisecond, and only since 1970")
+    @Test("a time is read to the millisecond, and none before 1970")
     func times() throws {
         for text in ["2026-12-24", "2026-12-24T18:00:00Z", "2026-12-24T18:00:00.001Z"] {
             let time = try Timestamp(text: text).orThrow()

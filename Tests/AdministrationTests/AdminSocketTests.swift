@@ -14,7 +14,7 @@ struct AdminSocketTests {
     private var path: String { self.folder.file("admin") }
     private static let patience: Duration = .seconds(20)
 
-    @Test("commands are carried out over the socket, and the audit log has the user whom the kernel names")
+    @Test("commands are carried out over the socket, and the audit log names the user that the kernel reports")
     func commands() async throws {
         try await InProcessServer.run { server in
             let listener = try await LocalListener.bind(path: self.path, limits: .admin)
@@ -47,7 +47,7 @@ struct AdminSocketTests {
         }
     }
 
-    @Test("a connection beyond the limit receives that reason, and nothing was done")
+    @Test("a connection beyond the limit is told the reason, and nothing is done")
     func busy() async throws {
         try await InProcessServer.run { server in
             let listener = try await LocalListener.bind(

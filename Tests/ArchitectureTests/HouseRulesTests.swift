@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("House rules that the compiler cannot hold")
+@Suite("House rules that the compiler cannot enforce")
 struct HouseRulesTests {
     let tree = SourceTree()
 
@@ -10,7 +10,7 @@ struct HouseRulesTests {
         "BatchVerification", "FastSigning", "HostSystem", "PreparedSQL", "Secrets", "Transport", "Wire",
     ]
 
-    @Test("unsafe code stands only in the wrappers around C")
+    @Test("unsafe code appears only in the wrappers around C")
     func unsafeCode() async throws {
         for file in try self.tree.files(below: "Sources") where !Self.wrappers.contains(file.target) {
             await Task.yield()
@@ -65,7 +65,7 @@ struct HouseRulesTests {
         }
     }
 
-    @Test("protobuf is seen by Wire alone, libssl by its wrappers alone, a web server by the portal alone")
+    @Test("only Wire sees protobuf, only its wrappers see libssl, and only the portal sees a web server")
     func libraries() async throws {
         let owners = [
             "CProtobufC": ["Wire"], "RemotePINProto": ["Wire"],

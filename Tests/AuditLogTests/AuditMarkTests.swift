@@ -39,7 +39,7 @@ struct AuditMarkTests {
         #expect("\(replaced)".contains("remote-pin-server backup FILE"))
     }
 
-    @Test("every entry is announced in the log stream, also at the opening, and the chain continues after it")
+    @Test("every entry is announced in the log stream, also when the log is opened, and the chain continues after it")
     func announced() async throws {
         let log = try LogUnderTest()
         _ = try await log.filled()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Pool of scratch objects")
 struct ScratchPoolTests {
-    @Test("a lent object is lent to no other caller until it is returned, and again afterwards")
+    @Test("an object on loan is lent to no other caller until it is returned, and can be lent again afterwards")
     func exclusive() {
         let made = Mutex(0)
         let pool = ScratchPool<Int>()

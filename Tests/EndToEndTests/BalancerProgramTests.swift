@@ -34,7 +34,7 @@ struct BalancerProgramTests {
     }
 
     @Test(
-        "a wallet is set up and opens through it, and sessions and the log show the source from the header",
+        "a wallet is set up and opens through the balancer; sessions and the log show the source from the header",
         arguments: [
             ("127.0.0.1:0", "127.0.0.1", BalancerHeader.ipv4(7), "192.0.2.7", "192.0.2.7:8080"),
             ("127.0.0.1:0", "127.0.0.1", BalancerHeader.ipv6(9), "2001:db8:1:2::/64", "[2001:db8:1:2::9]:8080"),

@@ -82,7 +82,7 @@ struct CommandLineTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("with biometrics on, commands unlock by them or continue to the PIN")
+    @Test("with biometrics on, commands unlock with them or fall back to the PIN")
     func biometrics() async throws {
         let server = try await self.lab.start()
         let setup = try await self.phone.run(

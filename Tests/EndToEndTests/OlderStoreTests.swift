@@ -56,7 +56,7 @@ struct OlderStoreTests {
     }
 
     @Test(
-        "only the database is put back: a wallet whose revocation is on record stays revoked, and the way out restores",
+        "if only the database is put back, a wallet revoked on record stays revoked, and the suggested way out works",
         arguments: [false, true]
     )
     func database(killed: Bool) async throws {
@@ -98,7 +98,7 @@ struct OlderStoreTests {
         #expect(output.contains("records generation"), "\(output)")
     }
 
-    @Test("the whole volume is put back: a witness knows a later generation, and a restore goes beyond it")
+    @Test("if the whole volume is put back, a witness knows a later generation, and a restore continues beyond it")
     func wholeVolume() async throws {
         let folder = self.lab.lab.serverFolder
         var server = try await self.lab.start(self.witness)
@@ -150,7 +150,7 @@ struct OlderStoreTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test("a log that was cut by two entries or removed is found at the start, and the way out names the loss")
+    @Test("a log shortened by two entries or removed is detected at the start, and the way out names the loss")
     func log() async throws {
         var server = try await self.lab.start(Self.log)
         let wallet = try await self.lab.register(pin: "135790")

@@ -66,7 +66,7 @@ struct StartChecksTests {
         _ = try await self.server.serveOnce()
     }
 
-    @Test("files and folders that every user can change are rejected with their mode and the command that mends them")
+    @Test("files and folders that every user can change are rejected with their mode and the command that fixes them")
     func writableForAll() async throws {
         _ = try await self.server.serveOnce()
         let folder = self.server.folder
@@ -100,7 +100,7 @@ struct StartChecksTests {
         #expect(text.contains("critical not started") && text.contains("no store exists"), "\(text)")
     }
 
-    @Test("wallets get only the open files that operators, monitoring and the store do not need")
+    @Test("wallets get only the file descriptors that operators, monitoring and the store do not need")
     func openFiles() async throws {
         let few = try await ServerProcess.run(
             "/bin/sh",
@@ -169,7 +169,7 @@ struct CertificateFaultsTests {
         try await ServerProcess.run("remote-pin-server", ["admin"] + arguments + ["--lab", self.lab.lab.path])
     }
 
-    @Test("a reload keeps the old certificate; a start and check-config only warn, since no server is worse")
+    @Test("a reload keeps the old certificate; a start and check-config only warn, since having no server is worse")
     func faults() async throws {
         let good = try DurableFile.read(self.lab.lab.certificateFile, atMost: 1 << 16)
         let server = try await self.lab.start()

@@ -145,7 +145,7 @@ final class WalletOutputTests {
         await server.terminate()
     }
 
-    @Test("an error line names its cause, also that the server's certificate is not trusted")
+    @Test("an error line names its cause, including an untrusted certificate of the server")
     func causes() async throws {
         let server = try await ServerProcess.start(["lab", "up", self.lab])
         let made = try await ServerProcess.run("remote-pin-server", ["init", "--lab", self.folder + "/other"])

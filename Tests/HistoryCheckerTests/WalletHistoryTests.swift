@@ -91,7 +91,7 @@ struct WalletHistoryTests {
         )
     }
 
-    @Test("an operation with a lost response was counted or not, and the next response tells")
+    @Test("an operation with a lost response was counted or not, and the next response tells which")
     func lost() {
         for left in [3, 2] {
             var history = WalletHistory(self.rules)

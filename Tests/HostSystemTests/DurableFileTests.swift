@@ -27,7 +27,7 @@ struct DurableFileTests {
         #expect(try DurableFile.names(in: self.folder.path) == ["state"])
     }
 
-    @Test("a folder with names of every length, more than one read returns, is listed in full")
+    @Test("a folder with names of every length, and more of them than one read returns, is listed in full")
     func names() throws {
         let names = (1...2000).map { String(repeating: "n", count: 1 + $0 % 200) + "-\($0)" }
         for name in names { _ = try self.folder.write("", to: name) }

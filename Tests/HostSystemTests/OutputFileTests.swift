@@ -48,7 +48,7 @@ struct OutputFileTests {
         #expect(try DurableFile.names(in: self.folder.path) == ["pipe"])
     }
 
-    @Test("a device gets the bytes and reports its error, through a link so that a defect harms no device")
+    @Test("a device gets the bytes and reports its error (through a link, so that a defect harms no device)")
     func device() throws {
         for device in ["null", "full"] {
             let link = self.folder.file(device)

@@ -57,7 +57,7 @@ struct TerminalTests {
         #expect(shown)
     }
 
-    @Test("SIGTERM and SIGHUP do the same")
+    @Test("SIGTERM and SIGHUP also end the process and leave the terminal restored")
     func terminated() async throws {
         let terminal = try PseudoTerminal()
         let name = terminal.name

@@ -28,7 +28,7 @@ struct LabClockTests {
         #expect(try restarted.advance(by: .milliseconds(1)) == Timestamp(milliseconds: 1_061_001))
     }
 
-    @Test("a wallet sees a move at its next reading, and never goes back with the file")
+    @Test("a wallet sees the clock's move at its next reading, and never goes back with the file")
     func followed() throws {
         let lab = try temporaryLab()
         let wallet = try FollowedLabClock(file: lab.clockFile, system: StandingClock())

@@ -5,7 +5,7 @@ import Testing
 @Suite("Started programs and their end")
 struct ServerProgramTests {
     /// Runs in a separate process, in which no other code opens files.
-    @Test("one that is started and killed again and again leaves no file open")
+    @Test("a program that is started and killed again and again leaves no file open")
     func files() async {
         await #expect(processExitsWith: .success) {
             func openCount() throws -> Int {

@@ -135,7 +135,7 @@ struct AttackTests {
         }
     }
 
-    @Test("more judged guesses than two rounds are excessive, with or without the right one")
+    @Test("more judged guesses than two rounds allow are excessive, with or without the right one")
     func judgedGuesses() {
         var statistics = BurstStatistics(size: 16, attempts: 4)
         statistics.add(isRightIn: true, judged: 8)

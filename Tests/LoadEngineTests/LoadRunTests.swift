@@ -62,7 +62,7 @@ struct LoadRunTests {
         }
     }
 
-    @Test("a load on another machine requires the option that names it as one's own")
+    @Test("a load on another machine requires the option that declares the machine one's own")
     func ownership() async throws {
         let folder = TemporaryFolder()
         let ca = try folder.write(LabAuthority().tlsAuthorityPEM, to: "ca.pem")
@@ -100,7 +100,7 @@ struct LoadRunTests {
         #expect(gone.output.contains("Start the server first"), "\(gone.output)")
     }
 
-    @Test("Ctrl-C ends a run with its report and 130")
+    @Test("Ctrl-C ends a run with its report and exit code 130")
     func interrupt() async throws {
         let lab = try await LoadLab.start(wallets: 4)
         let process = Process()

@@ -44,7 +44,7 @@ struct FleetFileTests {
         #expect(try fleet.history(of: 1) == .fresh)
     }
 
-    @Test("indices have no gaps, for any free slots of an interrupted registration")
+    @Test("indices have no gaps, whichever slots an interrupted registration left free")
     func gaps() throws {
         let seed = UInt64.random(in: 0..<1_000_000)
         print("seed of the gaps: \(seed)")
@@ -77,7 +77,7 @@ struct FleetFileTests {
         #expect(free == 60 - ids.count)
     }
 
-    @Test("a record of two writes is detected, torn at any byte")
+    @Test("a record that mixes two writes is detected, at whichever byte it is torn")
     func torn() throws {
         let old = FleetRecord(FleetOfTests.wallet(.iOS)).encoded
         let new = FleetRecord(FleetOfTests.wallet(.android)).encoded

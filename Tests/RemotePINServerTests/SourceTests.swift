@@ -179,7 +179,7 @@ struct IdleTimeoutPolicyTests {
         self.enrollment = .beginEnrollment(Enrollment(token: [1], walletID: id, expiresAt: start))
     }
 
-    @Test("refusals and unknown codes do not")
+    @Test("refusals and unknown codes do not restart it")
     func refusals() {
         var policy = IdleTimeoutPolicy()
         #expect(policy.isReset(by: .unknown, .refused(Refusal(.unsupported))) == false)
@@ -189,7 +189,7 @@ struct IdleTimeoutPolicyTests {
         #expect(policy.isReset(by: .revokeWithCode("x"), .revokeWithCode(.revoked(at: start))) == true)
     }
 
-    @Test("beginning an enrollment does once, and again after a registration")
+    @Test("beginning an enrollment restarts it once, and again after a registration")
     func enrollments() {
         var policy = IdleTimeoutPolicy()
         #expect(policy.isReset(by: .beginEnrollment, self.enrollment) == true)

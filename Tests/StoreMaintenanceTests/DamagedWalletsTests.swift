@@ -14,7 +14,7 @@ import WalletStore
 @Suite("Wallets with a sealed value that does not open")
 struct DamagedWalletsTests {
     @Test(
-        "a restore names them, ends them on request and on record, and restores all others",
+        "a restore names the damaged wallets, ends them on request and on record, and restores all others",
         arguments: [40, 3]
     )
     func restored(place: Int) async throws {
@@ -61,7 +61,7 @@ struct DamagedWalletsTests {
     }
 
     @Test(
-        "a rotation that they delay names them and completes after their revocation; then old keys are retired"
+        "a rotation names the wallets that delay it and completes after their revocation; then old keys are retired"
     )
     func rotated() async throws {
         try await InProcessServer.run { server in

@@ -46,7 +46,7 @@ struct StartCheckTests {
     }
 
     @Test(
-        "a store without a change on record as done is an older copy; the present one has all",
+        "a store that lacks a change on record as done is an older copy; the present one has all changes",
         arguments: Change.allCases
     )
     func older(change: Change) async throws {

@@ -137,7 +137,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("certificates that wallets reject do not replace working ones, and a close expiry is only reported")
+    @Test("certificates that wallets reject do not replace working ones, and an imminent expiry is only reported")
     func faults() async throws {
         let tls = try self.certificates.serverContext()
         let (start, end) = (Timestamp(milliseconds: 1_577_836_800_000), Timestamp(milliseconds: 2_840_140_800_000))

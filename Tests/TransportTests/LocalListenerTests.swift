@@ -53,7 +53,7 @@ struct LocalListenerTests {
         await #expect(throws: ConnectError.refused) { try await LocalConnection.connect(path: self.path) }
     }
 
-    @Test("an answer that is not one closes the client's connection")
+    @Test("bytes that are not an answer close the client's connection")
     func malformedAnswer() async throws {
         let listener = try await self.listener()
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -21,7 +21,7 @@ struct TicketKeysTests {
         #expect(keys.key(named: second, at: self.start + .seconds(10_800)) == nil)
     }
 
-    @Test("a server without connections for hours accepts no old key and keeps its hours")
+    @Test("after hours without connections a server accepts no old key, and its keys still change on the hour")
     func pause() {
         let keys = TicketKeys(at: self.start)
         let first = keys.current(at: self.start).name

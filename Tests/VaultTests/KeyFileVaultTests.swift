@@ -77,7 +77,7 @@ struct KeyFileVaultTests {
         #expect(try await opened(self.vault, sealed, .unlockShare, .random()) == nil)
     }
 
-    @Test("every flipped bit and every cut is rejected, also in the key's id")
+    @Test("every flipped bit and every cut is rejected, even in the key's id")
     func tampering() async throws {
         let sealed = try await self.vault.seal(SecretBytes(copying: [1, 2, 3]), as: .unlockShare, of: self.wallet)
         for bit in 0..<(sealed.count * 8) {
@@ -159,7 +159,7 @@ struct KeyRotationTests {
         #expect(try await self.vault.mac([1], for: .recoveryCodeIndex) == mac)
     }
 
-    @Test("after a rotation the keys for history make new MACs, the older ones still verify, and no entry goes back")
+    @Test("after a rotation the history key makes new MACs; older ones still verify, and none may follow a newer one")
     func history() async throws {
         for use in [MACUse.auditLog, .storeEpoch] {
             let old = try await self.vault.mac([1], for: use)

@@ -26,7 +26,7 @@ struct UpdateRuleTests {
         #expect(UpdateRule(from: from.flatMap { AppVersion($0) }, below: AppVersion(below), .ok) == nil)
     }
 
-    @Test("a warning tells the time left, and becomes a block at its time")
+    @Test("a warning states the time left, and becomes a block at its time")
     func warning() throws {
         let rule = try #require(UpdateRule(.warn(until: Self.now + .milliseconds(1))))
         #expect(rule.verdict(at: Self.now) == .warn(blockedIn: .milliseconds(1)))

@@ -85,7 +85,7 @@ struct StateFileTests {
         }
     }
 
-    @Test("a missing state beside access data is no wallet that was never set up")
+    @Test("a missing state beside access data is not mistaken for a wallet that was never set up")
     func missing() async throws {
         _ = try await EngineUnderTest.setUp(self.phone, .off)
         #expect(throws: StorageError.missing(.state)) { try LocalStore(self.disk(nil)) }

@@ -43,7 +43,7 @@ struct ErrorScreenTests {
         #expect(FailureCause.allCases.filter { $0.wayOut == .retryOrReset } == [.walletUnknown])
     }
 
-    @Test("an unreachable server shows the cause as a value, and the text of every other one")
+    @Test("an unreachable server shows the cause as a value, and the same text for every cause")
     func unreachable() {
         var app = ValidatePINTests.locked()
         app.answer(.failed(.serverUnreachable(notCounted: true, cause: .certificateName)))

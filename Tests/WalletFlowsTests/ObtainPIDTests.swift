@@ -36,7 +36,7 @@ struct ObtainPIDTests {
         #expect(taken == ["UC3.1/1.1", "UC3.1/1.1a", "UC3.1/1.2a", "UC3.1/1.3a", "UC3.1/1.4a"])
     }
 
-    @Test("a canceled issuing, and Back at the PIN, lead back to the offer")
+    @Test("a cancelled issuance, and Back at the PIN, lead back to the offer")
     func cancelled() throws {
         var app = Self.atOffer()
         app.tap(.obtain)

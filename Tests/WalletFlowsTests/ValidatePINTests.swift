@@ -55,7 +55,7 @@ struct ValidatePINTests {
     }
 
     @Test(
-        "with six attempts per round those between share a prompt with their number",
+        "with six attempts per round, the attempts in between share a prompt that states their number",
         arguments: [(5, "2"), (4, "3")]
     )
     func sixAttempts(_ expected: (Int, String)) throws {

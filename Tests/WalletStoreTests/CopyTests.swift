@@ -70,7 +70,7 @@ struct CopyTests {
         await (try self.folder.store()).close()
     }
 
-    @Test("a full disk under the copy fails the copy and no wallet", .enabled(if: SmallDisk.isPermitted))
+    @Test("a full disk under the copy makes the copy fail, and no wallet", .enabled(if: SmallDisk.isPermitted))
     func diskFull() async throws {
         var wallets: [TestWallet] = []
         for _ in 0..<200 { wallets.append(try await TestWallet(in: self.store)) }

@@ -7,7 +7,7 @@ import Vocabulary
 @testable import WalletStore
 
 /// The removal of all due rows in steps of bounded time.
-@Suite("Sweeps in steps of some rows")
+@Suite("Sweeps in steps of a few rows")
 struct SweepingTests {
     private let folder = TemporaryFolder()
     private let later = TestWallet.start + .seconds(10)
@@ -33,7 +33,7 @@ struct SweepingTests {
         #expect(try self.count("unopened") == 599)
     }
 
-    @Test("wallets with a session, and wallets that ended before one, outlive their marks, in any number")
+    @Test("wallets with a session, and wallets that ended before one, outlive their marks, however many there are")
     func marks() async throws {
         var wallets: [TestWallet] = []
         _ = try await self.prepared { store in
