@@ -4,9 +4,9 @@ package import AdminProtocol
 
 /// A command of an operator to a running server.
 ///
-/// A value holds the arguments. One file holds everything of a command: the arguments and the reply, which are also the
-/// JSON of the protocol and of `--json`, the audit entry, the execution, and the command-line command. ``AdminCalls``
-/// lists all of them.
+/// A value holds the command's arguments. One file defines each command: the arguments and the reply, which are also
+/// the JSON of the protocol and of `--json`, the audit entry, the execution, and the command-line command.
+/// ``AdminCalls`` lists all commands.
 package protocol AdminCall: Codable, Sendable {
     associatedtype Reply: Codable & Sendable
 
@@ -49,12 +49,13 @@ package enum AdminEffect: Sendable {
 
 /// Commands of one lane are carried out one after another, from the first audit entry to the last.
 ///
-/// A denial and the command that takes it back are then in the audit log in the order of their commits, and a replay of
+/// The audit log therefore has a denial and the command that reverses it in the order of their commits, and a replay of
 /// the log ends in the same state.
 package enum AdminLane: Hashable, Sendable {
     /// The state that operators set in the store.
     case store
-    /// The vault's keys. Separate, because these commands read every wallet, and no revocation waits for that.
+    /// The vault's keys. A separate lane, because these commands read every wallet, and no revocation may wait for
+    /// that.
     case vaultKeys
 }
 
@@ -77,7 +78,7 @@ extension AdminCall {
 
 /// A command that this version does not know.
 ///
-/// It is rejected, and the audit log has the attempt.
+/// It is rejected, and the audit log records the attempt.
 struct UnknownCall: AdminCall {
     static let name = AuditEvent.unknown.rawValue
     var effect: AdminEffect { .read }

@@ -7,7 +7,7 @@ extension AdminService {
     package static let busyAnswer: [UInt8] = {
         let most = TransportLimits.admin.connections
         let text =
-            "\(most) other connections to the socket are open, the most at a time; nothing was done. Repeat the "
+            "\(most) other connections to the socket are open, which is the limit; nothing was done. Repeat the "
             + "command when one has ended: a connection without commands is closed after a minute."
         return AdminCoding.encode(AdminReply<NoArguments>(id: 0, failure: AdminFailure(.unavailable, text)))
     }()

@@ -9,7 +9,7 @@ internal import RemotePINServer
 //     changing:  begun, durable ─▶ commit ─▶ done, durable ─▶ reply
 //     reading:                     read   ─▶ done, durable ─▶ reply
 //
-// A command that the audit log does not accept is not carried out; a reply that it does not accept is not given.
+// A command is not carried out, and a reply is not sent, if the audit log rejects its entry.
 extension AdminService {
     /// Carries a command out between its audit entries.
     func recorded<Call: AdminCall>(_ call: Call, by actor: AuditActor) async throws -> Call.Reply {
@@ -85,7 +85,7 @@ extension AdminService {
                 let phase = AuditPhase.failed(of: begun, reason: reason)
                 try await audit.append(entries.event, by: entries.actor, on: subject, phase, detail: entries.detail)
             } catch {
-                self.server.log.error("the audit log rejected a failure", metadata: ["reason": "\(error)"])
+                self.server.log.error("the audit log rejected a failure's entry", metadata: ["reason": "\(error)"])
             }
         }
     }
@@ -105,7 +105,7 @@ extension AdminService {
                 detail: entries.detail
             ).number
         } catch {
-            self.server.log.error("the audit log takes no entries", metadata: ["reason": "\(error)"])
+            self.server.log.error("the audit log accepts no entries", metadata: ["reason": "\(error)"])
             throw AdminFailure(.unavailable, "The audit log rejected the entry, so nothing was done: \(error).")
         }
     }

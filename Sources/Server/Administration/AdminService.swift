@@ -10,8 +10,8 @@ package import Vocabulary
 
 /// Carries out the commands of operators on a running server.
 ///
-/// The permissions of the socket's file decide who can send commands; no command checks them again. The audit log has
-/// the user of every command.
+/// The permissions of the socket's file decide who can send commands; no command checks them again. The audit log
+/// records the user of every command.
 package struct AdminService: Sendable {
     /// Moves a lab's clock and returns the new time.
     package typealias Advance = @Sendable (Duration) throws(AdminFailure) -> Timestamp
@@ -30,9 +30,9 @@ package struct AdminService: Sendable {
 
     /// Carries out one command.
     ///
-    /// Every command passes through here: the audit log has each of them, with its user and outcome, before its reply
-    /// leaves, and one that changes something also before the change. Neither a command nor its reply is logged as a
-    /// whole, because commands contain recovery codes.
+    /// Every command passes through here: the audit log records each of them, with its user and outcome, before the
+    /// reply is sent. A command that changes something is also recorded before the change. Neither a command nor its
+    /// reply is logged as a whole, because commands contain recovery codes.
     package func carryOut<Call: AdminCall>(_ call: Call, by peer: LocalPeer) async throws(AdminFailure) -> Call.Reply {
         let actor = AuditActor.user(peer.userID, name: await Self.name(of: peer.userID))
         do {

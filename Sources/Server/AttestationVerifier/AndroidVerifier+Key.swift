@@ -41,7 +41,7 @@ extension AndroidVerifier {
 
     /// Checks the description of an intermediate attestation key, whose purpose the caller has already checked.
     ///
-    /// The hardware must have generated the key, whatever the policy says. An imported key is known to the party that
+    /// The hardware must have generated the key, regardless of the policy. An imported key is known to the party that
     /// imported it, which can sign any statement with it.
     func checkAttestKey(_ description: KeyDescription) throws(AttestationRefusal) {
         try self.checkLevel(description)
@@ -56,7 +56,8 @@ extension AndroidVerifier {
         else { throw .securityLevelTooLow }
     }
 
-    /// Only the hardware-enforced list counts: a compromised system can put any claim in the other one.
+    /// Checks the boot state in the hardware-enforced list only: a compromised system can put any claim in the other
+    /// one.
     private func checkBoot(_ list: AuthorizationList) throws(AttestationRefusal) {
         guard self.policy.requiresLockedDevice || !self.policy.bootStates.isEmpty else { return }
         guard let root = list.rootOfTrust else { throw .rootOfTrustMissing }
@@ -83,7 +84,7 @@ extension AndroidVerifier {
         }
     }
 
-    /// If the policy sets a minimum, a level that is not stated counts as too old.
+    /// Checks the patch levels for which the policy sets a minimum; a level that is not stated counts as too old.
     private func checkPatchLevels(_ list: AuthorizationList) throws(AttestationRefusal) {
         if let minimum = self.policy.minimumOSPatchLevel, (list.integer(.osPatchLevel) ?? 0) < minimum {
             throw .patchLevelTooOld

@@ -97,7 +97,9 @@ package struct AndroidVerifier: Sendable {
         }
     }
 
-    /// Returns true if the list is older than the policy's maximum age and the policy accepts that.
+    /// Rejects revoked and suspended certificates, and a stale list unless the policy accepts it.
+    ///
+    /// - Returns: True if the list is stale.
     private func checkStatus(_ certificates: [Certificate], at time: Timestamp) throws(AttestationRefusal) -> Bool {
         for certificate in certificates {
             switch self.statusList?.status(of: certificate.serialNumber) {
@@ -114,9 +116,9 @@ package struct AndroidVerifier: Sendable {
     /// Returns the description in the leaf, after checking that no other certificate can pass for the leaf.
     ///
     /// The holder of an attested signing key can sign a certificate with any description. An issuer that was itself
-    /// attested is therefore rejected, unless the policy allows it and the key has no purpose but ATTEST_KEY. Such
-    /// a key must also meet the leaf's requirements: the same app, the demanded level and boot state. The hardware
-    /// must have generated it, because the leaf's description is only as trustworthy as the key that signs it.
+    /// attested is therefore rejected, unless the policy allows it and the key has no purpose but ATTEST_KEY. Such a
+    /// key must also meet the leaf's requirements: the same app, the required level and boot state. The hardware must
+    /// have generated it, because the leaf's description is only as trustworthy as the key that signs it.
     private func description(in certificates: [Certificate]) throws(AttestationRefusal) -> KeyDescription {
         let values = certificates.map { $0.values(of: .keyDescription) }
         guard values.allSatisfy({ $0.count <= 1 }) else { throw .duplicateExtension }

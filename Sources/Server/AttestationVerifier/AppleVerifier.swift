@@ -67,7 +67,8 @@ package struct AppleVerifier: Sendable {
         }
     }
 
-    /// An anchor, which is not part of the chain, must sign the last certificate; issuers must be marked as CAs.
+    /// Checks that an anchor, which is not part of the chain, signed the last certificate and that issuers are marked
+    /// as CAs.
     private func checkChain(
         _ certificates: [Certificate],
         _ verification: inout Verification

@@ -6,7 +6,7 @@ internal import Evidence
 package struct Verification: Sendable {
     /// Signatures checked so far, at most ``EvidenceLimits/signatureChecks``.
     package private(set) var signatureChecks = 0
-    /// The checks that passed, in order; evidence that was rejected failed the next one.
+    /// The checks that passed, in order; rejected evidence failed the next one.
     package private(set) var passed: [String] = []
 
     package init() {}

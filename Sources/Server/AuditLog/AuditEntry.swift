@@ -96,7 +96,7 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
 
     /// A server began to serve the store; the detail has its version, attempt policy and a digest of its settings.
     package static let started = AuditEvent(rawValue: "started")
-    /// A server stopped in order.
+    /// A server shut down cleanly.
     package static let stopped = AuditEvent(rawValue: "stopped")
     /// The log's first entry.
     package static let logBegun = AuditEvent(rawValue: "log begun")
@@ -106,7 +106,7 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     package static let deletionCode = AuditEvent(rawValue: "deletion code")
     /// A wallet reported that it had wiped itself.
     package static let wipe = AuditEvent(rawValue: "wipe")
-    /// A wallet asked to be linked to a recovery code of the deny list, and was revoked for it.
+    /// A wallet asked to be linked to a recovery code on the deny list, and was revoked for it.
     package static let deniedLink = AuditEvent(rawValue: "link to a denied recovery code")
     /// Wallets entered their last wrong PIN; this entry follows the commit that counted it.
     package static let blockedPermanently = AuditEvent(rawValue: "blocked permanently")
@@ -116,9 +116,9 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     package static let revokeRecoveryCode = AuditEvent(rawValue: "revoke recovery-code")
     /// An operator revoked the wallet solution.
     package static let revokeSolution = AuditEvent(rawValue: "revoke solution")
-    /// An operator took the revocation of the wallet solution back.
+    /// An operator reversed the revocation of the wallet solution.
     package static let restoreSolution = AuditEvent(rawValue: "restore solution")
-    /// An operator took a recovery code off the deny list.
+    /// An operator removed a recovery code from the deny list.
     package static let removeDenied = AuditEvent(rawValue: "deny-list remove")
     /// A backup of the store was made.
     package static let backup = AuditEvent(rawValue: "backup")
@@ -154,7 +154,7 @@ package struct AuditSubject: Hashable, Sendable {
         self.recoveryCode = recoveryCode
     }
 
-    /// The most wallets that one entry names: about 400 KB, a tenth of the longest entry that is read.
+    /// The maximum number of wallets that one entry names: about 400 KB, a tenth of the longest entry that is read.
     package static let walletsInEntry = 10_000
 
     /// The subject, divided among as few entries as ``walletsInEntry`` allows; nearly always one.

@@ -9,9 +9,9 @@ internal import Vocabulary
 ///
 /// The number before the MAC's digits is the version of its key.
 ///
-/// The MAC covers everything before `,"mac":`, byte for byte, so no canonical form is needed. Number and
-/// predecessor come first and are compared as bytes: an entry fits one position only. A line after the remains of a
-/// crash describes them between the two: `"torn":{"bytes":17,"sha256":"…"}`.
+/// The MAC covers everything before `,"mac":`, byte for byte, so no canonical form is needed. Number and predecessor
+/// come first and are compared as bytes: an entry fits one position only. If a crash left remains before a line, the
+/// line describes them between number and predecessor: `"torn":{"bytes":17,"sha256":"…"}`.
 enum AuditLine {
     /// The predecessor's MAC in the first entry.
     static let noMAC = "0-" + String(repeating: "0", count: 2 * VersionedMAC.macByteCount)

@@ -1,10 +1,10 @@
 extension AuditLog {
     /// Ends the commands that an earlier process began and did not end; called before any other use of the log.
     ///
-    /// A restore carries out a command that was begun and never ended, since it may have been committed just before
-    /// a crash. A revocation is therefore carried out here as well (`carryOut`) and recorded as done. The state of the
-    /// store has decided any other command, which is recorded as unclear: without that entry every later restore
-    /// would carry out a command that a crash prevented.
+    /// A restore carries out a command that was begun and never ended, since it may have been committed just before a
+    /// crash. A revocation is therefore carried out here as well (`carryOut`) and recorded as done. For any other
+    /// command, the store shows whether it was committed, and it is recorded as unclear: without that entry every later
+    /// restore would carry out a command that a crash prevented.
     ///
     /// - Parameter carryOut: Carries a begun revocation out; returns false for any other command.
     /// - Returns: The number of such commands.

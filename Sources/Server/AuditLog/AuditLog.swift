@@ -25,7 +25,7 @@ package final class AuditLog: Sendable {
         var waiting: [Waiting] = []
         var isWriting = false
         var newest: AuditMark
-        /// Commands without an end when the log was opened.
+        /// The commands that had no end when the log was opened.
         var unended: [UInt64: AuditRecord]
         /// Reserved space for the ends of commands begun since, by their numbers.
         var owed: [UInt64: Int] = [:]
@@ -38,7 +38,7 @@ package final class AuditLog: Sendable {
     /// The length of the tail that is rewritten when a log is opened: longer than one write's entries, any of which
     /// a failed sync may have lost.
     private static let renewedByteCount = 1 << 20
-    /// The number of entries that share one write at most.
+    /// The maximum number of entries that share one write.
     private static let largestBatch = 256
 
     let parts: Parts
@@ -61,7 +61,7 @@ package final class AuditLog: Sendable {
     /// The newest entry.
     package var newest: AuditMark { self.state.withLock(\.newest) }
 
-    /// Returns, once, the commands without an end when the log was opened.
+    /// Returns the commands that had no end when the log was opened; later calls return none.
     func takeUnended() -> [UInt64: AuditRecord] {
         self.state.withLock { state in
             defer { state.unended = [:] }
@@ -208,7 +208,7 @@ package final class AuditLog: Sendable {
 extension AuditLog {
     /// Adds an entry and returns its position once it is on disk.
     ///
-    /// - Throws: If nothing was added. The caller must not do what it was about to record.
+    /// - Throws: If nothing was added. The caller must not carry out the action that it was about to record.
     @discardableResult
     package func append(
         _ event: AuditEvent,

@@ -14,9 +14,9 @@ package enum AuditLogError: Error, Hashable, Sendable, CustomStringConvertible {
     case inUse(String)
     /// The log was changed: inspect it, and move it away to begin another.
     case damaged(String, AuditProblem)
-    /// The log lacks the entry that the store names: it was cut or replaced. Find the log.
+    /// The log lacks the entry that the store names: it was cut or replaced. Put the right log back.
     case lacksEntry(String, AuditProblem)
-    /// Log and store have different epochs: one of them is an older copy. Restore the store, or find the log.
+    /// Log and store have different epochs: one of them is an older copy. Restore the store, or put the right log back.
     case otherEpoch(String, log: Int, store: Int)
 
     package var description: String {

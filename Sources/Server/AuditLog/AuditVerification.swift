@@ -104,7 +104,7 @@ package struct AuditReader {
                 start = end + 1
             }
             pending.removeFirst(start)
-            // No crash leaves as much of an entry.
+            // No crash leaves that much of an entry.
             if pending.count > Self.longestLine {
                 scan.isTooLong()
                 break
@@ -126,9 +126,9 @@ private struct AuditScan {
     var line = 0
     var newest: AuditMark?
     private var newestLine: ArraySlice<UInt8> = []
-    /// An older key makes no entry after one of a newer key.
+    /// The MAC of the newest entry; no later entry may have a MAC of an older key.
     private var newestMAC: VersionedMAC?
-    /// Bytes after the newest entry that are not entries: remains of a crash, if the next entry says so.
+    /// Bytes after the newest entry that are not entries; they are remains of a crash if the next entry describes them.
     var torn: [UInt8] = []
     var tornLine = 0
     var tornBefore: [UInt64] = []

@@ -33,7 +33,7 @@ package struct SignatureClaim: Sendable {
         Self.areTrue(claims, jointly: COpenSSL_has_EC_POINTs_mul() == 1)
     }
 
-    /// Returns the truth of each claim; each is verified separately unless `jointly`, as with a libcrypto that lacks
+    /// Returns the truth of each claim; verifies each separately if `jointly` is false, as with a libcrypto that lacks
     /// the deprecated function for sums of products.
     package static func areTrue(_ claims: [SignatureClaim], jointly: Bool) -> [Bool] {
         SignatureEquations.withPooled { equations in

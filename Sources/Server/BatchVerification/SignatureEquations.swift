@@ -16,9 +16,9 @@ internal import Vocabulary
 @safe final class SignatureEquations: @unchecked Sendable {
     /// The largest batch.
     ///
-    /// Larger batches save little more. One false signature causes the whole batch to be verified again
-    /// separately, some 50 µs each; this must cost the server no more than the session that the sender needed
-    /// for it and loses by it.
+    /// Larger batches save little more. One false signature causes the whole batch to be verified again separately,
+    /// some 50 µs each. This must cost the server no more than the session that the sender had to open for it and then
+    /// loses.
     static let most = 16
     private static let factorByteCount = 16
 
@@ -130,7 +130,7 @@ internal import Vocabulary
 
     /// Decodes a point; libcrypto checks that it is on the curve, whose order is prime.
     private func load(_ bytes: [UInt8], intoPoint index: Int) -> Bool {
-        // For each point separately: the queue has 16 places, and more errors would push the mark out of it.
+        // Once for each point: libcrypto's error queue has 16 places, and more errors would push the mark out of it.
         discardingErrors {
             unsafe EC_POINT_oct2point(self.curve.group, self.points[index], bytes, bytes.count, self.scratch) == 1
         }

@@ -3,9 +3,8 @@ internal import Transport
 
 /// The source of a request for limits, derived from the connection and X-Forwarded-For.
 ///
-/// X-Forwarded-For is a list to whose end each proxy adds the address of its peer. A client can write any entries
-/// before those. Only the entries of trusted proxies are used: read backwards from the connection, while the writer
-/// is trusted.
+/// Each proxy appends the address of its peer to X-Forwarded-For, and a client can write any entries before those. The
+/// entries are therefore read backwards, and each is used only if a trusted proxy wrote it.
 struct ClientSource {
     private let trusted: [AddressRange]
 

@@ -1,7 +1,7 @@
 /// Detection of requests from other sites, by headers that a browser sets and a page cannot change.
 ///
-/// Every browser since 2023 sends Sec-Fetch-Site over HTTPS. Origin is compared if it names a page; the portal's own
-/// Referrer-Policy makes it `null`. For a browser that sends neither, the ``FormSeal`` protects the form.
+/// Every browser since 2023 sends Sec-Fetch-Site over HTTPS. Origin is compared if it names a site; the portal's own
+/// Referrer-Policy makes it `null`. If a browser sends neither, the ``FormSeal`` protects the form.
 enum CrossSite {
     /// Returns whether another site sent the request.
     ///

@@ -12,7 +12,7 @@ internal import Vocabulary
 struct FormSeal: Sendable {
     /// The request that a form makes.
     enum Purpose: String {
-        /// Shows the question whether to delete a code's wallet.
+        /// Asks whether to delete the wallet of a code.
         case check
         /// Deletes the wallet.
         case delete
@@ -49,7 +49,7 @@ struct FormSeal: Sendable {
         return HMAC<SHA256>.isValidAuthenticationCode(mac, authenticating: message, using: self.key)
     }
 
-    /// Unambiguous: the parts before the code contain no zero byte.
+    /// The bytes that the MAC covers; they are unambiguous, because the parts before the code contain no zero byte.
     private static func message(
         _ purpose: Purpose,
         code: String,

@@ -13,7 +13,7 @@ internal import Vocabulary
 struct Portal: Sendable {
     /// The step that a form's button requests.
     enum Step: String {
-        /// Shows the question whether to delete.
+        /// Asks whether to delete the wallet.
         case check
         /// Deletes the wallet.
         case delete
@@ -81,7 +81,7 @@ struct Portal: Sendable {
             host: visit.host
         )
         guard !isForged else {
-            self.tellRefusal("request of another site refused", of: visit)
+            self.tellRefusal("request from another site refused", of: visit)
             return self.show(.refused, .forbidden, to: visit, in: language)
         }
         guard visit.headers[.contentType]?.prefix(while: { $0 != ";" }).lowercased() == FormFields.mediaType else {

@@ -34,7 +34,8 @@ struct PortalResponder: HTTPResponder {
             headers: request.headers,
             source: source
         )
-        // Reads every body, also of a method without one: the server would wait for an unread rest without a limit.
+        // Reads every body, even of a method without one: the server would otherwise wait for the unread rest without a
+        // limit.
         guard let body = try await self.body(of: request, on: context.channel) else {
             return self.response(to: visit, self.portal.answerToLongBody(visit))
         }
@@ -96,7 +97,7 @@ struct PortalResponder: HTTPResponder {
 }
 
 extension HTTPFields {
-    /// The values of a header field without a constant, in order.
+    /// The values of a header field that has no constant, in order.
     func values(of name: String) -> [String] {
         self.filter { $0.name.canonicalName == name }.map(\.value)
     }

@@ -31,7 +31,8 @@ struct ServerRevocationService: RevocationService {
         self.path = path
     }
 
-    /// Opens a connection for each code: deletions are rare, and a kept connection would need a check before use.
+    /// Opens a connection for each code: deletions are rare, and an open connection would need a check before its
+    /// reuse.
     func revoke(_ code: String, for source: PeerSource) async -> RevocationAnswer {
         guard let address = source.address else { return .away(retryAfter: Self.absence) }
         let connection: PortalConnection

@@ -70,7 +70,8 @@ final class WrongCodeLimit: Sendable {
         return wrong.count + record.pending >= Self.allowed ? now + Self.shortly : nil
     }
 
-    /// Drops expired records, and if that does not suffice, the eighth with the oldest wrong codes.
+    /// Drops expired records; if that is not enough, also drops an eighth of the capacity: the oldest wrong codes
+    /// first.
     private func makeRoom(in records: inout [PeerSource: Record], at now: Timestamp) {
         guard records.count >= self.capacity else { return }
         records = records.filter { _, record in

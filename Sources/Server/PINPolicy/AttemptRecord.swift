@@ -32,7 +32,7 @@ package struct AttemptRecord: Hashable, Sendable {
     package internal(set) var failures = 0
     /// The block that the last wrong PIN began; it may be over.
     package internal(set) var block: Block?
-    /// If set, no PIN is ever judged again.
+    /// True if no PIN is ever judged again.
     package internal(set) var isBlockedPermanently = false
     /// The id of the attempt counted last, kept so that a repetition of its message costs nothing.
     package internal(set) var lastWrongAttempt: AttemptID?
@@ -58,7 +58,7 @@ extension AttemptRecord {
 
     /// Counts one attempt, if one is allowed.
     ///
-    /// A repetition of the last wrong attempt gets that attempt's verdict, whatever PIN accompanies it: one attempt
+    /// A repetition of the last wrong attempt gets that attempt's verdict, even if it carries another PIN: one attempt
     /// id never yields more than one answer.
     package mutating func charge(_ attempt: AttemptID, policy: AttemptPolicy, now: Timestamp) -> Charge {
         self.holdBlockToItsLength(now: now)
@@ -92,8 +92,8 @@ extension AttemptRecord {
 
     /// Counts an attempt, judges it, and resets the count if the PIN was right, in this order and only here.
     ///
-    /// `isRight` runs at most once, after the count, and never if none was granted. The caller stores the changed
-    /// record durably, whatever the verdict, before it discloses the verdict.
+    /// `isRight` runs at most once, after the count, and never if none was granted. For every verdict, the caller
+    /// stores the changed record durably before it discloses the verdict.
     package mutating func judge(
         _ attempt: AttemptID,
         policy: AttemptPolicy,
@@ -126,8 +126,8 @@ extension AttemptRecord {
 
     /// Corrects a block after the clock was set back: a block may not end later than its length from now.
     ///
-    /// Returns whether the record changed and must be stored. Otherwise each start of the server with a wrong clock
-    /// would restart the wait.
+    /// Returns whether the record changed and must be stored. If it were not stored, each start of the server with a
+    /// wrong clock would restart the wait.
     @discardableResult
     package mutating func holdBlockToItsLength(now: Timestamp) -> Bool {
         guard let block = self.block, now + block.length < block.end else { return false }

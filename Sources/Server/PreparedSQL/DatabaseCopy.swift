@@ -1,7 +1,7 @@
 package import GRDB
 internal import GRDBSQLite
 
-/// A copy of an open database, made in steps of some pages while the source is being written.
+/// A copy of an open database, made in steps of a few pages while the source is being written.
 ///
 /// Uses SQLite's online backup (`sqlite3_backup_init(3)`): writes by the source's own connection also reach pages
 /// that were copied already. So the copy never restarts, and at its end equals the source.
@@ -35,7 +35,7 @@ internal import GRDBSQLite
 
     /// Begins to copy `source` into the existing empty file `path`.
     ///
-    /// - Important: Not within a transaction of the source.
+    /// - Important: Call it outside any transaction of the source.
     package init(of source: Database, to path: String) throws(Failure) {
         self.source = source
         var destination: OpaquePointer?
@@ -64,7 +64,7 @@ internal import GRDBSQLite
 
     /// Copies at most `pages` pages; returns true once all are copied.
     ///
-    /// - Important: Not within a transaction of the source.
+    /// - Important: Call it outside any transaction of the source.
     package func step(pages: Int32) throws(Failure) -> Bool {
         switch unsafe sqlite3_backup_step(self.backup, pages) {
         case SQLITE_DONE: return true

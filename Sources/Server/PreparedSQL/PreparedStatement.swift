@@ -3,9 +3,9 @@ internal import GRDBSQLite
 
 /// A SQLite statement, compiled once and run many times.
 ///
-/// It serves the few statements that every session and every PIN check run. GRDB's part of them, for observers,
-/// column names and rows, cost several times SQLite's (Benchmarks/experiments.md). GRDB opens, configures and
-/// closes the connection and runs all other statements.
+/// It serves the few statements that every session and every PIN check run. GRDB's own work for them (observers, column
+/// names, rows) costs several times as much as SQLite's (Benchmarks/experiments.md). GRDB opens, configures and closes
+/// the connection and runs all other statements.
 ///
 /// Safety invariants: the statement keeps its database alive; it is used only on the database's thread, which is
 /// why it is not `Sendable`; bound values are in memory that the statement owns and changes only while it is not
@@ -140,7 +140,7 @@ internal import GRDBSQLite
 
     private func withBytes<Value>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Value) -> Value? {
         guard unsafe sqlite3_column_type(self.statement, column) == SQLITE_BLOB else { return nil }
-        // The bytes before their count (sqlite3_column_blob(3)); an empty value has no address.
+        // Reads the bytes before their count (sqlite3_column_blob(3)); an empty value has no address.
         let start = unsafe sqlite3_column_blob(self.statement, column)
         let count = unsafe Int(sqlite3_column_bytes(self.statement, column))
         return unsafe body(UnsafeRawBufferPointer(start: start, count: count))

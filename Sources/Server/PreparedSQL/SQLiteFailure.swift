@@ -8,8 +8,8 @@ internal import Glibc
 package struct SQLiteFailure: CustomStringConvertible, Sendable {
     package let description: String
 
-    /// - Important: Directly after the failed call, on the database's thread: the system's error is that of the
-    ///   connection's last one.
+    /// - Important: Create it directly after the failed call, on the database's thread: SQLite holds only the last
+    ///   system error of the connection.
     package init(_ code: ResultCode, of database: Database) {
         var text = Self.name(of: code.rawValue)
         let number = unsafe sqlite3_system_errno(database.sqliteConnection)

@@ -83,7 +83,7 @@ extension CallFailure {
         }
     }
 
-    /// The log level: an error needs an operator's attention, the rest is caused by the peer.
+    /// The log level: an error needs an operator's attention; the peer causes the rest.
     var logLevel: Logger.Level {
         switch self {
         case .store(.corrupt), .store(.notErased), .vault(.notOurs), .unexpected: .error
@@ -92,7 +92,7 @@ extension CallFailure {
         case .violation, .malformed, .inconsistent, .unsupported, .order, .notAllowed, .pinKeyChanged:
             .info
         case .unanswered(let failure): failure.logLevel
-        // A client decides their number; they are counted and logged in sum.
+        // Clients determine how many there are, so they are counted and logged in summary.
         case .rateLimited: .debug
         }
     }

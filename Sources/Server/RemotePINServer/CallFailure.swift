@@ -6,9 +6,8 @@ internal import Wire
 
 /// The reason that a call was not carried out, as the server knows it.
 ///
-/// Calls throw the errors of the layers below as they are. ``Conversation`` and the portal
-/// translate them once, with ``init(_:)``. `CallFailure+Refusal.swift` alone decides what a peer
-/// learns of a failure.
+/// Calls throw the errors of the layers below as they are. ``Conversation`` and the portal translate them once, with
+/// ``init(_:)``. `CallFailure+Refusal.swift` alone decides how much a peer learns of a failure.
 enum CallFailure: Error {
     /// The frame is not a call; the transport decides whether the connection ends.
     case violation(Violation)
@@ -38,7 +37,7 @@ enum CallFailure: Error {
     /// The connection ends without an answer: `unavailable` would state that nothing was judged. The client
     /// repeats the call, as after any lost answer.
     indirect case unanswered(CallFailure)
-    /// An error that no layer below is known to throw; its type.
+    /// An error that no layer below is known to throw, by the name of its type.
     case unexpected(String)
 
     /// Translates an error that a call threw.

@@ -45,13 +45,13 @@ final class Decoy: Sendable {
     /// Notes a wallet that exists, for ``find(in:)``.
     func note(_ wallet: WalletID) { self.known.withLock { $0 = wallet } }
 
-    /// Reads a wallet that exists, as a rejected proof of a known wallet costs it.
+    /// Reads a wallet that exists, at the same cost as a rejected proof of a known wallet.
     func find(in store: any WalletStore) async throws(StoreError) {
         guard let wallet = self.known.withLock({ $0 }) else { return }
         _ = try await store.identity(of: wallet)
     }
 
-    /// Opens a share with the vault, as a right PIN costs it.
+    /// Opens a share with the vault, at the same cost as a right PIN.
     func openShare() async {
         // A failure of the vault must not change the answer to a wrong PIN.
         _ = try? await self.vault.unseal(self.sealedShare, as: .unlockShare, of: self.walletID)

@@ -7,8 +7,8 @@ internal import Wire
 struct DeviceProofs: Sendable {
     /// The result of a check.
     enum Finding: Equatable {
-        /// Made by the hardware key. The store must still find an assertion's counter greater than
-        /// the stored one.
+        /// The hardware key made the proof. The store must still find an assertion's counter
+        /// greater than the stored one.
         case good(assertionCounter: UInt32?)
         case bad
     }

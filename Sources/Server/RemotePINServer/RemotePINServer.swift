@@ -114,7 +114,7 @@ package final class RemotePINServer: Sendable {
         state.statistics.openConnections.subtract(1, ordering: .relaxed)
     }
 
-    /// The polls for delivered answers: a second in total.
+    /// The number of polls for delivered answers, a second in total.
     private static let deliveryPolls = 50
     private static let deliveryPollInterval: Duration = .milliseconds(20)
 

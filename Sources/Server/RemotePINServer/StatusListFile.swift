@@ -24,7 +24,7 @@ package final class StatusListFile: Sendable {
         var seen: Int64?
     }
 
-    /// Several times what Google publishes.
+    /// The maximum length in bytes, several times that of Google's list.
     private static let longest = 16 << 20
 
     private let path: String

@@ -18,7 +18,8 @@ package enum Phrase {
     }
 }
 
-/// Back-off between questions about progress: each is an entry of the audit log, so a longer operation has fewer.
+/// The interval between questions about progress; it grows with the length of the operation, because each question adds
+/// an entry to the audit log.
 package struct ProgressInterval {
     private static let shortest: Duration = .milliseconds(200)
     private static let longest: Duration = .seconds(15)

@@ -8,7 +8,7 @@ package import WalletStore
 /// An attacker that can write the database but not use the vault can remove records, which the
 /// audit log's epochs reveal. It can neither forge nor change one, so no rule becomes milder.
 package enum EpochRecords {
-    /// Whether a restore with this vault made every record as it is.
+    /// Whether every record is unchanged since a restore with this vault made it.
     package static func areGenuine(_ epochs: [StoredEpoch], by vault: any Vault) async throws(VaultError) -> Bool {
         var previous: [UInt8] = []
         var previousMAC: VersionedMAC?

@@ -54,7 +54,7 @@ extension Maintenance {
         }
     }
 
-    /// Removes wallets; their ids are on record before, as for every end of a wallet.
+    /// Removes wallets; their ids are recorded beforehand, as for every end of a wallet.
     private func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws -> Int {
         let (audit, subject) = (self.parts.audit, AuditSubject(wallets: wallets))
         let begun = try await audit.append(.purge, by: .server, on: subject, .begun).number

@@ -20,7 +20,7 @@ extension Maintenance {
     private static let resealStep = 16
     private static let countStep = 500
     private static let pause: Duration = .milliseconds(2)
-    /// An upper bound of a call's time from sealing a value to its commit.
+    /// An upper bound on the time that a call takes from sealing a value to its commit.
     private static let inFlight: Duration = .seconds(600)
 
     /// The time for which values outside the store may need an older version: enrollment tokens and
@@ -69,7 +69,7 @@ extension Maintenance {
         return try await self.parts.store.note(vaultVersion: version, check: check, at: now)
     }
 
-    /// Reseals the values of older versions, unless this was done since the active one seals.
+    /// Reseals the values of older versions, unless that was done since the active version began to seal.
     func resealIfDue() async {
         let active = self.parts.vault.activeVersion
         do {

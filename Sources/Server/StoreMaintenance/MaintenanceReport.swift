@@ -33,7 +33,7 @@ package struct BackupProgress: Hashable, Sendable {
     package var problem: String?
 }
 
-/// The progress of sealing again what older key versions sealed.
+/// The progress of resealing the values of older key versions.
 package struct ResealProgress: Codable, Hashable, Sendable {
     /// The key version that seals now.
     package var version: UInt32
@@ -58,13 +58,13 @@ package struct ShareRefreshProgress: Codable, Hashable, Sendable {
 /// A version of the vault's keys and the values that it seals.
 package struct VaultKeyUsage: Hashable, Sendable {
     package var version: UInt32
-    /// The version seals new values.
+    /// True if the version seals new values.
     package var isActive: Bool
     /// The number of stored values that it sealed.
     package var values: Int
     /// Nil if unknown.
     package var activeSince: Timestamp?
-    /// Only older backups still need the version.
+    /// True if only older backups still need the version.
     package var isRetirable: Bool
 }
 

@@ -11,7 +11,7 @@ internal import Vocabulary
 ///     history 1 <64 digits> <8 digits>
 ///     active 1
 ///
-/// Format 1 has no lines `history`: audit log and epochs use keys from `index`. The next rotation adds the first one.
+/// Format 1 has no `history` lines: audit log and epochs use keys from `index`. The next rotation adds the first one.
 ///
 /// The eight digits are derived from the key before them, so a damaged key is found when the server starts, not
 /// when the first wallet fails to open.
@@ -20,8 +20,8 @@ enum KeyFile {
     private static let heading = "remote-pin vault keys"
     private static let formatVersions = 1...2
     private static let comment = """
-        # Whoever has this file can open what the server has sealed; without it nobody can. Keep it secret, keep a copy
-        # of it apart from the database's. The server counts what each key has sealed in the file of this name + .count.
+        # Any holder of this file can open every value that the server sealed; without it nobody can. Keep it secret,
+        # and a copy of it apart from the database. The file of this name + .count counts the values sealed by each key.
 
         """
 
@@ -67,7 +67,7 @@ enum KeyFile {
 
     static func isReadable(formatVersion: Int) -> Bool { self.formatVersions.contains(formatVersion) }
 
-    /// Whether a file of this format has lines `history`: a missing one must not pass for an earlier format.
+    /// Whether a file of this format has `history` lines: a missing one must not pass for an earlier format.
     static func hasHistory(formatVersion: Int) -> Bool { formatVersion > self.formatVersions.lowerBound }
 }
 

@@ -6,7 +6,7 @@ package import HostSystem
 package enum KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The file cannot be read or written.
     case file(FileError)
-    /// Other users may read or write it: change its mode, and rotate the keys if one may have.
+    /// Other users may read or write it: change its mode, and rotate the keys if another user may have done so.
     case mode(String, UInt32)
     /// A line is not in the written form: restore the file from a backup.
     case damaged(String, line: Int)

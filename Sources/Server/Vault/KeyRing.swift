@@ -34,7 +34,7 @@ final class KeyVersion: Sendable {
         return SealedValue.prefix(keyVersion: self.number) + sealed
     }
 
-    /// Opens a sealed value after its key id.
+    /// Opens a sealed value, without reading the key id in front of it.
     func open(_ sealed: [UInt8], as field: VaultField, of wallet: WalletID) throws(SealBroken) -> SecretBytes {
         let (value, data) = (sealed.dropFirst(SealedValue.prefixByteCount), Self.associatedData(field, wallet))
         guard !Self.isCounted(field) else { return try self.sealing.open(value, associatedData: data) }
@@ -162,7 +162,7 @@ final class KeyRing: Sendable {
 
     var indexCheck: [UInt8] { Self.check(of: self.indexRoot) }
 
-    /// Returns a ring with one more version of the keys that seal and of those for history.
+    /// Returns a ring with one more version of the sealing keys and of the keys for history.
     ///
     /// The index key stays, because its lookups must keep working.
     func adding(_ root: consuming SecretBytes, history historyRoot: consuming SecretBytes) -> KeyRing? {

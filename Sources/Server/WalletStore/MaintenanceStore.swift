@@ -53,7 +53,8 @@ package enum StoreCopyError: Error, Hashable, Sendable {
     case diskFull
     /// The copy would lie in the store's own folder; name another one.
     case inStoreFolder
-    /// The store cannot be read: its file or disk is damaged. Has SQLite's code by name. Keep the existing backups.
+    /// The store cannot be read: its file or disk is damaged. Contains SQLite's code by name. Keep the existing
+    /// backups.
     case unreadable(String)
     /// The copy's file cannot be written, or SQLite failed otherwise; its code by name.
     case failed(String)

@@ -28,7 +28,7 @@ package protocol OperatorStore: Sendable {
     /// Returns the wallets linked to a recovery code, including those that have ended.
     func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID]
 
-    /// Revokes the whole solution, or reverses that; shares are kept. Returns whether anything changed.
+    /// Revokes the whole solution, or reverses that, and returns whether anything changed; destroys no share.
     func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool
 
     /// Returns at most `limit` denied recovery codes in ascending order, after `after` or from the first one, and

@@ -95,8 +95,8 @@ package struct NewSession: Sendable {
 }
 
 package enum SessionOutcome: Hashable, Sendable {
-    /// The shares are nil for a permanently blocked wallet; the next one also unless the wallet's shares are being
-    /// replaced.
+    /// The shares are nil for a permanently blocked wallet; the next one is also nil unless the wallet's shares are
+    /// being replaced.
     case active(pinKeyID: PINKeyID, pinState: PINState, presenceShare: Sealed?, nextPresenceShare: Sealed?)
     case revoked(Revocation)
     /// The assertion's counter was used before: `authentication-failed`.
@@ -111,7 +111,7 @@ package enum SessionOutcome: Hashable, Sendable {
 package struct Attempt: Sendable {
     package var walletID: WalletID
     package var attemptID: AttemptID
-    /// The PIN key that the wallet believes current.
+    /// The PIN key that the wallet believes to be current.
     package var namedKeyID: PINKeyID
     /// The sealed identity that the session opened.
     ///

@@ -5,7 +5,7 @@ internal import NIOPosix
 internal import Subprocess
 internal import SystemPackage
 
-/// A witness outside the server, which keeps the highest numbers that it was told.
+/// A witness outside the server, which keeps the highest numbers that it has received.
 ///
 /// A request is one line with a JSON object, and so is the reply:
 ///
@@ -43,7 +43,7 @@ package struct Witness: Sendable {
             let record = try? JSONDecoder().decode(WitnessRecord.self, from: Data(reply[..<end])),
             record.generation != nil || record.step != nil
         else { throw WitnessSilence("its reply is not one line with `generation` or `step`") }
-        // A witness that forgets what it has just been told keeps no record.
+        // A witness without the numbers that it has just received keeps no record.
         guard record.generation ?? .max >= numbers.generation, record.step ?? .max >= numbers.step else {
             throw WitnessSilence("it recorded \(record), but was told \(numbers)")
         }

@@ -4,8 +4,8 @@ internal import ServiceLifecycle
 
 /// Keeps a witness informed of a store, and asks it before the store is served.
 ///
-///     start: stored numbers ─▶ not ahead ─▶ one step more ─▶ listen
-///     while serving, at most once in an interval, and at the stop: one step more, generation ─▶ witness
+///     start: stored numbers ─▶ witness is not ahead ─▶ step raised by one ─▶ listen
+///     while serving, at most once in an interval, and at the stop: step raised by one, generation ─▶ witness
 ///
 /// Invariant: the store has a step durably before the witness gets it. So a witness that is ahead of a store proves
 /// that the store is an older copy.
@@ -111,7 +111,7 @@ package struct WitnessKeeper: Sendable {
     }
 }
 
-/// The counters of requests to a witness; a server without one exports them, too.
+/// The counters of requests to a witness; a server without a witness exports them too.
 package struct WitnessMeters: Sendable {
     let noted: Counter
     let silent: Counter
@@ -127,9 +127,9 @@ package struct WitnessMeters: Sendable {
 
 /// The reason that a server does not start with its witness.
 package enum WitnessFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The witness was told of a later state: the store is an older copy, and an operator must restore one.
+    /// The witness knows of a later state: the store is an older copy, and an operator must restore one.
     case ahead(WitnessRecord, of: WitnessNumbers)
-    /// The witness gave no answer: correct it.
+    /// The witness gave no answer: repair it.
     case silent(String)
 
     package var description: String {

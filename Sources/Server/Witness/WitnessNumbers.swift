@@ -2,7 +2,8 @@
 package struct WitnessNumbers: Hashable, Sendable, CustomStringConvertible {
     /// The store's generation, which rises with every commit that counts.
     package var generation: UInt64
-    /// The number of requests to a witness: one more for each, for a counter that can only be incremented.
+    /// The number of requests to a witness; it rises by one with each, so that a witness can be a counter that only
+    /// counts up.
     package var step: UInt64
 
     package init(generation: UInt64, step: UInt64) {
@@ -23,7 +24,7 @@ package struct WitnessRecord: Hashable, Sendable, Decodable, CustomStringConvert
         self.step = step
     }
 
-    /// Whether the witness was told of a later state of the store.
+    /// Whether the witness knows of a later state of the store.
     package func isAhead(of numbers: WitnessNumbers) -> Bool {
         self.generation ?? 0 > numbers.generation || self.step ?? 0 > numbers.step
     }
@@ -34,7 +35,7 @@ package struct WitnessRecord: Hashable, Sendable, Decodable, CustomStringConvert
     }
 }
 
-/// The reason that a witness gave no answer: correct it, or ask again later.
+/// The reason that a witness gave no answer: repair it, or ask again later.
 package struct WitnessSilence: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
 

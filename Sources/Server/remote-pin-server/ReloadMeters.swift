@@ -10,7 +10,7 @@ final class ReloadMeters: Sendable {
     private let refused: Counter
     private let clock: any WallClock
     private let lastDone: Atomic<Int64>
-    /// The minimum until a reload fails.
+    /// `Int64.min` until a reload fails.
     private let lastRefused = Atomic<Int64>(.min)
 
     /// Counts the start as a successful reload.

@@ -15,8 +15,8 @@ internal import WalletStore
 
 // The audit log at start and stop.
 //
-// Store and log name each other: the store has the number and MAC of an entry, and the log has every revocation and
-// permanent block. A start compares them, so an older store and a log that was cut, removed or replaced are found.
+// Store and log refer to each other: the store has the number and MAC of an entry, and the log has every revocation and
+// permanent block. A start compares them, so an older store and a log that was cut, removed or replaced are detected.
 extension RunningServer {
     /// Opens the audit log and compares it with the store; creates it if the store names no entry.
     static func openAudit(
@@ -96,8 +96,8 @@ extension RunningServer {
         }
     }
 
-    /// Logs each new generation of the store with the newest entry, at most once a second: a log collection on another
-    /// machine shows that an older store was put in its place.
+    /// Logs each new generation of the store with the newest entry, at most once a second, so that a log collection on
+    /// another machine can show that an older store was put in its place.
     static func announceGenerations(of store: SQLiteWalletStore, _ audit: AuditLog, log: Logger) async {
         let announce = Self.announcing(to: store, log: log)
         await cancelWhenGracefulShutdown {

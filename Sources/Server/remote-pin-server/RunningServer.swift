@@ -21,8 +21,8 @@ internal import Vocabulary
 internal import WalletStore
 internal import Witness
 
-/// The program's composition root: opens what the configuration names, cheapest failure first, and serves until a
-/// signal stops it.
+/// The program's composition root: opens everything that the configuration names, in an order in which cheap failures
+/// come first, and serves until a signal stops it.
 enum RunningServer {
     static func run(_ loaded: LoadedSettings) async throws {
         let settings = loaded.settings
@@ -35,7 +35,7 @@ enum RunningServer {
         do {
             try await Self.run(loaded, output: output, log: log)
         } catch let failure as StartFailure {
-            // Standard error has the reason too; with `log.file` it may be read by nobody.
+            // Standard error has the reason too, but nobody may be reading it if `log.file` is set.
             if settings[SettingTable.logFile] != nil {
                 let status = "\(failure.kind.rawValue)"
                 log.critical("not started", metadata: ["reason": "\(failure)", "status": "\(status)"])
@@ -69,7 +69,7 @@ enum RunningServer {
 
     /// Rejects root outside a lab.
     ///
-    /// A server that runs as root leaves files of root behind, with which the service cannot start again, and an
+    /// A server that runs as root leaves files owned by root behind, with which the service cannot start again, and an
     /// attacker who takes it over has the machine.
     private static func refuseRoot() throws {
         guard Accounts.currentUser == 0 else { return }
@@ -201,7 +201,7 @@ enum RunningServer {
             Running { await commands.serve(admin) },
         ]
         services.insert(Running { await Self.announceGenerations(of: store, audit, log: log) }, at: 0)
-        // Stopped after the services that write to the store, so that it is told of their last commits.
+        // Stopped after the services that write to the store, so that it learns of their last commits.
         if let witness { services.insert(Running { await witness.run() }, at: 0) }
         // Stopped last, so that hooks receive every event until then.
         if let hooks { services.insert(Running { await hooks.run() }, at: 0) }

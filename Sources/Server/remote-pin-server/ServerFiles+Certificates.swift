@@ -9,7 +9,7 @@ extension ServerFiles {
     ///
     /// A start only warns of them, since a stopped server helps no wallet; ``reloadTLS()`` rejects such a certificate.
     var certificateWarnings: [String] {
-        // The system's clock, also in a lab: wallets verify certificates by the clocks of their phones.
+        // The system's clock, even in a lab: wallets verify certificates by the clocks of their phones.
         self.tls.faults(at: SystemClock().now()).map { fault in
             let path = self.settings[SettingTable.tlsCertificate]
             return "`tls.certificate`: \(path): \(fault.text); install a renewed certificate and run `admin reload`"

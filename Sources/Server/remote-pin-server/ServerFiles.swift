@@ -87,7 +87,8 @@ struct ServerFiles {
         }
     }
 
-    /// Checks that this user can read a file: the most common fault, for which libssl has no useful message.
+    /// Checks that this user can read a file: the most common fault is that it cannot, and libssl has no useful message
+    /// for it.
     private static func look(at path: String, _ setting: String) throws {
         do throws(FileError) {
             _ = try DurableFile.read(path, atMost: 1 << 20)

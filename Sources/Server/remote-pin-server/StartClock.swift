@@ -8,12 +8,12 @@ internal import ServerSettings
 internal import ServiceLifecycle
 internal import Vocabulary
 
-/// The check of the system's clock at the start, after which the server only counts.
+/// The check of the system's clock at the start, after which the server only counts the elapsed time.
 ///
-/// Threat: a clock that is ahead ends blocks early, and the purge removes what it should keep; one that is behind
-/// prolongs blocks and accepts expired evidence. The server's own files contain times at which its clock was right.
+/// Threat: a clock that is ahead ends blocks early, and the purge removes wallets too soon; one that is behind prolongs
+/// blocks and accepts expired evidence. The server's own files contain times at which its clock was right.
 struct StartClock {
-    /// A time that the clock should have passed by little.
+    /// A time in the recent past if the clock is right.
     private struct Evidence {
         let source: String
         let time: Timestamp
@@ -74,7 +74,7 @@ struct StartClock {
         throw StartFailure(.unavailable, problem)
     }
 
-    /// Renews the sign that the server runs, until graceful shutdown or cancellation.
+    /// Renews the sign of life until graceful shutdown or cancellation.
     ///
     /// Without it, a server that no wallet used for days would reject the clock after a restart.
     static func renewSign(in dataFolder: String) async {

@@ -21,7 +21,7 @@ struct Supervision: Sendable {
     private let limit: Duration
     /// Makes load balancers choose another server; the first step of a stop.
     private let readinessDrops: @Sendable () -> Void
-    /// The last step before an immediate end: child processes would outlive this one.
+    /// The last step before an immediate end: child processes would otherwise outlive this one.
     private let endsOthers: @Sendable () -> Void
 
     /// The exit status after a second signal, as a shell reports a process that a signal ended.

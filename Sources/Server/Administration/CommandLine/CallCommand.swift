@@ -10,7 +10,8 @@ protocol CallCommand: AsyncParsableCommand {
 
     var options: CallOptions { get }
 
-    /// The call that the arguments describe. Asks the operator if that is needed.
+    /// Returns the call that the arguments describe; asks the operator if input or a confirmation
+    /// is missing.
     func call() throws -> Call
     /// Makes the call, and others if one is not enough.
     func reply(to call: Call, from server: OperatorConnection) async throws -> Call.Reply

@@ -6,8 +6,8 @@ internal import Vocabulary
 
 /// The source of a recovery code: a prompt, a descriptor, a file, or the command line.
 ///
-/// A code identifies a person, and every process of the machine can read the arguments of another one. The argument is
-/// therefore for the codes of tests.
+/// A code identifies a person, and every process of the machine can read the arguments of the others. The argument is
+/// therefore meant for test codes only.
 struct RecoveryCodeOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(

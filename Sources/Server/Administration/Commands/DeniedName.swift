@@ -35,7 +35,7 @@ package enum DeniedName: Codable, Hashable, Sendable {
         case .code(let code):
             let bytes = try await service.server.vault.mac(code.bytes, for: .recoveryCodeIndex)
             guard let mac = RecoveryCodeMAC(bytes) else {
-                throw AdminFailure(.internal, "The vault's MAC has \(bytes.count) bytes, and not 32.")
+                throw AdminFailure(.internal, "The vault's MAC has \(bytes.count) bytes instead of 32.")
             }
             return mac
         }

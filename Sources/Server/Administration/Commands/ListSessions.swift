@@ -106,6 +106,6 @@ extension BinaryInteger {
     /// Rejects an argument outside its range.
     func mustBe(in range: ClosedRange<Self>, _ name: String) throws(AdminFailure) {
         guard !range.contains(self) else { return }
-        throw AdminFailure(.malformed, "`\(name)` is \(self), and not \(range.lowerBound) … \(range.upperBound).")
+        throw AdminFailure(.malformed, "`\(name)` is \(self); it must be \(range.lowerBound) … \(range.upperBound).")
     }
 }

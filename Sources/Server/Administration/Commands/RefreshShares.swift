@@ -5,7 +5,7 @@ package import StoreMaintenance
 
 /// `vault refresh-shares`: replaces the shares of all wallets, after a theft of the store and its key.
 ///
-/// The reply leaves when the server begins to make the next shares.
+/// The reply is sent when the server begins to make the next shares.
 package struct RefreshShares: AdminCall {
     package static let name = "vault refresh-shares"
     package static let lane: AdminLane? = .vaultKeys

@@ -9,7 +9,7 @@ internal import WalletStore
 
 /// `revoke solution`: no share is released and no wallet registered until the solution is restored.
 ///
-/// Shares are kept.
+/// No share is destroyed.
 package struct RevokeSolution: AdminCall {
     package static let name = AuditEvent.revokeSolution.rawValue
     package static let lane: AdminLane? = .store
@@ -51,7 +51,7 @@ package struct RevokeSolution: AdminCall {
     }
 }
 
-/// `restore solution`: takes the revocation of the solution back.
+/// `restore solution`: reverses the revocation of the solution.
 package struct RestoreSolution: AdminCall {
     package static let name = AuditEvent.restoreSolution.rawValue
     package static let lane: AdminLane? = .store

@@ -55,7 +55,8 @@ package struct RevokeWallets: AdminCall {
         do throws(StoreError) {
             outcome = try await service.server.store.revoke(wallets: self.wallets, at: now)
         } catch {
-            // Reported now, because a repetition finds these wallets revoked.
+            // Reported now, because a repetition of the command would find these wallets revoked
+            // already.
             if error == .notErased { await service.settle(self.wallets, endedAt: now, by: .operator) }
             throw error
         }

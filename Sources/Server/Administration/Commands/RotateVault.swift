@@ -6,7 +6,7 @@ package import StoreMaintenance
 
 /// `vault rotate`: adds a version of the vault's keys, which seals from then on.
 ///
-/// The reply leaves when the resealing of older values begins.
+/// The reply is sent when the resealing of older values begins.
 package struct RotateVault: AdminCall {
     package static let name = AuditEvent.rotateVault.rawValue
     package static let lane: AdminLane? = .vaultKeys

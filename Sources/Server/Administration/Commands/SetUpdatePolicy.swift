@@ -4,7 +4,7 @@ internal import RemotePINServer
 internal import ServerCommandLine
 package import Vocabulary
 
-/// `update-policy set`: replaces the rules of platforms.
+/// `update-policy set`: replaces the rules for platforms.
 ///
 /// They override the settings until they are cleared.
 package struct SetUpdatePolicy: AdminCall {

@@ -21,7 +21,7 @@ package struct ShowStatus: AdminCall {
     package struct Reply: Codable, Sendable {
         package var version: String
         package var now: Timestamp
-        /// On the machine's clock, also in a lab.
+        /// On the machine's clock, even in a lab.
         package var startedAt: Timestamp
         package var uptimeMs: Int64
         package var solutionRevoked: Bool

@@ -25,7 +25,7 @@ package struct ShowWallet: AdminCall {
 
     package struct Reply: Codable, Sendable {
         package var wallet: WalletID
-        /// The time to which the state of the PIN belongs.
+        /// The time at which the state of the PIN was determined.
         package var now: Timestamp
         package var registeredAt: Timestamp
         /// True if a session was ever opened.
@@ -225,7 +225,7 @@ extension ShowWallet.PIN {
 }
 
 extension AdminFailure {
-    /// Wallets of these ids do not exist.
+    /// Reports that wallets with these ids do not exist.
     static func unknown(_ wallets: [WalletID]) -> AdminFailure {
         AdminFailure(.unknownWallet, "There is no \(wallets.named(atMost: 8)); nothing was done.")
     }

@@ -5,7 +5,7 @@ package import Vocabulary
 
 /// The call of `remote-pin-server backup`: copies the store into a file that does not exist yet.
 ///
-/// The reply leaves when the copying begins, which continues without the connection.
+/// The reply is sent when the copying begins. The copying continues even if the connection ends.
 package struct StartBackup: AdminCall {
     package static let name = AuditEvent.backup.rawValue
     package var effect: AdminEffect { .start }

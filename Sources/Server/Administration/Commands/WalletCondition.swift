@@ -12,7 +12,8 @@ package enum WalletCondition: String, Codable, CodingKeyRepresentable, Hashable,
     case neverOpened = "never-opened"
     case revoked
 
-    /// A revocation precedes a missing session, and both precede the state of the PIN.
+    /// A revocation takes precedence over a missing session, and both take precedence over the
+    /// state of the PIN.
     init(isRevoked: Bool, sessionOpened: Bool, pin: @autoclosure () -> PINState) {
         guard !isRevoked else {
             self = .revoked

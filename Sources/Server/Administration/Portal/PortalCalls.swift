@@ -38,10 +38,10 @@ package struct PortalCalls: Sendable {
 }
 
 extension PortalResult {
-    /// Time for an operator to look at a server that found its data damaged.
+    /// The retry delay that gives an operator time to repair a server that found its data damaged.
     private static let repair: Duration = .seconds(3600)
 
-    /// The portal's answer to a code with which nothing was revoked.
+    /// Creates the portal's answer from the reason why a code revoked nothing.
     fileprivate init(_ reason: Refusal.Reason) {
         switch reason {
         case .rateLimited(let wait): self = .rateLimited(retryAfter: wait)

@@ -2,7 +2,7 @@ internal import Evidence
 internal import Vocabulary
 
 extension ManifestFacts {
-    /// The names follow the AOSP schema.
+    /// The facts in a key description, under the names of the AOSP schema.
     static func keyDescription(_ description: KeyDescription) -> ManifestValue {
         .object([
             "attestationVersion": .number(description.attestationVersion),

@@ -29,7 +29,7 @@ extension Conversation {
 }
 
 extension UpdateVerdict {
-    /// Whether the version may only make the calls that end its use.
+    /// Whether the version is blocked: it may then only revoke its wallet or report a wipe.
     fileprivate var blocks: Bool {
         if case .block = self { return true }
         return false

@@ -34,7 +34,7 @@ final class ConnectionRegistry: Sendable {
 
     /// Declares that a connection may soon carry data of a wallet.
     ///
-    /// - Important: Before the store step that may release it, never after.
+    /// - Important: Call it before the store step that may release the data, never after.
     /// - Returns: The lock that serializes the wallet's instructions over all its connections.
     @discardableResult
     func join(_ connection: ConnectionHandle, wallet: WalletID) -> AsyncLock {
@@ -77,7 +77,7 @@ final class ConnectionRegistry: Sendable {
     /// The requesting connection stays open for its answer: it serves one call at a time, so it has
     /// no other in flight.
     ///
-    /// - Important: After the revocation's commit, never before.
+    /// - Important: Call it after the revocation's commit, never before.
     func abortAll(of wallet: WalletID, except asking: UInt64?) async {
         let doomed = self.members.withLock { members in
             (members.byWallet[wallet]?.connections ?? []).filter { $0 != asking }.compactMap {
@@ -96,7 +96,7 @@ final class ConnectionRegistry: Sendable {
     /// An idle connection stays open: its next call finds the revocation in the store and reports
     /// it to the client. A connection that may have an answer in flight is aborted.
     ///
-    /// - Important: After the revocation's commit, never before.
+    /// - Important: Call it after the revocation's commit, never before.
     func settle(_ wallets: some Sequence<WalletID>) async {
         let concerned = self.members.withLock { members in
             wallets.reduce(into: Set<UInt64>()) { $0.formUnion(members.byWallet[$1]?.connections ?? []) }

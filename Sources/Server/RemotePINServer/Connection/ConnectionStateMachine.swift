@@ -104,7 +104,8 @@ struct ConnectionStateMachine {
         return session
     }
 
-    /// Sends the unlock share, and the next one if the wallet's shares are being replaced, after a valid CheckPIN.
+    /// Records that a valid CheckPIN was answered with the unlock share, and with the next one if shares are being
+    /// replaced.
     mutating func unlockShareSent(next: Sealed?) {
         guard case .inSession(var session, let servesVersion) = self.state else { return }
         session.hadValidPIN = true

@@ -15,8 +15,8 @@ internal import Wire
 /// It holds no rule. ``ConnectionStateMachine`` decides which call is allowed when,
 /// `CallFailure+Refusal.swift` maps failures to refusals, and each call has its own file.
 struct Conversation {
-    /// The number of times that a call reads the identity of a wallet that changes each time,
-    /// before it gives up without a verdict.
+    /// The maximum number of times that a call reads the identity of a wallet that keeps changing; after that it gives
+    /// up without a verdict.
     static let identityAttempts = 3
 
     let server: ServerState
@@ -42,7 +42,7 @@ struct Conversation {
     var app: ClaimedApp?
     var idleTimeout = IdleTimeoutPolicy()
     var log: CallLog
-    /// No further answer is sent.
+    /// True if no further answer is sent.
     var isOver = false
 
     /// Serves until a session is open or the connection is over; ``run()`` continues from there.

@@ -7,14 +7,14 @@ internal import Wire
 extension Conversation {
     /// Charges a call to its source.
     ///
-    /// Deletion codes have a separate allowance and need no other. An attacker that uses up a
-    /// mobile operator's address with other calls thus keeps no user behind it from ending a lost
-    /// phone's wallet (G8).
+    /// Deletion codes have a separate allowance and need no other. An attacker that exhausts the
+    /// other allowances of a mobile operator's address therefore cannot keep the users behind it
+    /// from ending a lost phone's wallet (G8).
     mutating func requireAllowance(for call: Call) throws {
         if case .revokeWithCode = call { return }
         if let limited = self.takeCall() {
-            // A limited instruction consumes the expected counter too, or the client's next one
-            // would be out of order.
+            // A rate-limited instruction also consumes the expected counter, because the client's
+            // next one would otherwise be out of order.
             if case .instruct(let instruct) = call {
                 _ = try self.machine.receiveInstruct(counter: instruct.counter, at: self.calledAt)
             }

@@ -11,7 +11,8 @@ final class RateLimits: Sendable {
     let metrics: LimitMetrics
     let refusalLog = RefusalLogLimiter()
     let falseSigners = FalseSigners()
-    /// A wallet may change its PIN as often as its source may call.
+    /// Limits the log lines about changed PINs: a wallet may change its PIN as often as its source
+    /// may call.
     let pinChangeLog = LogRateLimiter(burst: 500, each: .seconds(10))
 
     init(_ rules: SourceLimits, metrics: any MetricsFactory) {

@@ -7,8 +7,7 @@ internal import Vocabulary
 /// A refusal carries a correlation id that an operator may look for, so each one should have a
 /// line. But a client can have calls refused as fast as its source may send them. A line for each
 /// would fill the disk, which stops all PIN checks, or make the log daemon drop the lines that
-/// matter. So each source has an allowance, and all sources
-/// together share another.
+/// matter. So each source has an allowance, and all sources together share another.
 final class RefusalLogLimiter: Sendable {
     /// The allowance of one source.
     static let ofSource = Allowance(burst: 100, oneMoreEach: .seconds(1))

@@ -25,15 +25,16 @@ package struct Allowance: Hashable, Sendable {
 
 /// The limits on requests of one source; nil means no limit.
 package struct SourceLimits: Hashable, Sendable {
-    /// The shortest delay in an answer; a shorter one would take less time than the round trip.
+    /// The shortest delay that a refusal asks for; a shorter one would take less time than the
+    /// round trip.
     static let leastWait: Duration = .seconds(1)
 
     /// Calls on connections without a session and, counted separately, calls on those with one.
     package var calls: Allowance?
     /// BeginEnrollment and Register.
     package var enrollments: Allowance?
-    /// Deletion codes, over connections and through the portal; for load only, because a code has
-    /// 90 random bits.
+    /// Deletion codes, over connections and through the portal; this limits load only, because a
+    /// code has 90 random bits.
     package var codes: Allowance
     /// The pause in reading from a connection after a rate-limited call.
     ///

@@ -10,7 +10,7 @@ internal import WalletStore
 ///
 /// A restore blocks these wallets again, so a backup grants them no further attempt (G3). Unlike an end, a block may
 /// precede its entry: PIN checks continue if the audit log rejects entries. The store knows the blocks that are not
-/// noted as recorded, and ``recordMissing(log:)`` enters them, also those of an earlier process.
+/// noted as recorded, and ``recordMissing(log:)`` enters them, including those of an earlier process.
 final class PermanentBlocks: Sendable {
     private let store: any WalletStore
     private let audit: AuditLog
@@ -46,7 +46,7 @@ final class PermanentBlocks: Sendable {
             if !recorded.isEmpty { try await self.store.noteRecorded(blocksOf: recorded) }
             if mustSearch { try await self.searchAll(log: log) }
         } catch {
-            // An entry may be repeated, which changes nothing; a missing one would.
+            // A repeated entry does no harm; a missing one would.
             self.state.withLock { $0.mustSearch = true }
             log.warning("permanent blocks were not noted as recorded", metadata: ["reason": "\(error)"])
         }

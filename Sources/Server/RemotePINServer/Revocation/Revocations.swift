@@ -26,7 +26,7 @@ package final class Revocations: Sendable {
     private let endLocks = KeyedAsyncLock<WalletID>()
     /// The entry numbers of ends that are on record as begun and that the store did not accept.
     private let begunEnds = Mutex<[BegunEnd: UInt64]>([:])
-    /// Unknown deletion codes: the client decides their rate.
+    /// Limits the log lines about unknown deletion codes, whose rate a client determines.
     let unknownCodeLog = LogRateLimiter(burst: 20, each: .seconds(10))
 
     init(
@@ -73,8 +73,8 @@ package final class Revocations: Sendable {
     ) async throws -> Outcome {
         await self.endLocks.acquire(end.wallet)
         defer { self.endLocks.release(end.wallet) }
-        // A wallet that has ended is ended again without an entry: a retry follows a failure to
-        // empty the store's log.
+        // The end of an ended wallet is committed again without an entry, because the request may
+        // be a retry after a failure to empty the store's log.
         guard let report = try await self.store.report(of: end.wallet), report.revocation == nil else {
             return try await commit()
         }

@@ -4,7 +4,8 @@ internal import Vocabulary
 /// The times of wallets' last sessions that are not in the store yet; for operators only.
 ///
 /// Writing each session would cost every unlock a commit, and writing every few seconds would cost
-/// nearly each of them a page; the sessions of a minute share pages. A crash loses the last minute.
+/// nearly every unlock a page; the sessions of a whole minute share pages. A crash loses the last
+/// minute.
 final class LastSessions: Sendable {
     /// The number of wallets remembered; for any further one the store keeps an older time.
     private static let capacity = 100_000
@@ -64,7 +65,7 @@ final class LastSessions: Sendable {
         }
     }
 
-    /// Returns the times that could not be written.
+    /// Puts back times that could not be written.
     func putBack(_ sessions: [WalletID: Timestamp]) {
         for (wallet, time) in sessions { self.record(wallet, at: time) }
         self.confirm(sessions)

@@ -49,14 +49,15 @@ package final class OperatorControls: Sendable {
         try self.replace(try await self.store.operatorValues())
     }
 
-    /// Sets for which wallets a feature is on, durably; it applies from the return on.
+    /// Sets for which wallets a feature is on, durably; the setting applies when this method
+    /// returns.
     package func set(_ flag: FeatureFlag, to rollout: Rollout, at now: Timestamp) async throws(StoreError) {
         try await self.set([flag.valueName: rollout.text], at: now)
     }
 
-    /// Sets the rules of platforms, durably; they apply from the return on.
+    /// Sets the rules for platforms, durably; they apply when this method returns.
     ///
-    /// Nil restores those of the settings.
+    /// Nil restores the rules of the settings.
     package func set(_ rules: [UpdateRule]?, for platforms: Set<Platform>, at now: Timestamp) async throws(StoreError) {
         let text = rules.map(UpdateRule.text(of:))
         try await self.set(Dictionary(uniqueKeysWithValues: platforms.map { ($0.policyName, text) }), at: now)

@@ -1,7 +1,7 @@
 internal import Vocabulary
 
-/// The terms on which wallets are served: the settings, and what operators change while the server
-/// runs.
+/// The terms on which wallets are served: the settings, and the values that operators change while
+/// the server runs.
 package struct ServiceTerms: Sendable {
     package let rules: ServiceRules
     let controls: OperatorControls

@@ -9,7 +9,7 @@ package struct UpdatePolicy: Hashable, Sendable {
     package struct Versions: Hashable, Sendable {
         /// Lower versions are blocked.
         package var minimum: AppVersion?
-        /// Lower versions notify.
+        /// Users of lower versions are notified of an update.
         package var notify: AppVersion?
 
         package init(minimum: AppVersion? = nil, notify: AppVersion? = nil) {

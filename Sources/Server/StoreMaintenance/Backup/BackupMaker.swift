@@ -7,7 +7,7 @@ package import WalletStore
 
 /// Makes a backup of a store, which may be in use.
 ///
-///     pages, some at a time ─▶ marked as a backup ─▶ label with digest and MAC ─▶ synced ─▶ final name
+///     pages, a few at a time ─▶ marked as a backup ─▶ label with digest and MAC ─▶ synced ─▶ final name
 ///
 /// A file with the final name is always complete. The backup does not hold the vault's key: the
 /// backup alone opens no wallet, and a backup without the key is useless.

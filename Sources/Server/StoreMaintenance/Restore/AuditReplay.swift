@@ -24,11 +24,12 @@ struct AuditReplay {
     /// The changes that were begun up to the mark without a known outcome; they may have been
     /// committed after the copy.
     private var open: [UInt64: AuditRecord] = [:]
-    /// The changes by the entries that begin them.
+    /// The changes by entry number: that of the `begun` entry, or of the `done` entry for a reversal or a permanent
+    /// block.
     private var steps: [UInt64: Step] = [:]
-    /// The entries that begin changes on record as done, and the entries of changes that have no beginning.
+    /// The keys in `steps` of the changes that are on record as done.
     private var done: Set<UInt64> = []
-    /// The details of the restores that did not fail, by the entries that begin them.
+    /// The details of the restores that did not fail, by the numbers of the entries that begin them.
     private var restores: [UInt64: String] = [:]
 
     init(after mark: AuditMark?) {
@@ -146,7 +147,7 @@ extension AuditReplay {
 }
 
 extension AuditReplay.Step {
-    /// Repeats the change; has no effect on a store that has it.
+    /// Repeats the change; has no effect on a store that already contains it.
     func carryOut(on store: SQLiteWalletStore, _ report: inout ReplayReport) async throws {
         switch self {
         case .end(let wallets, let revocation, let at):

@@ -10,10 +10,10 @@ internal import WalletStore
 ///
 ///     label, log ─▶ pages, digest ─▶ soundness, every sealed value ─▶ epoch ─▶ revocations ─▶ on record ─▶ in place
 ///
-/// Invariants: the new epoch is later than any that the backup or the audit log knows, so no row of
-/// the backup passes for one of the new epoch, however often and in whatever order backups are
-/// restored. The store is placed only after all other steps and a durable audit entry that
-/// announces it. A restore that is killed before leaves no store and starts over.
+/// Invariants: the new epoch is later than any that the backup or the audit log knows, so no row of the backup passes
+/// for one of the new epoch, however often and in any order backups are restored. The store is placed only after all
+/// other steps and a durable audit entry that announces it. A restore that is killed before that leaves no store and
+/// must start over.
 package struct Restoration: Sendable {
     /// The parts of a restore.
     package struct Parts: Sendable {

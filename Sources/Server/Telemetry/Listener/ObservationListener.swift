@@ -21,7 +21,7 @@ package final class ObservationListener: Sendable {
         package init() {}
     }
 
-    /// The bound port, also if port 0 was requested.
+    /// The bound port, even if port 0 was requested.
     package let port: Int
 
     private let group: MultiThreadedEventLoopGroup

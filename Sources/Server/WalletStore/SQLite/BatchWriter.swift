@@ -8,8 +8,8 @@ internal import Synchronization
 ///     BEGIN IMMEDIATE ─▶ every step ─▶ COMMIT, synced ─▶ every answer
 ///
 /// Invariant (G4): an answer leaves this thread only after the commit that holds its count was synced. A full disk
-/// fails the whole batch, whatever its steps found, so the refusal reveals nothing. After any other file error the
-/// process ends: a later sync may succeed without the lost page, and counted attempts could then be missing.
+/// fails the whole batch, regardless of the outcome of its steps, so the refusal reveals nothing. After any other file
+/// error the process ends: a later sync may succeed without the lost page, and counted attempts could then be missing.
 struct BatchWriter {
     let connection: StoreConnection
     var latency = CommitLatency()

@@ -8,7 +8,7 @@ internal import Synchronization
 /// (Benchmarks/experiments.md), so a batch also waits for the steps that are on their way (``ExpectedSteps``), for
 /// at most the time that the previous batch took. A lone caller never waits for others.
 final class CommitQueue: Sendable {
-    /// The most steps that share one commit.
+    /// The maximum number of steps that share one commit.
     static let largestBatch = 256
 
     /// One atomic step of one caller.
@@ -26,7 +26,7 @@ final class CommitQueue: Sendable {
         /// The time since which the first of them waits.
         var since = ContinuousClock.now
         var isIdle = false
-        /// The thread waits for the steps that are on their way.
+        /// True while the thread waits for the steps that are on their way.
         var isGathering = false
         var isClosed = false
         var hasEnded = false

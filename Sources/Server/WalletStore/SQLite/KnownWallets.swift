@@ -8,13 +8,13 @@ import Vocabulary
 /// A PIN check that follows another one of the same wallet runs one statement instead of two.
 ///
 /// Invariant: a cached row equals the stored one. One process has the file open and one connection writes it
-/// (``Schema/settings``), so a row stays valid until that connection changes it, and
+/// (``Schema/settings``), so a row stays valid until that connection changes it. Its changes cannot leave a stale row:
 ///
-/// - SQLite removes a wallet from the cache if any statement changes or deletes its row of `wallets`
-///   (``attach(to:)``): no share is released from the cache for a wallet that has ended;
-/// - a row of `attempts` is written only if it holds the cached value, otherwise the step fails
-///   (`StoreConnection.keep(_:of:)`); deleting such rows empties the cache;
-/// - a rollback empties the cache.
+/// - SQLite removes a wallet from the cache if any statement changes or deletes its row of `wallets` (``attach(to:)``):
+///   no share is released from the cache for a wallet that has ended.
+/// - A row of `attempts` is written only if it holds the cached value, otherwise the step fails
+///   (`StoreConnection.keep(_:of:)`). Deleting such rows empties the cache.
+/// - A rollback empties the cache.
 final class KnownWallets: Sendable {
     /// The capacity, some four megabytes; a full cache is emptied.
     private static let most = 4096

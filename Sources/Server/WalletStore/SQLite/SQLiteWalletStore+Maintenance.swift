@@ -1,7 +1,7 @@
 package import Vocabulary
 
 extension SQLiteWalletStore: MaintenanceStore {
-    /// The most wallets that one step ends, so that PIN checks do not wait long.
+    /// The maximum number of wallets that one step ends, so that PIN checks do not wait long.
     private static let endedAtOnce = 500
 
     /// Raises the generation above another one; used by a restore.
@@ -14,7 +14,8 @@ extension SQLiteWalletStore: MaintenanceStore {
         try await self.queue.perform { try $0.witnessStep() }
     }
 
-    /// Raises that number above the present one and `other`, and returns it.
+    /// Raises the number of requests to a witness above the present one and `other`, and returns
+    /// it.
     package func raiseWitnessStep(above other: UInt64 = 0) async throws(StoreError) -> UInt64 {
         try await self.queue.perform { try $0.raiseWitnessStep(above: other) }
     }

@@ -1,9 +1,9 @@
 package import Vocabulary
 
 extension SQLiteWalletStore {
-    /// The most rows that one step writes, so that PIN checks do not wait long.
+    /// The maximum number of rows that one step writes, so that PIN checks do not wait long.
     private static let keptAtOnce = 500
-    /// The most rows that one step reads: about a millisecond if they are in memory.
+    /// The maximum number of rows that one step reads: about a millisecond if they are in memory.
     static let searchedAtOnce = 2000
 
     package func report(of wallet: WalletID) async throws(StoreError) -> StoredWallet? {

@@ -21,9 +21,9 @@ package final class SQLiteWalletStore: WalletStore {
     private let announced: AnnouncedEntry
     package let commitLatency: CommitLatency
 
-    /// The most rows that one step of a sweep reads, so that PIN checks do not wait long.
+    /// The maximum number of rows that one step of a sweep reads, so that PIN checks do not wait long.
     private static let sweptAtOnce = 500
-    /// The most steps of one sweep, so that the caller can do other work in between.
+    /// The maximum number of steps of one sweep, so that the caller can do other work in between.
     private static let sweepSteps = 20
     /// The rows after which the next sweep continues.
     private let sweptUntil = Mutex((unopened: Int64.min, attempts: Int64.min))
@@ -134,8 +134,7 @@ package final class SQLiteWalletStore: WalletStore {
     /// The number of steps that wait for the next commit.
     package var waitingSteps: Int { self.queue.count }
 
-    /// Returns once the store's thread has run a step, whatever its outcome: the thread is alive and its disk
-    /// answers.
+    /// Returns once the store's thread has run a step, with any outcome: the thread is alive and its disk answers.
     package func answers() async {
         try? await self.queue.perform { _ in }
     }

@@ -15,7 +15,7 @@ extension Schema {
         CREATE TABLE purged_codes (digest BLOB PRIMARY KEY, revoked_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
         """
 
-    /// Version 5: since when each vault key version seals, and since when no value of an older one exists.
+    /// Version 5: the time when each vault key version began to seal, and when no value of an older one was left.
     static let vaultTable = """
         CREATE TABLE vault_versions (
             version INTEGER PRIMARY KEY,
@@ -34,8 +34,8 @@ extension Schema {
 
     /// Version 8: an index of the wallets that have ended, so that a purge does not read all the others.
     ///
-    /// The first purge finds those that ended before, some at a time. The migration does not, because a start must
-    /// not wait until every wallet has been read.
+    /// The first purge finds those that ended before, a few at a time. The migration does not, because a start must not
+    /// wait until every wallet has been read.
     static let endedTable = """
         CREATE TABLE ended (wallet INTEGER PRIMARY KEY, at INTEGER NOT NULL) STRICT;
         -- The wallet after which the search for earlier ends continues; no row once it is complete.

@@ -17,7 +17,7 @@ final class AnnouncedEntry: Sendable {
 ///
 /// Invariant: each commit that changes something on record also stores the newest entry of the audit log, which is
 /// durable and not older than the entry that announced the change. So a log that was cut, removed or replaced lacks the
-/// entry that the store names, and a start finds that.
+/// entry that the store names, and a start detects that.
 extension StoreConnection {
     /// Stores the newest entry in the present transaction, unless it is stored already.
     func keepAuditMark() throws {

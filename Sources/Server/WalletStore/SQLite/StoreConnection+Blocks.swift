@@ -4,8 +4,8 @@ import Vocabulary
 
 /// Permanent blocks and their entries in the audit log.
 extension StoreConnection {
-    /// Returns permanently blocked wallets in use that ``noteRecorded(blocksOf:)`` does not know, among the next
-    /// `most` attempt records after `place`.
+    /// Returns permanently blocked wallets in use that ``noteRecorded(blocksOf:)`` has not noted, among the next `most`
+    /// attempt records after `place`.
     func unrecordedBlocks(after place: UInt64?, lookingAt most: Int) throws -> UnrecordedBlocks {
         let rows = try Row.fetchAll(
             self.db,

@@ -4,7 +4,8 @@ internal import PreparedSQL
 /// The store's generation: a number that rises with every commit that counts.
 ///
 /// A commit counts if it writes attempts, a wallet's row, the deny list or the solution's revocation: an older copy
-/// without it would give something back. A commit raises the generation by the same write whatever the verdicts in it.
+/// without it would give attempts back or undo a revocation. A commit raises the generation by the same write for all
+/// verdicts.
 ///
 /// Invariant: the generation never falls. A log or a witness with a higher one proves that the store is an older copy.
 extension StoreConnection {
@@ -16,7 +17,7 @@ extension StoreConnection {
         try statement.run()
     }
 
-    /// Writes a generation above this one, unless the store's is; used by a restore.
+    /// Makes this transaction write a generation above `other` and above the store's; used by a restore.
     func raiseGeneration(above other: UInt64) throws {
         self.counts = true
         self.generation = max(self.generation, other)

@@ -10,15 +10,12 @@ import Vocabulary
 /// Otherwise a disk filled to the last page would judge PINs for free:
 ///
 /// - The attempt record is written with the same width after every judged attempt, and always differs from its
-///   predecessor
-///   (``KeptAttempts``). Whether its row exists depends on earlier attempts only. Empty rows are swept later, in a
-///   separate step.
-/// - An instruction that writes the wallet's row (a new PIN key, a link) writes it after every judged attempt, with
-///   new
+///   predecessor (``KeptAttempts``). Whether its row exists depends on earlier attempts only. Empty rows are swept
+///   later, in a separate step.
+/// - An instruction that writes the wallet's row (a new PIN key, a link) writes it after every judged attempt, with new
 ///   values or the old ones, in place, with its number of writes changed (``WalletState``). No written column is
 ///   indexed, and a row fits into one page.
-/// - The first judged attempt after a restore also writes the wallet's row, with the store's epoch, whatever the
-///   verdict.
+/// - The first judged attempt after a restore also writes the wallet's row, with the store's epoch, for every verdict.
 /// - An instruction that only reads (a share, the deletion code) writes nothing in either case.
 ///
 /// All writes are in one transaction with the rest of the batch, and no answer leaves before that is synced.
@@ -76,7 +73,8 @@ extension StoreConnection {
         }
     }
 
-    /// Links a wallet and checks the deny list in the same step, so that no order of the two escapes.
+    /// Links a wallet and checks the deny list in the same step, so that no link to a denied code escapes in either
+    /// order.
     private func link(_ wallet: WalletID, to mac: [UInt8], _ row: inout WalletRow) throws -> AttemptOutcome {
         precondition(mac.count == WalletRow.recoveryMACByteCount, "a recovery code's MAC has 32 bytes")
         if row.state.isLinked { return .valid(row.recoveryMAC == mac ? .recoveryCodeLinked : .linkedToAnother) }

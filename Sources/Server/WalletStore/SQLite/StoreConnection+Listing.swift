@@ -2,7 +2,7 @@ internal import GRDB
 import PINPolicy
 import Vocabulary
 
-/// Searches of operators over all wallets, some rows at a time, so that PIN checks do not wait long.
+/// Searches of operators over all wallets, a few rows at a time, so that PIN checks do not wait long.
 extension StoreConnection {
     /// Returns rows in the order of registration, after the one at place `after`.
     func listing(after: UInt64?, limit: Int) throws -> [StoredListing] {

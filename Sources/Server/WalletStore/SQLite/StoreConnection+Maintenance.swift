@@ -49,10 +49,10 @@ extension StoreConnection {
         return ending
     }
 
-    /// Returns which of the next wallets are linked to a recovery code, including ended ones, and where to continue.
+    /// Returns which of the next wallets are linked to a recovery code, including ended ones, and the place to continue
+    /// after.
     ///
-    /// The column has no index, because only a right PIN would write it. Instead every wallet is read, some at a
-    /// time.
+    /// The column has no index, because only a right PIN would write it. Instead every wallet is read, a few at a time.
     ///
     /// - Returns: Nil after the last wallet.
     func linked(

@@ -2,13 +2,13 @@ internal import GRDB
 import PINPolicy
 import Vocabulary
 
-/// Removal of unneeded rows, some at a time.
+/// Removal of unneeded rows, a few at a time.
 extension StoreConnection {
     /// Removes registrations made before `limit` without a session, among the next `most` marks after `start`.
     ///
-    /// A wallet's first session leaves its mark in place, because removing each would write a separate page. Here
-    /// the marks of one step are adjacent, and the wallet's row says whether it still has had no session. A wallet
-    /// that ended before its first session stays: its code is still recognized, and its token is used.
+    /// A wallet's first session leaves its mark in place, because removing each would write a separate page. Here the
+    /// marks of one step are adjacent, and the wallet's row shows whether it has had a session. A wallet that ended
+    /// before its first session stays: its code is still recognized, and its token counts as used.
     func sweepUnopened(since limit: Timestamp, after start: Int64, most: Int) throws -> SweptMarks {
         let rows = try Row.fetchAll(
             self.db.makeStatement(

@@ -135,11 +135,10 @@ final class StoreConnection {
         self.mustTruncateLog = true
     }
 
-    /// Records that this step would have destroyed values destroyed before: the log is emptied if that failed then
-    /// or is pending.
+    /// Records that an earlier step destroyed the values that this step would destroy.
     ///
-    /// Not unconditionally: the owner of an ended wallet could otherwise make every batch of other wallets wait for
-    /// it.
+    /// The log is emptied only if that failed then or is still pending. Otherwise the owner of an ended wallet could
+    /// make every batch of other wallets wait for it.
     func noteDestroyedBefore() {
         if self.owesTruncation { self.mustTruncateLog = true }
     }

@@ -14,7 +14,7 @@ package enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible 
     case missing(path: String)
     /// The file is not a store, or is damaged; restore a backup.
     case notAStore
-    /// The file is a backup: restore it, which charges for possible guesses since.
+    /// The file is a backup: restore it, which charges for possible guesses since then.
     case backup
     /// The disk is full; free some space.
     case diskFull

@@ -115,8 +115,9 @@ struct BackupCommand: AsyncParsableCommand {
         }
     }
 
-    /// - Parameter earlier: The store's epoch if a later epoch followed it. The backup is then dated to the end of
-    ///   that
+    /// Makes the backup, between the audit entries for it.
+    ///
+    /// - Parameter earlier: The store's epoch if a later epoch followed it. The backup is then dated to the end of that
     ///   epoch, however late it is made: it lacks the guesses made since.
     ///
     /// Invariant (G7): a restore of the backup repeats every revocation made while another store was in its place.

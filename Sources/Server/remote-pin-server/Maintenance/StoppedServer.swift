@@ -43,7 +43,7 @@ struct StoppedServer {
     var dataFolder: String { self.settings[SettingTable.dataFolder] }
     var auditPath: String { self.settings[SettingTable.auditFile] }
 
-    /// Rejects users other than the server's: the server could not use the files that a command of root creates.
+    /// Rejects users other than the server's: the server could not use files that a command run by root creates.
     ///
     /// The vault's key file has mode 0600, so only its owner can run the server.
     func requireItsUser(for command: String) throws {
