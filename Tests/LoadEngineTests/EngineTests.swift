@@ -281,7 +281,7 @@ struct EngineTests {
     func impossible() async throws {
         let lab = try await LoadLab.start(wallets: 2)
         let tooMany = await #expect(throws: RunError.self) { try await lab.run(try LoadLab.plan("1s:=3")) }
-        #expect(tooMany?.description.contains("2 wallets are fewer than the connections") == true)
+        #expect(tooMany?.description.contains("2 wallets are too few for the connections") == true)
         await lab.server.terminate()
         let gone = await #expect(throws: RunError.self) { try await lab.run(try LoadLab.plan("1s:=1")) }
         #expect(gone?.description.contains("nothing listens there") == true, "\(gone?.description ?? "")")

@@ -78,7 +78,7 @@ struct ServerLossTests {
             result.notes.contains { $0.contains("each connection kept its wallet: ") && $0.contains(" of 5 were used") }
         )
         let tooMany = await #expect(throws: RunError.self) { try await lab.run(try LoadLab.plan("1s:=5")) }
-        #expect(tooMany?.description.contains("fewer than the connections") == true, "\(tooMany?.description ?? "")")
+        #expect(tooMany?.description.contains("too few for the connections") == true, "\(tooMany?.description ?? "")")
         await lab.server.terminate()
     }
 

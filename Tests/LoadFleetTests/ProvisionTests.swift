@@ -85,7 +85,7 @@ struct ProvisionTests {
         let first = try await ServerProcess.start(self.slowly(2000), of: "pin-load", until: "registering")
         let second = try await ServerProcess.run("pin-load", self.arguments(2000))
         #expect(second.exitCode == 75)
-        #expect(second.output.contains("process \(first.processID) works with these wallets"), "\(second.output)")
+        #expect(second.output.contains("process \(first.processID) is using these wallets"), "\(second.output)")
         await first.kill()
         await server.terminate()
     }

@@ -78,7 +78,7 @@ package struct AdminFailure: Error, Codable, Hashable, Sendable {
     /// A sentence for the operator, at most ``longestMessage`` bytes.
     package let message: String
 
-    /// In bytes.
+    /// The length of the longest message, in bytes.
     package static let longestMessage = 512
 
     /// Shortens the message to ``longestMessage``.

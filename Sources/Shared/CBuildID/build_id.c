@@ -1,6 +1,7 @@
 #include "build_id.h"
 
-// Given by Package.swift where the environment has one. In a file of its own: another commit compiles this and nothing else.
+// Package.swift defines the build id if the environment has one. It is in a separate file, so that a new commit
+// recompiles only this file.
 #ifndef REMOTE_PIN_BUILD_ID
 #define REMOTE_PIN_BUILD_ID ""
 #endif

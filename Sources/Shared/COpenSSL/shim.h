@@ -13,7 +13,7 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
-// libssl spells some functions as macros, which Swift cannot see. One function each, same name, prefixed.
+// Functions for the macros of libssl, which Swift cannot call. Each has the name of its macro with a prefix.
 
 static inline int COpenSSL_SSL_CTX_set_min_proto_version(SSL_CTX *context, int version) {
     return SSL_CTX_set_min_proto_version(context, version);
@@ -27,7 +27,7 @@ static inline long COpenSSL_SSL_CTX_set_mode(SSL_CTX *context, long mode) {
     return SSL_CTX_set_mode(context, mode);
 }
 
-// The certificates of the context's chain without the first one, by place; NULL behind the last.
+// Returns the certificate at a place in the context's chain, which excludes the first one; NULL after the last.
 static inline X509 *COpenSSL_SSL_CTX_get0_chain_cert(SSL_CTX *context, int place) {
     STACK_OF(X509) *chain = NULL;
     SSL_CTX_get0_chain_certs(context, &chain);
@@ -72,8 +72,8 @@ static inline int COpenSSL_set_mac_key(EVP_MAC_CTX *mac, const void *key, size_t
     return EVP_MAC_CTX_set_params(mac, parameters);
 }
 
-// Deprecated since 3.0 in favor of a function for one point, which cannot share the doublings of many. Declared here
-// as well, and weak, so that neither a header nor a library without it is an error.
+// EC_POINTs_mul is deprecated since OpenSSL 3.0 in favor of a function for one point, which cannot share the doublings
+// of many points. It is also declared here, as a weak symbol, so that a header or a library without it causes no error.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 extern int EC_POINTs_mul(

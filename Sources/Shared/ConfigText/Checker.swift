@@ -15,7 +15,7 @@ package struct Checker {
     /// Checks a file's text; a text without a value has no keys.
     ///
     /// - Parameter expand: A change to the tree before it is checked.
-    /// - Returns: nil if the text is not a YAML mapping, which is then the only problem.
+    /// - Returns: Nil if the text is not a YAML mapping, which is then the only problem.
     package mutating func read(
         _ text: String,
         as shape: Shape,
@@ -33,7 +33,7 @@ package struct Checker {
         }
     }
 
-    /// Checks one key and its value, which is YAML, as a command line gives them.
+    /// Checks one key and its value, as given on a command line; the value is YAML.
     package mutating func read(_ text: String, key: String, of fields: [Field]) -> ConfigValue? {
         defer { for index in self.problems.indices { self.problems[index].line = nil } }
         do throws(YAMLFault) {

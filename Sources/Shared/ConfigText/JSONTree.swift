@@ -8,7 +8,9 @@ package indirect enum JSONTree {
     case list([JSONTree])
     case object([(String, JSONTree)])
 
-    /// Both objects' keys; of two values for one key the other's, except for a description.
+    /// The keys of both objects.
+    ///
+    /// If both have a key, the value is that of `other`, except for a description.
     func merging(_ other: JSONTree) -> JSONTree {
         guard case .object(let left) = self, case .object(let right) = other else { return self }
         let names = Set(right.map(\.0))

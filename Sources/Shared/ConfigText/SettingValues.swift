@@ -59,7 +59,7 @@ package struct SettingValues: Sendable {
         self.origins[setting.name] != nil || self.rejected.contains(setting.name)
     }
 
-    /// Adds a problem of the first setting if settings that are valid on their own contradict each other.
+    /// Adds a problem for the first of several settings that are valid on their own but contradict each other.
     ///
     /// Does nothing if one of them has a wrong value, which is reported already.
     package mutating func reject(

@@ -1,6 +1,6 @@
 /// Text in columns: lines of limited width, padded cells and Markdown tables.
 package enum TextLayout {
-    /// Words in lines of at most so many characters; a longer word gets a line to itself.
+    /// Words in lines of at most `width` characters; a longer word gets a line to itself.
     package static func wrapped(_ words: some Sequence<some StringProtocol>, width: Int) -> [String] {
         var lines: [String] = []
         var line = ""

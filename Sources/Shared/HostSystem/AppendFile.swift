@@ -38,7 +38,7 @@ package final class AppendFile: Sendable {
     /// Rewrites the last bytes unchanged and returns when they have reached the device.
     ///
     /// After a failed sync, lost bytes may still be readable from memory, and no later sync writes them (fsync(2)). A
-    /// writer that appended behind them would leave a hole in the file after the next power failure.
+    /// writer that appended after them would leave a hole in the file after the next power failure.
     package func renewEnd(atMost count: Int) throws(FileError) {
         let length = try self.byteCount()
         let offset = max(0, length - count)
@@ -66,9 +66,8 @@ package final class AppendFile: Sendable {
     ///
     /// After a crash, the file may end with a part of them.
     ///
-    /// - Parameter room: The number of bytes to reserve after the appended ones, for later appends that reserve
-    ///   none. If
-    ///   the file system has less room, the append is refused. If it cannot reserve room, this function assumes that
+    /// - Parameter room: The number of bytes to reserve after the appended ones, for later appends that reserve none.
+    ///   If the file system has less room, the append is refused. If it cannot reserve room, this function assumes that
     ///   the room exists.
     package func append(_ bytes: [UInt8], leavingRoomFor room: Int = 0) throws(AppendError) {
         let length: Int

@@ -136,7 +136,7 @@ package enum DurableFile {
         try SystemCall.retrying(path) { unsafe faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) }
     }
 
-    /// Returns whether two paths name the same file or folder, whatever links lead to it.
+    /// Returns whether two paths name the same file or folder, regardless of the links that lead to it.
     package static func isSame(_ path: String, as other: String) -> Bool {
         guard let one = try? self.status(of: path), let two = try? self.status(of: other) else { return false }
         return one.st_dev == two.st_dev && one.st_ino == two.st_ino

@@ -48,8 +48,8 @@ package final class FileLock: Sendable {
 
     /// Releases the lock explicitly rather than only closing the file.
     ///
-    /// A child process that is being started has the
-    /// file open until it executes its program, and would hold the lock until then.
+    /// A child process that is being started has the file open until it executes its program, and would hold the lock
+    /// until then.
     deinit {
         flock(self.file.number, LOCK_UN)
     }

@@ -26,8 +26,7 @@ package enum StandardStreams {
     /// - A missing stream gets an unusable descriptor (gnulib, stdopen). Otherwise the next opened file would get its
     ///   number, and messages could be written into a store.
     /// - A pipe without a reader does not end the process (``ignoreBrokenPipes()``).
-    /// - If standard output was lost, for example to a full disk, the process reports it and ends with this status,
-    ///   so
+    /// - If standard output was lost, for example to a full disk, the process reports it and ends with this status, so
     ///   that the user does not take partial output for the whole (gnulib, closeout). This replaces the status of every
     ///   end by exit(3). A reader that closes the pipe wants no more output, so that is not a loss.
     package static func prepare(statusOfLostOutput status: Int32) {

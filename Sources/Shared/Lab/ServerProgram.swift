@@ -6,8 +6,8 @@ package final class ServerProgram: Sendable {
     private let process: Process
     /// The write end of the server's standard input.
     ///
-    /// It closes when this process ends, for any reason, so a server
-    /// that runs with `--follow-input` never outlives this process.
+    /// It closes when this process ends, for any reason, so a server that runs with `--follow-input` never outlives
+    /// this process.
     private let input: Pipe
     private let log: ProgramOutput
     private let exit: ProcessExit
@@ -47,7 +47,7 @@ package final class ServerProgram: Sendable {
     /// cancelled.
     ///
     /// - Parameters:
-    ///   - word: The text that reports readiness; another program than the server has another one.
+    ///   - word: The text that reports readiness; a program other than the server has its own.
     ///   - patience: The timeout; nil waits without limit.
     ///   - environment: Variables to add to this process's environment.
     package static func start(

@@ -48,7 +48,7 @@ internal import Glibc
         try unsafe fill(self.storage)
     }
 
-    /// New random bytes from the operating system's generator, eight for each call of it.
+    /// New random bytes from the operating system's generator, eight per call to it.
     public static func random(count: Int) -> SecretBytes {
         var generator = SystemRandomNumberGenerator()
         return unsafe SecretBytes(count: count) { storage in

@@ -37,7 +37,7 @@ package struct PINKey: ~Copyable, Sendable {
         return pin.keyMaterial(salt: salt).hkdfSHA256(info: Self.info, count: 48)
     }
 
-    /// Signs a statement: ECDSA with SHA-256 of its bytes, hashed once, r‖s.
+    /// Signs a statement with ECDSA over its bytes, hashed once with SHA-256; the signature is r‖s.
     package borrowing func sign(_ statement: Statement) -> P256Signature {
         guard let signature = try? self.key.signature(for: statement.bytes),
             let bytes = P256Signature(signature.rawRepresentation)

@@ -26,7 +26,7 @@ struct PendingConnections {
 
     /// The number of oldest connections among which one is displaced.
     private static let candidates = 16
-    /// The size of the random sample; a third of it or more is in progress (``tidy()``).
+    /// The size of the random sample; at least a third of the ids are in progress (``tidy()``).
     private static let sampled = 64
     /// The number of ids, ended connections included, that are searched for the oldest.
     private static let searched = 256

@@ -21,7 +21,7 @@ internal import COpenSSL
     static let protocolName = "remote-pin/1"
     private static let ciphers = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
 
-    /// Lists of groups for the key agreement, the first one that this libssl knows is used.
+    /// Lists of groups for the key agreement; the first list that this libssl knows is used.
     ///
     /// X25519MLKEM768 is post-quantum and comes with OpenSSL 3.5.
     private static let groups = ["X25519MLKEM768:X25519:P-256", "X25519:P-256"]

@@ -4,10 +4,9 @@ internal import Synchronization
 
 /// The keys with which a server encrypts its tickets: the current one and the one before it.
 ///
-/// Threat: an attacker that reads a ticket key can act as the server for clients that resume a
-/// connection, because they check no certificate then. A new key replaces the current one every hour,
-/// on the first use after it, and each is accepted for at most two hours. Keys exist in this process's
-/// memory only.
+/// Threat: an attacker who reads a ticket key can act as the server for clients that resume a connection, because they
+/// check no certificate then. A new key replaces the current one every hour, at the first use after the hour has
+/// passed, and each is accepted for at most two hours. Keys exist in this process's memory only.
 final class TicketKeys: Sendable {
     private struct State {
         var current = TicketKey()

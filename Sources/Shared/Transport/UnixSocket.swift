@@ -41,7 +41,7 @@ struct UnixSocket: ~Copyable {
             unsafe target.copyBytes(from: path.utf8)
         }
         return unsafe withUnsafeBytes(of: &address) { bytes in
-            // A sockaddr_un is what bind(2) takes as a sockaddr of family AF_UNIX.
+            // bind(2) takes a sockaddr_un as a sockaddr of family AF_UNIX.
             guard let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self) else { return -1 }
             return unsafe Glibc.bind(descriptor, start, socklen_t(bytes.count))
         }

@@ -47,8 +47,8 @@ public struct AttemptPolicy: Hashable, Sendable {
 
 /// The state of a wallet's attempts between two right PINs.
 public enum PINState: Hashable, Sendable {
-    /// A PIN may be tried. `attemptsLeft` counts those of this round, at least 1; the end of the final round is
-    /// permanent.
+    /// A PIN may be tried. `attemptsLeft` counts the attempts left in this round, at least 1; the end of the final
+    /// round is permanent.
     case open(attemptsLeft: Int, finalRound: Bool)
     /// No PIN is judged for `remaining`, at least a millisecond.
     case blocked(remaining: Duration)

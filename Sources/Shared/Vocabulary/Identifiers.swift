@@ -6,7 +6,7 @@ package typealias PINKeyID = FixedBytes<PINKeyIDKind>
 package typealias AttemptID = FixedBytes<AttemptIDKind>
 /// The value that both ends of one TLS connection export, different on each connection (RFC 9266, `tls-exporter`).
 package typealias ChannelBinding = FixedBytes<ChannelBindingKind>
-/// A P-256 public key in X9.63 uncompressed form; its use checks whether it is on the curve.
+/// A P-256 public key in X9.63 uncompressed form; code that uses it checks whether it is on the curve.
 package typealias P256PublicKey = FixedBytes<P256PublicKeyKind>
 /// An ECDSA signature on P-256, r‖s.
 package typealias P256Signature = FixedBytes<P256SignatureKind>

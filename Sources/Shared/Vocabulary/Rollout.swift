@@ -6,9 +6,9 @@ package enum FeatureFlag: String, Hashable, Sendable, CaseIterable {
 
 /// The wallets for which a feature is on.
 package enum Rollout: Hashable, Sendable {
-    /// For no wallet.
+    /// Off for every wallet.
     case off
-    /// For all wallets.
+    /// On for every wallet.
     case on
     /// On for these wallets, one to ``mostWallets``.
     case wallets(Set<WalletID>)
@@ -20,7 +20,7 @@ package enum Rollout: Hashable, Sendable {
     /// The allowed percentages.
     package static let allowedPercentages = 0...100
 
-    /// Indicates that the list or percentage is allowed.
+    /// True if the list or percentage is allowed.
     package var isAllowed: Bool {
         switch self {
         case .off, .on: true

@@ -25,7 +25,7 @@ package final class FastPINKey: Sendable {
         self.scalar = PINKey.keyMaterial(pin: pin, salt: salt).p256PrivateScalar()
     }
 
-    /// Signs a statement: ECDSA with SHA-256 of its bytes, hashed once, r‖s.
+    /// Signs a statement with ECDSA over its bytes, hashed once with SHA-256; the signature is r‖s.
     package func sign(_ statement: Statement) -> FastSignature {
         PreparedNonces.withPooled { $0.sign(statement.digest, scalar: self.scalar) }
     }

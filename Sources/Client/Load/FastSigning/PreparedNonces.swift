@@ -20,7 +20,7 @@ internal import Vocabulary
     /// libcrypto's temporary variables.
     private let scratch: OpaquePointer
     private let nonces: [Nonce]
-    /// The number of unused nonces, which are the first ones.
+    /// The number of unused nonces, which precede the used ones.
     private var left = 0
     private let point: OpaquePointer
     private let factor: OpaquePointer

@@ -12,7 +12,8 @@ package final class CheckerRules: Sendable {
     /// Closing a connection does not take back a request that the server has already read.
     package let lateEffect: Duration
 
-    /// Checks the ends of blocks to the tolerance, so that a clock set over the network causes no false alarm.
+    /// Creates rules whose tolerance applies to the ends of blocks, so that a clock set over the network causes no
+    /// false alarm.
     package init(
         policy: AttemptPolicy,
         clockTolerance: Duration = .milliseconds(50),

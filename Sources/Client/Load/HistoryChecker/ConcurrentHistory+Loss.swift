@@ -34,8 +34,8 @@ extension ConcurrentHistory {
         }
     }
 
-    /// The linearizations in which the operation had no effect, a pending verdict, or an effect after other
-    /// operations.
+    /// The linearizations in which the lost operation had no effect, had one of the pending verdicts, or took effect
+    /// after other operations.
     private mutating func outcomes(of lost: PendingOperation, in window: Window) -> Set<Linearization> {
         var next: Set<Linearization> = []
         let group = self.group(of: OperationClass(lost))

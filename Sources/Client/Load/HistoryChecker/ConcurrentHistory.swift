@@ -189,7 +189,7 @@ extension ConcurrentHistory {
         if self.isFeasible(linearization) { next.insert(linearization) }
     }
 
-    /// Judges the pending operations in every order that may matter, and this one after them.
+    /// Judges pending operations in every order that may matter, and `sent` after them.
     ///
     /// - Parameter response: the server's response; nil if it was lost, so that any verdict is possible.
     mutating func explore(

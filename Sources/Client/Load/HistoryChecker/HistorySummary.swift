@@ -1,6 +1,6 @@
 internal import Vocabulary
 
-/// The state of a wallet's history between two runs: sixteen bytes.
+/// The state of a wallet's history between two runs, in sixteen bytes.
 ///
 ///     first   bits 63–56  format, 1
 ///             bits 55–48  flags: 1 may be open · 2 may be blocked · 4 may be blocked permanently · 8 PIN key unknown

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// A response that no server can give that keeps the promises of docs/protocol.md.
+/// A response that a server cannot give if it keeps the promises of docs/protocol.md.
 ///
 /// The checker has allowed for lost, interrupted and reordered messages: there is no order of the sent
 /// operations in which the response would be correct.
@@ -23,7 +23,7 @@ package enum HistoryViolation: Error, Hashable, Sendable {
     case impossibleOpening(said: PINState, possible: [PINState])
     /// The reported PIN key is not one that a change could have put in force.
     case impossiblePINKey
-    /// A call was refused as not judged, and its PIN was counted.
+    /// A call was refused as not judged, but its PIN was counted.
     case refusedButCounted
     /// A response that does not belong to the request.
     case answerToAnotherQuestion

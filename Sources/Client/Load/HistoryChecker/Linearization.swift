@@ -10,9 +10,9 @@ struct Linearization: Hashable, Sendable {
     var state: ModelState
     /// Earlier states that outstanding responses may still report.
     ///
-    /// An operation sent at or after the number met a later state.
+    /// Each value is a place in the order: an operation sent at or after it met a later state.
     var past: [ModelState: Int] = [:]
-    /// Verdicts reached whose responses have not arrived, in their order.
+    /// Verdicts whose responses have not arrived, in the order in which they were reached.
     var pendingVerdicts: [PendingVerdict] = []
 
     struct PendingVerdict: Hashable, Sendable {
@@ -20,9 +20,9 @@ struct Linearization: Hashable, Sendable {
         let group: Int
         /// Nil if no response will report it.
         var verdict: VerdictCode?
-        /// Operations sent from this place on cannot have been judged then.
+        /// Operations sent at or after this place cannot have this verdict.
         var judgedBefore: Int
-        /// The event by which a state refers to it: 1 for the final state, 0 if no state does.
+        /// The event number by which a state refers to this verdict: 1 for the final state, 0 if no state refers to it.
         var event = 0
     }
 
@@ -59,7 +59,7 @@ struct Linearization: Hashable, Sendable {
         return next
     }
 
-    /// Records the attempt whose wrong PIN an event was.
+    /// Records the attempt that caused an event, which was a wrong PIN.
     private mutating func identify(_ event: Int, as attempt: Int) {
         if self.state.lastWrong == .event(event) { self.state.lastWrong = .attempt(attempt) }
         for (state, endedBefore) in self.past where state.lastWrong == .event(event) {
@@ -96,7 +96,8 @@ struct Linearization: Hashable, Sendable {
         }
     }
 
-    /// The part that must be equal in another linearization that explains no more than this one.
+    /// The part in which two linearizations must be equal so that one of them can explain at least as much as the
+    /// other.
     var essence: Linearization {
         var essence = self
         essence.pendingVerdicts.removeAll { $0.verdict == nil && $0.event == 0 }

@@ -15,7 +15,7 @@ struct ModelState: Hashable, Sendable {
     enum LastWrong: Hashable, Sendable {
         case none
         case attempt(Int)
-        /// A judged operation that is not identified yet.
+        /// A judged operation that is not identified yet, by its event number.
         case event(Int)
         case unknown
     }
@@ -124,7 +124,7 @@ extension ModelState {
             return self.shows(.blocked(remaining: remaining), window, isExact: isExact, rules)
         case .blockedPermanently: return self.shows(.blockedPermanently, window, isExact: isExact, rules)
         case .wrong(let state):
-            // A repetition of the last wrong attempt reports the present state, for any PIN that came with it.
+            // A repetition of the last wrong attempt reports the present state, regardless of the PIN that it carries.
             let repeats =
                 self.lastWrong == .attempt(sent.attempt) || (sent.isRepeated && self.lastWrong == .unknown)
             guard repeats, self.mayBeOpen(window), rules.openState(after: self.failures) == state else { return nil }
@@ -147,7 +147,7 @@ extension ModelState {
         }
     }
 
-    /// Narrows the block's end: the shorter the operation took, the more exact is the end that it reports.
+    /// Narrows the block's end: the shorter the operation, the more exact the end that it reports.
     private func with(remaining: Int64, _ window: Window, _ rules: CheckerRules) -> ModelState {
         guard let block = self.block else { return self }
         let tolerance = rules.tolerance(over: remaining)

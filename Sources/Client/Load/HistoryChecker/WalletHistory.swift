@@ -77,8 +77,8 @@ package struct WalletHistory: Sendable {
         return violation
     }
 
-    /// Records that a response will not arrive: the operation was judged, may still be judged for a while, or
-    /// never is.
+    /// Records that a response will not arrive: the operation was judged, may still be judged for a while, or will
+    /// never be judged.
     package mutating func lose(_ id: Int, at now: Timestamp) {
         self.widen()
         self.concurrent?.lose(id, until: (now + self.rules.lateEffect).milliseconds)
@@ -101,8 +101,8 @@ package struct WalletHistory: Sendable {
     /// True if the wallet's state is known exactly.
     package var isCertain: Bool { self.concurrent == nil }
 
-    /// The number of times that too many operations were pending to check all orders, so that a response was
-    /// checked against less.
+    /// The number of times that too many operations were pending to check all orders, so that a response was checked
+    /// against an unknown state.
     package var overflowCount: Int { self.pastOverflowCount + (self.concurrent?.overflowCount ?? 0) }
 
     /// The summary for a later run, which sends nothing before all of this run's connections have ended.

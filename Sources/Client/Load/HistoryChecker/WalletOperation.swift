@@ -73,7 +73,7 @@ struct PendingOperation: Sendable {
     let operation: WalletOperation
     /// The earliest time that the server's clock may have shown, in milliseconds since 1970.
     let sent: Int64
-    /// Its place in the order of all that was sent and all that must have happened.
+    /// Its place in the order of sent operations and of events that must have happened.
     let order: Int
     /// True if no other operation of its wallet was pending at any time since it was sent.
     var isAlone = true

@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import WalletCore
 
-/// Records that the app left the foreground by an event of the flows, such as Back or Close.
+/// Records that the app left the foreground because of an event of the flows, such as Back or Close.
 ///
 /// Set by the observer of the wallet, read by the phone.
 final class AppExitFlag: Sendable {

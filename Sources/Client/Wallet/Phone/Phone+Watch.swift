@@ -4,7 +4,7 @@ extension Phone {
     /// A stream of the current screen: the present one, then each change, at most five a second.
     ///
     /// Reading it also processes the app's timers, as the display of a phone would: the end of a
-    /// block, of the splash screen, of the lock times. It ends when the reader drops it.
+    /// block, of the splash screen and of the lock times. It ends when the reader drops it.
     package nonisolated func watch() -> AsyncStream<Screen> {
         let (screens, continuation) = AsyncStream.makeStream(of: Screen.self, bufferingPolicy: .bufferingNewest(1))
         let ticking = Task {

@@ -235,7 +235,7 @@ extension Phone {
     /// True while a call is running.
     package var isBusy: Bool { self.isTaken }
 
-    /// The reason that the current screen is not the one that the user wanted, if it is not.
+    /// The reason why the current screen is not the one that the user wanted; nil if it is.
     package var obstacle: Obstacle? {
         get async { await self.wallet?.obstacle }
     }
@@ -333,7 +333,7 @@ extension Phone {
         await wallet.close()
     }
 
-    /// Sends the app to the background after the flows left it, as by Back or Close.
+    /// Sends the app to the background after the flows have left it, as after Back or Close.
     private func noteLeaving(_ wallet: Wallet) async {
         guard self.exitFlag.take(), !self.isInBackground else { return }
         await wallet.background()

@@ -13,7 +13,7 @@ package final class WalletEventQueue: Sendable {
 
     package init() {}
 
-    /// Adds an event; the observer of the phone.
+    /// Adds an event; serves as the observer of the phone.
     package func add(_ event: WalletEvent) {
         let wake = self.state.withLock { state in
             state.events.append(event)

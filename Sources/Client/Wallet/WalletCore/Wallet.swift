@@ -77,8 +77,8 @@ public actor Wallet {
     /// Deletes a wallet whose files cannot be used: ``StorageError/notAsWritten(_:)`` or
     /// ``StorageError/missing(_:)``.
     ///
-    /// The server is not notified, since the files do not tell the wallet's id. The user can revoke
-    /// the wallet with its deletion code.
+    /// The server is not notified, since the damaged files do not reveal the wallet's id. The user can revoke the
+    /// wallet with its deletion code.
     public static func reset(disk: any LocalDisk, device: any Device) async throws(WalletError) {
         do {
             try await WalletEngine.reset(disk, device)
@@ -179,7 +179,7 @@ public actor Wallet {
         return self.settings.wording.screen(scene, at: self.engine.clock.now())
     }
 
-    /// The reason that the current screen is not the one that the user wanted, if it is not.
+    /// The reason why the current screen is not the one that the user wanted; nil if it is.
     public var obstacle: Obstacle? { self.app.scene?.obstacle }
 
     /// True if the keys are not in memory.

@@ -4,6 +4,6 @@ public enum AppDestination: Hashable, Sendable {
     case changePIN
     /// Only while unlocked.
     case deletionCode
-    /// Always: deleting needs no PIN, as from `Forgot PIN?`.
+    /// At any time: deleting needs no PIN, as from `Forgot PIN?`.
     case wipe
 }

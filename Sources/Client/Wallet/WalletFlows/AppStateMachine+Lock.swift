@@ -2,7 +2,7 @@ internal import Vocabulary
 
 /// Opening, leaving and locking: the two kinds of start of UC1.2, and the timeouts of LOCK.
 extension AppStateMachine {
-    /// A process of the app starts: always locked, in whatever state the last one ended.
+    /// A process of the app starts: always locked, regardless of the state in which the last one ended.
     ///
     /// - Parameter link: The link that the phone started the app with; resolved once the app is unlocked (PF2.7).
     package mutating func launch(_ snapshot: Snapshot, opening link: IncomingLink? = nil) -> Action {
@@ -50,7 +50,8 @@ extension AppStateMachine {
         self.resume(snapshot, opening: link)
     }
 
-    /// The app came back, or got a link, while an effect is under way; ``timeDue(_:)`` resumes the app afterwards.
+    /// The app came back, or received a link, while an effect was under way; ``timeDue(_:)`` resumes the app
+    /// afterwards.
     package mutating func noteResume(opening link: IncomingLink? = nil, _ snapshot: Snapshot) {
         self.keep(link, snapshot)
         self.owesResume = true
@@ -93,7 +94,7 @@ extension AppStateMachine {
 
     /// Reacts to the passing of time, a few times a second; nil if nothing is due.
     ///
-    /// Due can be: the end of the present screen's timer, the warning before the lock (LOCK/1.4), the lock after
+    /// These can be due: the end of the present screen's timer, the warning before the lock (LOCK/1.4), the lock after
     /// inactivity (LOCK/1.5), and a resume that had to wait for an effect. Nothing happens in the background, since a
     /// prompt of the operating system must not appear there; the next resume catches up.
     package mutating func timeDue(_ snapshot: Snapshot) -> Action? {
@@ -119,7 +120,8 @@ extension AppStateMachine {
 
     /// Locks an app whose timeout has passed before it takes an event; nil if none has passed.
     ///
-    /// So a host that never calls ``timeDue(_:)`` cannot keep the app open: the first selection or entry is lost.
+    /// So a host that never calls ``timeDue(_:)`` cannot keep the app open: the first selection or entry after the
+    /// timeout is lost.
     mutating func lockOverdue(_ snapshot: Snapshot) -> Action? {
         guard !snapshot.isLocked || self.owesLock else { return nil }
         let reason: LockTheApp.Reason
@@ -141,7 +143,7 @@ extension AppStateMachine {
         return self.stack.top is LockWarning && self.idleness.isUnused(snapshot) ? .inactivity : nil
     }
 
-    /// Ends all confirmations and begins the flow that has the keys forgotten.
+    /// Ends all confirmations and begins the flow that makes the wallet forget its keys.
     mutating func beginLock(_ reason: LockTheApp.Reason, _ snapshot: Snapshot) -> Transition {
         self.owesLock = false
         switch reason {

@@ -5,12 +5,13 @@ internal import Vocabulary
 ///
 ///     launch ──▶ UC1.2 ──go to──▶ one flow ──call──▶ another on top ──finish──▶ the caller again
 ///
-/// It is small because each flow is a value with its own states. It holds what the flows share: the stack with the
-/// screens to return to, the rules of the lock, the pending link, and the trace. It performs no I/O and reads no clock:
-/// a snapshot comes with each event.
+/// It is small because each flow is a value with its own states. It holds the parts that the flows share: the stack
+/// with the screens to return to, the rules of the lock, the pending link, and the trace. It performs no I/O and reads
+/// no clock: a snapshot comes with each event.
 ///
-/// Invariant: while the snapshot says that the app is locked, no screen from behind the lock is shown, whatever led to
-/// it; ``follow(_:_:)`` shows UC2.3 instead. Out of sight nothing is shown, and the last screen stays until the return.
+/// Invariant: while the snapshot says that the app is locked, no screen from behind the lock is shown, regardless of
+/// the event that led to it; ``follow(_:_:)`` shows UC2.3 instead. While the app is out of sight, nothing is shown, and
+/// the last screen stays until the return.
 package struct AppStateMachine: Sendable {
     var stack = FlowStack()
     var idleness = Idleness()
@@ -20,7 +21,7 @@ package struct AppStateMachine: Sendable {
     var asked: Effect?
     /// The app came back while an effect was under way.
     var owesResume = false
-    /// The keys were forgotten out of sight; the rest of that lock follows at the next return.
+    /// The keys were forgotten while the app was out of sight; the rest of that lock follows at the next return.
     var owesLock = false
     var banner: Text?
     /// The time at which the present screen appeared.
@@ -55,7 +56,7 @@ package struct AppStateMachine: Sendable {
         return self.trace
     }
 
-    /// The names of the flows that got an event which their state does not take, since the last call.
+    /// The names of the flows that received an event that their state does not take, since the last call.
     ///
     /// A host that follows the actions causes none, so each one is a defect of a flow or of its host.
     mutating func takeIgnored() -> [String] {
@@ -75,7 +76,7 @@ package struct AppStateMachine: Sendable {
     package mutating func open(_ destination: AppDestination, _ snapshot: Snapshot) -> Action {
         self.idleness.use(at: snapshot.now)
         if self.mustCover(snapshot) {
-            // The keys were forgotten out of sight: the destination comes on top of the lock.
+            // The keys were forgotten while the app was out of sight: the destination comes on top of the lock.
             self.owesLock = false
             _ = self.follow(self.cover(snapshot), snapshot)
         }
@@ -250,7 +251,7 @@ extension AppStateMachine {
         }
     }
 
-    /// Returns whether the present screen may not be seen now.
+    /// Returns whether the present screen must not be seen now.
     func mustCover(_ snapshot: Snapshot) -> Bool {
         snapshot.isLocked && self.stack.isBehindLock
     }

@@ -3,7 +3,7 @@ internal import DeviceInterface
 /// A scene with the transitions that start at it, which are written where the scene offers them.
 ///
 /// A choice without a transition cannot be offered, so no flow switches over ``ActionID``. The transitions are made
-/// when the scene is shown: a decision that depends on a later snapshot belongs into the entry action of a state.
+/// when the scene is shown: a decision that depends on a later snapshot belongs in the entry action of a state.
 struct Dialog: Sendable {
     var scene: Scene
     private(set) var transitions: [ActionID: Transition] = [:]

@@ -45,7 +45,7 @@ package enum Effect: Equatable, Sendable {
     /// Returns whether `answer` can be the answer to this effect.
     ///
     /// ``AppStateMachine`` ignores any other, so a flow that waits for an answer names those of its own effect only. A
-    /// new answer does not compile until it has its effect here.
+    /// new case of ``Answer`` does not compile until this function assigns it to an effect.
     func takes(_ answer: Answer) -> Bool {
         switch answer {
         case .updatePolicy: self == .askUpdatePolicy
@@ -84,7 +84,7 @@ package enum Answer: Sendable {
     case updatePolicy(UpdateVerdict, solutionRevoked: Bool)
     /// The server's status of this wallet.
     case status(WalletStatus)
-    /// Of ``Effect/checkPIN(_:)``, and of every other instruction whose PIN was not right.
+    /// The answer to ``Effect/checkPIN(_:)``, and to every other instruction whose PIN was not right.
     case verdict(PINVerdict)
     /// The wallet is registered, durably.
     case enrolled
@@ -96,11 +96,11 @@ package enum Answer: Sendable {
     case wiped(serverTold: Bool)
     /// The progress of the setup is stored.
     case progressKept
-    /// Of ``Effect/prompt(_:_:)``, ``Effect/unlockWithBiometrics(_:)`` and ``Effect/migrateBiometrics(_:)``; with the
-    /// last two `confirmed` says that the whole effect is done.
+    /// The answer to ``Effect/prompt(_:_:)``, ``Effect/unlockWithBiometrics(_:)`` and ``Effect/migrateBiometrics(_:)``.
+    /// For the last two, `confirmed` means that the whole effect is done.
     case prompted(PromptResult)
-    /// Of the same three: the item that the prompt guards is gone from the keychain, as after a restore to another
-    /// device.
+    /// The answer to the same three effects if the item that the prompt guards is gone from the keychain, as after a
+    /// restore to another device.
     case itemGone
     /// Biometrics are on or off now, as asked.
     case biometricsChanged

@@ -77,7 +77,7 @@ package enum FailureCause: String, Hashable, Sendable, CaseIterable {
     package var wayOut: WayOut {
         switch self {
         case .hardwareKeyMissing, .pinKeyUnknown, .accessData: .reset
-        // The server does not tell why it rejects a proof; on iOS the next one may be right.
+        // The server does not state why it rejects a proof; on iOS the next one may be right.
         case .walletUnknown: .retryOrReset
         case .connectionRefused, .connectionTimedOut, .connectionLost, .certificateUntrusted, .certificateName,
             .tlsFailed, .serverUnavailable, .serverRateLimited, .attestationService, .storage, .keychain,

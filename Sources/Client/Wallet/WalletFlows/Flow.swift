@@ -102,12 +102,12 @@ extension Flow where State == Void {
 struct Transition: Sendable {
     /// The present flow in its next state; nil if the state does not change.
     var flow: (any Flow)?
-    /// For the trace; screens and selected choices are added where they happen.
+    /// The steps for the trace; screens and selected choices are added where they happen.
     var steps: [StepID]
     var next: Next
-    /// To be shown on the next screen.
+    /// The banner to show on the next screen.
     var banner: Text?
-    /// For the host of the app, whatever comes next.
+    /// The events for the host of the app, regardless of `next`.
     var events: [AppEvent]
 
     enum Next: Sendable {
@@ -120,7 +120,7 @@ struct Transition: Sendable {
         /// "Go to": another flow replaces all that are under way.
         case goTo(any Flow)
         case finish(FlowResult)
-        /// The app locks itself, whatever is under way.
+        /// The app locks itself, regardless of the flows under way.
         case lock(LockTheApp.Reason)
         /// The app is left; the screen stays for the next resume.
         case leave(AppEvent)
@@ -169,9 +169,10 @@ enum FlowResult: Sendable {
     case confirmed(PINEntry)
     /// PF2.8: enter a PIN again.
     case retry
-    /// The screen before, in the calling flow. `Temporarily Blocked` has no screen to enter anything before it.
+    /// Back to the previous screen of the calling flow. The screen `Temporarily Blocked` has no earlier screen on which
+    /// something can be entered.
     case back(whileBlocked: Bool)
-    /// PF2.9: the new PIN counts.
+    /// PF2.9: the new PIN is in effect.
     case succeeded
     /// UC2.3: unlocked; the screen below is shown again.
     case unlocked

@@ -33,8 +33,8 @@ public enum LinkKind: String, Hashable, Sendable, CaseIterable {
 extension LinkKind {
     /// The purpose of a link below `base`; nil if it is not one of the wallet's links.
     ///
-    /// The sender of a link is unknown, and hosts print it and pass it on. So it may have only the characters of a URL,
-    /// and no more of them than a real one.
+    /// The sender of a link is unknown, and host applications print links and pass them on. A link may therefore
+    /// contain only the characters of a URL and be no longer than a real one.
     init?(of url: String, below base: String) {
         guard url.utf8.count <= Self.longestURL, url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
         let base = base.hasSuffix("/") ? base : base + "/"

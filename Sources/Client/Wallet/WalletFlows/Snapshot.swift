@@ -68,7 +68,7 @@ public struct LockTimes: Hashable, Sendable {
     public init() {}
 }
 
-/// The progress of the use case "Set up a remote PIN" (UC2.1); a finished step never repeats, also after a crash.
+/// The progress of the use case "Set up a remote PIN" (UC2.1); a finished step never repeats, even after a crash.
 public enum SetupProgress: String, Hashable, Sendable, CaseIterable {
     /// No PIN is registered.
     case notStarted = "not-started"
@@ -97,8 +97,8 @@ package struct RememberedUpdate: Hashable, Sendable {
 
     /// The verdict that still applies; nil if none does.
     ///
-    /// A block applies to the version it was given for, however old it is; every other answer for a day, and not after
-    /// the clock was set back to a time before it.
+    /// A block applies to the version for which it was given, however old it is. Every other answer applies for a day,
+    /// but not if the clock has been set back to a time before the answer.
     package func verdict(at now: Timestamp, for version: AppVersion) -> UpdateVerdict? {
         guard version == self.appVersion else { return nil }
         let age = now - self.receivedAt

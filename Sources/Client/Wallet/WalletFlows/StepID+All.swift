@@ -6,7 +6,7 @@ extension StepID {
         return words.dropFirst().map { StepID("\(words[0])/\($0)") }
     }
 
-    /// Also the steps that show an error which none of their cases stands for.
+    /// The documented steps, and the steps that show an error that is none of their documented cases.
     package static let all: [StepID] =
         Self.documented + ["UC1.2/2.4", "PF1.4/1.1", "PF2.8/1.1", "PF2.9/1.5", "UC3.1/1.2", "UC3.1/1.4"]
 

@@ -1,4 +1,4 @@
 #pragma once
 
-// Which commit the programs were built from, as `git describe` says it; empty where the build did not say.
+// The commit that the programs were built from, in the form of `git describe`; empty if the build did not set it.
 const char *_Nonnull remote_pin_build_id(void);

@@ -2,14 +2,14 @@
 ///
 /// It is CMS SignedData in BER (RFC 5652), whose content is a SET of numbered fields.
 package struct AppAttestReceipt: Hashable, Sendable {
-    /// The fields by number; the first of each counts.
+    /// The fields by number; if a number occurs twice, the first field counts.
     private let fields: [Int: [UInt8]]
     /// The bytes that Apple signed: the content itself, even if signed attributes accompany it.
     package let content: [UInt8]
     package let signature: [UInt8]
     /// The included certificates, in order.
     package let certificates: [Certificate]
-    /// Indicates that signed attributes exist, as in receipts of 2020.
+    /// True if signed attributes exist, as in receipts of 2020.
     package let hasSignedAttributes: Bool
 
     package init(decoding bytes: [UInt8]) throws(DERError) {

@@ -45,7 +45,7 @@ package indirect enum CBOR: Hashable, Sendable {
         return bytes
     }
 
-    /// Indicates that this is a map.
+    /// True if this is a map.
     package var isMap: Bool {
         guard case .map = self else { return false }
         return true

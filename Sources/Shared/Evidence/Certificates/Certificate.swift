@@ -13,9 +13,9 @@ package struct Certificate: Hashable, Sendable {
     /// The serial number in lower-case hexadecimal without leading zeros, as status lists name it.
     package let serialNumber: String
     package let signatureAlgorithm: OID
-    /// Indicates that anything, even NULL, follows the algorithm; RFC 5758 §3.2 forbids it for ECDSA, devices do it.
+    /// True if anything, even NULL, follows the algorithm; RFC 5758 §3.2 forbids this for ECDSA, but devices do it.
     package let hasSignatureParameters: Bool
-    /// Indicates that the signed part names the same algorithm as the signature.
+    /// True if the signed part names the same algorithm as the signature.
     package let isAlgorithmConsistent: Bool
     /// The content of the signature's BIT STRING.
     package let signature: [UInt8]
@@ -60,7 +60,7 @@ package struct Certificate: Hashable, Sendable {
         self.extensions.filter { $0.identifier == identifier }.map(\.value)
     }
 
-    /// Indicates that basicConstraints allows this certificate to sign others; many factory certificates lack it.
+    /// True if basicConstraints allows this certificate to sign others; many factory certificates lack it.
     package var isAuthority: Bool {
         guard let value = self.values(of: .basicConstraints).first,
             let first = try? DERNode(parsing: value).sequence().first

@@ -7,7 +7,7 @@ extension DistinguishedName {
 }
 
 extension Certificate {
-    /// Indicates that a lab's authority issued this certificate; production rejects such roots.
+    /// True if a lab's authority issued this certificate; production rejects such roots.
     package var isOfLab: Bool {
         [self.subject, self.issuer].contains { $0.organization == DistinguishedName.labOrganization }
     }

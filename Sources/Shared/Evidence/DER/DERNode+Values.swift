@@ -49,7 +49,7 @@ extension DERNode {
         return bytes[0] != 0
     }
 
-    /// Indicates that this BOOLEAN has a DER form, 0x00 or 0xFF.
+    /// True if this BOOLEAN has a DER form, 0x00 or 0xFF.
     var isStrictBoolean: Bool {
         guard let octet = try? self.primitive("BOOLEAN").first else { return false }
         return octet == 0 || octet == 0xFF

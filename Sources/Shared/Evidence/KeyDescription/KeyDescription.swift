@@ -7,7 +7,8 @@ package struct KeyDescription: Hashable, Sendable {
     package var keyMintSecurityLevel: SecurityLevel
     package var challenge: [UInt8]
     package var uniqueID: [UInt8]
-    /// Properties enforced by the operating system: of value only if the system was started verified.
+    /// Properties enforced by the operating system; they prove something only if the system was verified when it
+    /// started.
     package var softwareEnforced: AuthorizationList
     /// Properties enforced by the secure hardware.
     package var hardwareEnforced: AuthorizationList
@@ -70,7 +71,7 @@ package struct RootOfTrust: Hashable, Sendable {
     package var verifiedBootState: VerifiedBootState
     /// Nil in the schemas before version 3.
     package var verifiedBootHash: [UInt8]?
-    /// Indicates that true was encoded as BER allows and DER does not, as some devices do.
+    /// True if a true BOOLEAN was encoded in a form that BER allows and DER does not, as some devices do.
     package internal(set) var hasLooseBoolean = false
 
     package init(

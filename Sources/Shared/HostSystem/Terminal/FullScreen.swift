@@ -46,8 +46,7 @@ package final class FullScreen: Sendable {
 
     /// Takes the terminal.
     ///
-    /// - Parameter hasOwnScreen: True if the terminal has an alternate screen and a movable cursor; any other
-    ///   terminal
+    /// - Parameter hasOwnScreen: True if the terminal has an alternate screen and a movable cursor; any other terminal
     ///   receives only text.
     package init(hasOwnScreen: Bool, input: Int32 = 0, output: Int32 = 1) throws(InputError) {
         guard Terminal.isTerminal(input), Terminal.isTerminal(output) else { throw .notATerminal }

@@ -7,9 +7,9 @@ internal import Wire
 
 /// Guesses one wallet's PIN many times at once, with one right guess, and repeats this with other wallets.
 ///
-/// It measures a promise: of a burst of parallel guesses, the server judges no more than of guesses in
-/// sequence. Wallets that a burst has blocked are used again after their block, which in a lab is at once:
-/// its clock is advanced.
+/// It measures a promise: of guesses sent in parallel, the server judges no more than of guesses sent in sequence.
+/// Wallets that a burst has blocked are used again after their block. In a lab, the clock is advanced past the block at
+/// once.
 package struct BurstAttack: Sendable {
     private let plan: BurstPlan
     private let fleet: Fleet

@@ -37,8 +37,8 @@ package struct BurstStatistics: Hashable, Sendable {
 
     package var share: Double { self.bursts == 0 ? 0 : Double(self.timesIn) / Double(self.bursts) }
 
-    /// The largest number of judged guesses in a burst: all but one before the right one, itself, and a round
-    /// after it.
+    /// The largest number of judged guesses in a burst: one less than a round before the right guess, the right guess
+    /// itself, and a whole round after it.
     package var mostAllowed: Int { min(self.size, 2 * self.attempts) }
 
     /// The Wilson score interval, 95 %.

@@ -7,8 +7,8 @@ internal import Vocabulary
 
 /// A lab's server that a run starts, kills repeatedly and restarts while the load continues.
 ///
-/// A kill can hit any moment: during a commit, before a response, with guesses in flight. The wallets'
-/// histories then decide if a crash gave guesses away or lost a right PIN's verdict.
+/// A kill can hit any moment: during a commit, before a response, with guesses in flight. The wallets' histories then
+/// show whether a crash allowed additional guesses or lost a right PIN's verdict.
 package final class CrashingServer: Sendable {
     /// A reason why no server can be started; each description names the remedy.
     package enum Problem: Error, Sendable, CustomStringConvertible {
@@ -103,7 +103,7 @@ package final class CrashingServer: Sendable {
 
     package var processID: Int32 { self.state.withLock(\.program).processID }
 
-    /// Kills the server at each multiple of the interval until the task is cancelled; a companion of a run.
+    /// Kills the server at each multiple of the interval until the task is cancelled; runs as a companion of a run.
     ///
     /// Every second kill waits for the next verdict on a wrong PIN and happens the moment it arrives.
     package func crash(every interval: Duration, telling events: RunEvents) async {
@@ -115,7 +115,7 @@ package final class CrashingServer: Sendable {
                 return
             }
             next += interval
-            // A server that takes longer to restart than the interval then runs for a whole interval.
+            // If the restart takes longer than the interval, the server then runs for a whole interval.
             if let now = events.now, next < now { next = now + interval }
         }
     }

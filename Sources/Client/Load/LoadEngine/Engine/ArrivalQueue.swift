@@ -3,9 +3,9 @@ internal import Synchronization
 
 /// The arrivals of an open loop in order; connections take from it as they become free.
 ///
-/// Only the schedule makes a check due. A check that finds no free connection waits here, and its latency
-/// counts from the time at which it was due. A check beyond the limit of checks in flight, including waiting
-/// ones, is not sent and counted.
+/// Only the schedule makes a check due. A check that finds no free connection waits here, and its latency counts from
+/// the time at which it was due. A check beyond the limit of checks in flight, including waiting ones, is counted as
+/// unsent instead of being sent.
 final class ArrivalQueue: Sendable {
     /// A check that a connection took from the queue; its time may still lie ahead.
     struct Arrival: Hashable, Sendable {

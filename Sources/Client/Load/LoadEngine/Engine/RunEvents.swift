@@ -50,7 +50,7 @@ package final class RunEvents: Sendable {
         }
     }
 
-    /// Reports that the server's process has ended: it will not judge any operation that it had not judged by now.
+    /// Reports that the server's process has ended: it will judge no further operation.
     package func serverEnded() {
         self.state.withLock { state in
             state.serverDeath = state.clock?.now

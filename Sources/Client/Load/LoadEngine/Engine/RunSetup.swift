@@ -56,7 +56,7 @@ struct RunSetup {
         PlanProblem(
             place: "--wallets",
             """
-            \(count) wallets are fewer than the connections, and each connection needs its own wallet; register more \
+            \(count) wallets are too few for the connections: each connection needs its own wallet; register more \
             with `pin-load provision`, or use fewer connections
             """
         )

@@ -23,8 +23,8 @@ final class VirtualUser {
     var checksDone = 0
     /// The source of attempt ids, different in each run.
     ///
-    /// Not the plan's generator: a server treats a known id as a repetition and does not count it again
-    /// (docs/protocol.md), in the next run with the same seed too.
+    /// It is separate from the plan's generator, which gives the same values in the next run with the same seed. A
+    /// server treats a known id as a repetition and does not count it again (docs/protocol.md).
     private var attempts = PlanGenerator(seed: .random(in: .min ... .max))
     private var wrongVariant: UInt32 = 0
     /// The last connection, if it was lost: the next session is the same wallet's, because it shows if a
@@ -34,7 +34,8 @@ final class VirtualUser {
 
     struct Lost {
         let wallet: CheckedWallet
-        /// The attempt without a response, to be sent again as phones do: the server judges it once in all (G4).
+        /// The attempt without a response, to be sent again as phones do: the server judges it only once
+        /// (docs/protocol.md, G4).
         let attempt: Attempt?
     }
 
@@ -175,7 +176,7 @@ final class VirtualUser {
         return attempt
     }
 
-    /// Records one operation, unless it began in the warm-up and ended after it; such an operation is in no
+    /// Records one operation, unless it began in the warm-up and ended after it; such an operation appears in no
     /// figure.
     func record(
         _ operation: Operation,

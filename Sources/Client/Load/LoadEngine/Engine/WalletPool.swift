@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Lends wallets to users, each to one user at a time unless the plan shares a single wallet.
 ///
-/// Two users of one wallet would see each other's attempts, so a plan must ask for this. If a wallet in use
+/// Two users of one wallet would see each other's attempts, so a plan must request this explicitly. If a wallet in use
 /// is drawn, the draw is repeated, so that the other wallets keep their proportions.
 final class WalletPool: Sendable {
     struct State {

@@ -77,8 +77,8 @@ final class Monitor: Sendable {
 
     /// The time at which an interval with this end is taken.
     ///
-    /// Responses that arrive right after the end belong to the plan's last interval. With a backlog of unsent
-    /// checks this does not apply, because they would add more than a second's worth.
+    /// Responses that arrive right after the end belong to the plan's last interval. This does not apply to a backlog
+    /// of unsent checks, because they would add more than one second's responses.
     private func wake(for time: Duration) -> Duration {
         let hasBacklog = self.run.queue.map { $0.waiting > 0 } ?? false
         return time == self.run.schedule.duration && !hasBacklog ? time + Self.lateness : time

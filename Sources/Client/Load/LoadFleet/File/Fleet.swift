@@ -12,8 +12,7 @@ package import Vocabulary
 ///
 /// Invariants, kept even if the process is killed at any instruction:
 /// - The file contains a wallet only if the server has it: a slot is written after the response to Register.
-/// - An App Attest counter is never used twice: it is written before the proof exists. A crash of the machine may
-///   lose
+/// - An App Attest counter is never used twice: it is written before the proof exists. A crash of the machine may lose
 ///   the last writes; all counters then continue from a base beyond any used value (``FleetHeader/counterBase``).
 /// - A partial write is detected: each record has a checksum, and the header has two copies.
 package final class Fleet: Sendable {
@@ -127,7 +126,7 @@ package final class Fleet: Sendable {
         return proof
     }
 
-    /// Flushes all counters before more of them are unwritten than the base grows by after a crash.
+    /// Flushes all counters before the number of unwritten proofs exceeds the growth of the counter base after a crash.
     private func countProof() throws(FleetError) {
         let isDue = self.state.withLock { state in
             state.proofsSinceFlush += 1

@@ -29,7 +29,7 @@ package enum FleetError: Error, Hashable, CustomStringConvertible {
         case .inUse(let path, let pid):
             let who = pid.map { "process \($0)" } ?? "another process"
             return
-                "\(path): \(who) works with these wallets; the server would reject a counter used by two processes. "
+                "\(path): \(who) is using these wallets; the server would reject a counter used by two processes. "
                 + "Wait for it or end it."
         case .foreign(let path): return "\(path): not a file of wallets. Name one that `pin-load provision` wrote."
         case .version(let path, let found):

@@ -75,7 +75,7 @@ package struct Registrar: Sendable {
         }
     }
 
-    /// The wallet that a registration made of an enrollment.
+    /// The wallet that results from the registration of an enrollment.
     func wallet(
         _ enrollment: Enrollment,
         _ platform: Platform,
@@ -93,8 +93,8 @@ package struct Registrar: Sendable {
 
     /// A complete Register call with its own evidence.
     ///
-    /// - Parameter attempt: the number of earlier calls for this enrollment; each has another PIN key id, so that the
-    ///   server's state tells which of them it executed if one believed lost arrives last.
+    /// - Parameter attempt: the number of earlier calls for this enrollment; each call has another PIN key id. If a
+    ///   call that seemed lost arrives last, the server's state thus shows which of the calls it executed.
     func call(
         _ enrollment: Enrollment,
         _ platform: Platform,

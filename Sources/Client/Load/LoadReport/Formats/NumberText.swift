@@ -46,7 +46,7 @@ package enum NumberText {
         return (count < 0 ? "−" : "") + groups + text
     }
 
-    /// A number with this many decimals.
+    /// A number with this many decimal places.
     static func fixed(_ value: Double, _ decimals: Int) -> String {
         guard value.isFinite else { return value.isNaN ? "nan" : value < 0 ? "-inf" : "inf" }
         let scale = (0..<decimals).reduce(1.0) { scale, _ in scale * 10 }

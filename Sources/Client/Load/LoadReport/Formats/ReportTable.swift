@@ -22,7 +22,7 @@ struct ReportTable {
     }
 
     let caption: String
-    /// True if a heading on the page already says the caption.
+    /// True if a heading on the page already states the caption.
     var isCaptionHidden = true
     let columns: [String]
     /// True if every column is aligned to the left; otherwise only the first one is.

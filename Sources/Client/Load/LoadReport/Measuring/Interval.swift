@@ -1,6 +1,6 @@
 /// The measurements of one part of a run, usually one second.
 package struct Interval: Sendable, Equatable, Codable {
-    /// Whole microseconds since the run's start, as the JSON has them.
+    /// Whole microseconds since the run's start, as in the JSON.
     private var startMicros: Int64
     private var endMicros: Int64
     /// True if the interval belongs to the warm-up: shown in reports, excluded from every metric but violations.
@@ -46,13 +46,13 @@ package struct Interval: Sendable, Equatable, Codable {
         self.gauges = gauges
     }
 
-    /// The time of its begin since the run's start.
+    /// The time of its beginning, since the run's start.
     package var start: Duration {
         get { .microseconds(self.startMicros) }
         set { self.startMicros = newValue.inMicroseconds }
     }
 
-    /// The time of its end since the run's start; the next interval begins there.
+    /// The time of its end, since the run's start; the next interval begins there.
     package var end: Duration {
         get { .microseconds(self.endMicros) }
         set { self.endMicros = newValue.inMicroseconds }

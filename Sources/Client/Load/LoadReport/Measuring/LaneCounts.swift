@@ -1,6 +1,6 @@
 internal import Histogram
 
-/// The counts of a lane, in arrays by rank: hashing for a dictionary costs more than the rest of a record.
+/// The counts of a lane, in arrays by rank: hashing for a dictionary costs more than the rest of recording a sample.
 struct LaneCounts: Sendable {
     private var operations: [OperationCounts?] = Array(repeating: nil, count: Operation.allCases.count)
 

@@ -1,4 +1,4 @@
-/// A unit of work that a run asks of a server, counts and times.
+/// A unit of work that a run requests from a server, and that it counts and times.
 package enum Operation: String, Sendable, CaseIterable, Codable, CodingKeyRepresentable, Comparable {
     /// One PIN over an open session.
     case check

@@ -37,7 +37,7 @@ extension RunResult {
         guard !stalled.isEmpty else { return nil }
         let seconds = stalled.reduce(0.0) { $0 + ($1.end - $1.start).inSeconds }
         return "no answer arrived for \(NumberText.fixed(seconds, 1)) s with operations in flight; a closed loop hides "
-            + "such a stall (coordinated omission), use --rate to measure it"
+            + "such a stall (coordinated omission); use --rate to measure it"
     }
 
     /// The share of a core below which a process counts as idle.

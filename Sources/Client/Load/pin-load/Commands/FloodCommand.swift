@@ -59,7 +59,7 @@ struct FloodCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Maximum of open connections; a new one closes the oldest. (default: 5000)",
+            "Maximum number of open connections; a new one closes the oldest. (default: 5000)",
             valueName: "n"
         ),
         transform: OptionText.count
@@ -73,8 +73,8 @@ struct FloodCommand: AsyncParsableCommand {
     var duration: Duration = .seconds(30)
 
     func validate() throws {
-        guard self.rate > 0, self.rate <= 1_000_000 else { throw ValidationError("--rate is above 0 and up to 1M.") }
-        guard (1...1_000_000).contains(self.held) else { throw ValidationError("--held is 1 to 1M.") }
+        guard self.rate > 0, self.rate <= 1_000_000 else { throw ValidationError("--rate must be above 0, up to 1M.") }
+        guard (1...1_000_000).contains(self.held) else { throw ValidationError("--held must be 1 to 1M.") }
     }
 
     private static func kinds(_ text: String) throws -> [FloodKind] {

@@ -67,12 +67,12 @@ struct ProvisionCommand: AsyncParsableCommand {
     var patience: Duration = .seconds(60)
 
     func validate() throws {
-        guard (1...1000).contains(self.connections) else { throw ValidationError("--connections is 1 to 1000.") }
-        guard Fleet.allowedCounts.contains(self.wallets) else { throw ValidationError("--wallets is 1 to 100M.") }
+        guard (1...1000).contains(self.connections) else { throw ValidationError("--connections must be 1 to 1000.") }
+        guard Fleet.allowedCounts.contains(self.wallets) else { throw ValidationError("--wallets must be 1 to 100M.") }
     }
 
     private static func share(_ text: String) throws -> PlatformShare {
-        guard let share = PlatformShare(text) else { throw ValidationError("a share is 0% to 100%") }
+        guard let share = PlatformShare(text) else { throw ValidationError("a share must be 0% to 100%") }
         return share
     }
 

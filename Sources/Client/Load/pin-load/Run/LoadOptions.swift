@@ -53,7 +53,7 @@ struct LoadOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "With a rate: maximum of checks due and unanswered; further ones count as unsent. (default: 10k)",
+            "With a rate: maximum number of checks due and unanswered; further ones count as unsent. (default: 10k)",
             valueName: "n"
         )
     )
@@ -103,8 +103,8 @@ struct LoadOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Maximum of consecutive wrong PINs for one wallet; a right PIN follows. (default: one less than a round, "
-                + "so that no wallet is blocked; unlimited with --pick single)",
+            "Maximum number of consecutive wrong PINs for one wallet; a right PIN follows. (default: one less than a "
+                + "round, so that no wallet is blocked; unlimited with --pick single)",
             valueName: "n"
         )
     )

@@ -3,8 +3,8 @@ internal import HostSystem
 /// The folder of a phone, used by one process at a time and readable by its owner only.
 ///
 ///     HOME/wallet.yaml   server, trust, language: edited by the user
-///     HOME/app/          state, sealed data, slots, salts: what an attacker with a copy of the device's storage has
-///     HOME/device/       profile, hardware key, keychain: what never leaves the device
+///     HOME/app/          state, sealed data, slots, salts: the data in a copy of the device's storage
+///     HOME/device/       profile, hardware key, keychain: the data that never leaves the device
 ///     HOME/lock          locked while a process uses the folder
 package struct PhoneHome: Sendable {
     package let path: String

@@ -14,7 +14,7 @@ package enum ReportFormat: String, Sendable, CaseIterable {
 package struct Report: Sendable {
     package let results: [ScenarioResult]
     package let duration: Duration
-    /// nil if coverage was not requested.
+    /// Nil if coverage was not requested.
     package let coverage: Coverage?
 
     package init(results: [ScenarioResult], duration: Duration, coverage: Coverage? = nil) {

@@ -40,7 +40,7 @@ struct CrashingDevice: DeviceWrapper {
     }
 }
 
-/// The keychain of an app whose process may die right before a change of it.
+/// The keychain of an app whose process may die right before a change to it.
 private struct CrashingKeychain: Keychain {
     private let keychain: any Keychain
     private let process: SimulatedProcess

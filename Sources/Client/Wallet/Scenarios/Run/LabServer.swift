@@ -22,7 +22,7 @@ final class LabServer: Sendable {
         var isOver = false
     }
 
-    /// For an admin command; the longest one ends many sessions.
+    /// The timeout of an admin command; the slowest command ends many sessions.
     private static let timeout: Duration = .seconds(60)
 
     /// - Parameters:

@@ -108,7 +108,7 @@ extension ScenarioRun {
             var profile = self.current.phone.device.profile
             let pending = profile.conditions
             change.apply(to: &profile)
-            // `none` ends them on purpose.
+            // `none` removes pending conditions on purpose, so they need not have happened.
             if profile.conditions != pending, !profile.conditions.isEmpty { try self.current.checkConditions() }
             let changed = profile
             try self.current.phone.device.update { $0 = changed }

@@ -4,7 +4,7 @@ internal import Synchronization
 final class SimulatedProcess: Sendable {
     private enum State {
         case alive
-        /// Dies at the next write after this many others, of a planned number.
+        /// Survives `afterWrites` more writes and dies at the next one, which was planned as write number `atWrite`.
         case dies(afterWrites: Int, atWrite: Int)
         case dead
     }

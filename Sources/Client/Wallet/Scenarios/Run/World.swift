@@ -40,7 +40,7 @@ package struct ExistingServer: Hashable, Sendable {
 struct World {
     /// The phones' settings for reaching the server.
     let settings: WalletSettings
-    /// nil if the server is outside the control of the run.
+    /// Nil if the server is outside the control of the run.
     let lab: LabServer?
 
     /// The reason for skipping steps that need a lab.

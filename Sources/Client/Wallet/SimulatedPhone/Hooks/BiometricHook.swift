@@ -3,9 +3,9 @@ internal import Vocabulary
 
 /// A program that answers in place of the operating system's prompt.
 ///
-/// The program is not asked if the state of the phone determines the result: a locked screen,
-/// nothing enrolled. Any failure of the program counts as a dismissed prompt, which unlocks nothing
-/// and does not leave a reset as the only way.
+/// The program is not asked if the state of the phone determines the result: the screen is locked,
+/// or nothing is enrolled. Any failure of the program counts as a dismissed prompt, which unlocks
+/// nothing and does not make a reset the only way out.
 struct BiometricHook: PromptResponder {
     let program: HookProgram
     let device: SimulatedDevice

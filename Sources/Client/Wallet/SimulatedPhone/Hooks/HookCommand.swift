@@ -1,10 +1,11 @@
 /// Programs that replace parts of a phone (docs/devices.md, Hooks).
 package struct DeviceHooks: Sendable {
-    /// For the prompts of the operating system.
+    /// The program that answers the prompts of the operating system.
     package var biometric: HookCommand?
-    /// For the hardware key: create and attest, sign or assert, delete.
+    /// The program that replaces the hardware key: it creates and attests, signs or asserts, and
+    /// deletes.
     package var key: HookCommand?
-    /// For the issuer of person identification data.
+    /// The program that replaces the issuer of person identification data.
     package var issuer: HookCommand?
     /// Receives a message for the user after each failure of a hook; it contains no secret.
     package var report: @Sendable (String) -> Void
@@ -53,13 +54,13 @@ package struct HookCommand: Hashable, Sendable {
     }
 }
 
-/// The reason that a hook gave no answer; each part of the phone defines the consequence.
+/// The reason why a hook gave no answer; each part of the phone defines the consequence.
 enum HookFailure: Error, Hashable, CustomStringConvertible {
     /// It could not be started.
     case notStarted
     /// It exceeded the time limit and was killed with all processes that it had started.
     case overTime(Duration)
-    /// It exited with a status other than 0; with the last line of its standard error.
+    /// It exited with a status other than 0; `lastLine` is the last line of its standard error.
     case failed(status: String, lastLine: String)
     /// It wrote more bytes than an answer can have.
     case tooLong(limit: Int)

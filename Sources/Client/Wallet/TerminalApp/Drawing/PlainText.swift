@@ -32,7 +32,7 @@ extension Renderer {
         return lines
     }
 
-    /// The part of a picture that has to change before it is printed again.
+    /// The part of a picture whose changes cause it to be printed again.
     ///
     /// Countdowns and typed digits are excluded: printing each change of them would fill the
     /// screen.

@@ -12,7 +12,7 @@ final class WalletConnection {
     let channel: any CallChannel
     /// The server's answer to Hello.
     ///
-    /// It is reported once, so that a second question asks the server again.
+    /// It is reported once, so that a second request for it asks the server again.
     let terms: ServerTerms
     private var areTermsReported = false
     private(set) var session: Session?
@@ -39,7 +39,7 @@ final class WalletConnection {
         var presenceShare: Share?
         /// The share that is to replace it; nil unless the shares are being replaced, and after a lock.
         var nextPresenceShare: Share?
-        /// The counter of the next instruction; consumed whatever the answer is.
+        /// The counter of the next instruction; consumed regardless of the answer.
         var nextCounter: UInt64 = 1
     }
 

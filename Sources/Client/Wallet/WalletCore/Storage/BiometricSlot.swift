@@ -77,7 +77,7 @@ struct BiometricSlot: Codable, Hashable, Sendable {
         self.next.map { constantTimeEqual($0.shareCheck.bytes, SlotKeys.checkValue(share: share)) } ?? false
     }
 
-    /// Returns the slot with the one under the next share as its only form.
+    /// Returns the slot with its form under the next share as its only one.
     func promoted() -> BiometricSlot {
         guard let next = self.next else { return self }
         var slot = self

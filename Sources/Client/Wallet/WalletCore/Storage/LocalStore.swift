@@ -1,12 +1,12 @@
 internal import FoundationEssentials
 
-/// The reason that a wallet's files cannot be used; none of them was changed.
+/// The reason why a wallet's files cannot be used; none of them was changed.
 public enum StorageError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The storage failed; show the text to the user.
     case file(LocalDiskError)
     /// The file is damaged or was edited; only deleting the wallet helps.
     case notAsWritten(LocalFile)
-    /// The file is missing beside data that only it explains; only deleting the wallet helps.
+    /// The file is missing, although data exists that only it explains; only deleting the wallet helps.
     case missing(LocalFile)
     /// A newer version of the app wrote the file in this format version; use that version of the
     /// app.
@@ -35,8 +35,8 @@ final class LocalStore {
     /// Reads all files, replaces a state of an earlier version, and removes access data without a
     /// registration, which an interrupted wipe or enrollment leaves.
     ///
-    /// Both leave a state. Access data without one belongs to a wallet whose state was lost, which
-    /// must not look like a wallet that was never set up.
+    /// Both interruptions leave a state file. Access data without a state file belongs to a wallet whose state was
+    /// lost; it must not look like a wallet that was never set up.
     init(_ disk: any LocalDisk) throws {
         self.disk = disk
         self.state = LocalState()

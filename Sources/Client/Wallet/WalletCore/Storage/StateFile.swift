@@ -4,7 +4,7 @@ internal import Vocabulary
 /// The format of `state.json`: the state, and a checksum over all its values.
 ///
 /// The checksum detects damage, such as a flipped bit in a key's name, which could make a wallet look as if it were not
-/// set up. It is no protection from a person who edits the file: only the slots and the server are.
+/// set up. It does not protect against a person who edits the file: only the slots and the server do.
 struct StateFile: Codable {
     /// The first version with a checksum.
     private static let checkedVersion = 3

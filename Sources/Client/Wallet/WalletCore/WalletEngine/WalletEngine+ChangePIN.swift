@@ -29,8 +29,8 @@ extension WalletEngine {
                 return (.changePIN(newKey: newKey, newKeyID: successor.id.value), newPIN: (new, successor))
             }
         } catch {
-            // Losing the network does not tell whether the earlier message arrived; either PIN may
-            // be the right one.
+            // A loss of the network does not show whether the earlier message arrived; either PIN
+            // may be the right one.
             if Failure(error) == .noInternet, self.unanswered == old.attemptID {
                 throw Failure.serverUnreachable(notCounted: false)
             }

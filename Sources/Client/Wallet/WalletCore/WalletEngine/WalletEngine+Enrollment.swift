@@ -69,8 +69,7 @@ extension WalletEngine {
         var id = PINKeyID.random()
         var salt = SecretBytes.random(count: PINKey.saltByteCount)
         let result = try await self.callWithRetry { connection in
-            // New for each message: the id that the first session states tells which message the
-            // server registered.
+            // New for each message: the id that the first session states shows which message the server registered.
             id = .random()
             salt = .random(count: PINKey.saltByteCount)
             return try await self.registration(entry, id: id, salt: salt, enrollment, on: connection)

@@ -59,7 +59,7 @@ extension WalletEngine {
         case active(WalletConnection)
         case revoked(Revocation)
         /// The server does not know the wallet, or knows it by another key; the refusal does not
-        /// tell which.
+        /// state which.
         case notKnown(Refusal)
     }
 

@@ -4,12 +4,12 @@
 ///        ├──Reset wallet──▶ UC9.4   (only if nothing opens this wallet on this device)
 ///        └──Close──▶ closed
 struct ErrorScreen: Flow {
-    /// The consequence that the user must know if it is unknown whether the server got the request.
+    /// The consequence that the user must know if it is uncertain whether the server received the request.
     enum Concern: Sendable {
         case nothing
         /// A PIN was entered that may have been counted.
         case attempt
-        /// A new PIN may count already.
+        /// A new PIN may already be in effect.
         case change
     }
 

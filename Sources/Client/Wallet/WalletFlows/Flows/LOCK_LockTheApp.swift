@@ -16,7 +16,7 @@ struct LockTheApp: Flow {
     private let reason: Reason
     private let staysOnScreen: Bool
 
-    /// `staysOnScreen` if the present screen is in front of the lock: a revocation stays visible.
+    /// `staysOnScreen` is true if the present screen is in front of the lock: a revocation stays visible.
     init(_ reason: Reason, staysOnScreen: Bool) {
         self.reason = reason
         self.staysOnScreen = staysOnScreen

@@ -31,7 +31,7 @@ struct ApplyUpdatePolicy: Flow {
         }
     }
 
-    /// Uses the stored answer while it is valid if the server cannot be reached.
+    /// Uses the stored answer, while it is valid, if the server cannot be reached.
     private static func fail(_ failure: Failure, _ snapshot: Snapshot) -> Transition {
         let stored = snapshot.lastUpdate?.verdict(at: snapshot.now, for: snapshot.appVersion)
         return switch (failure, stored) {

@@ -1,7 +1,8 @@
 /// PF2.8/2–4 and 6–8: the prompt that follows a wrong PIN without a block.
 ///
-/// The founding document numbers them for rounds of four attempts. flows.md generalizes it: the attempt before the last
-/// has its own prompt, the first has its own if it is not also that one, and all between share one with their number.
+/// The founding document numbers these prompts for rounds of four attempts, and flows.md generalizes them. The attempt
+/// before the last has its own prompt. The first attempt has its own prompt, too, unless it is also the one before the
+/// last. All attempts in between share a prompt that states the number of attempts left.
 enum WrongPINPrompt: Hashable {
     case first
     case between

@@ -139,7 +139,7 @@ struct SetUpPIN: Flow {
         }
     }
 
-    /// After the error of a change either PIN may be the right one, which the user must know.
+    /// The consequence of a failed change: either PIN may be the right one, which the user must know.
     private var concern: ErrorScreen.Concern {
         switch self.purpose {
         case .enroll: .nothing

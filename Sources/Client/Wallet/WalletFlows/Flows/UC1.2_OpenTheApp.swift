@@ -97,7 +97,7 @@ struct OpenTheApp: Flow {
     private static func fail(_ failure: Failure, _ snapshot: Snapshot) -> Transition {
         switch failure {
         case .noInternet, .serverUnreachable:
-            // A known revocation stays in force; without one the unlocking will find a new one.
+            // A known revocation stays in force. If none is known, the unlock will discover a new one.
             if let revocation = snapshot.lastRevocation { return RevokedWallet.transition(to: revocation) }
             return Self.enterApp(snapshot)
         case .deviceInsecure, .revoked, .generic:
@@ -126,7 +126,7 @@ struct OpenTheApp: Flow {
                 "UC1.2/3.2b"
             )
         case (true, false, let hasPID):
-            // Without an identity flows.md skips PF2.7, which still has to reject a link that came along (PF2.7/3).
+            // Without an identity flows.md skips PF2.7, which still has to reject a pending link (PF2.7/3).
             self.to(
                 .resolvingLink(hasPID: hasPID),
                 hasPID || snapshot.link != nil ? resolve : .finish(.returned),

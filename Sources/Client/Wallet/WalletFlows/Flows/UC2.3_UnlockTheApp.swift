@@ -17,7 +17,7 @@ internal import Vocabulary
 /// Invariant: in safe mode nothing leads from the prompt to the PIN. The step from the PIN-fallback mode to the safe
 /// one needs a PIN once, so it skips the prompt.
 struct UnlockTheApp: Flow {
-    /// The destination after the unlocking.
+    /// The destination after the unlock.
     enum Purpose: Sendable {
         /// The dashboard: the app was shut down, or the user logged out.
         case enter
@@ -146,7 +146,8 @@ extension UnlockTheApp {
         }
     }
 
-    /// Shows the notice of this platform after so many rejections; in safe mode each ends at the warning.
+    /// Shows this platform's notice for the current number of rejections; in safe mode every rejection leads to the
+    /// warning.
     private func reject(_ snapshot: Snapshot) -> Transition {
         let isSafe = snapshot.biometricMode == .safe
         let warning = BiometricNotice.noFallback(.mayTryAgain)

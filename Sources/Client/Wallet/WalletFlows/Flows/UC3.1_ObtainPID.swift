@@ -27,7 +27,7 @@ struct ObtainPID: Flow {
 
     func enter(_ snapshot: Snapshot) -> Transition {
         switch self.state {
-        // A link that came along is rejected before the offer, since there is no identity yet (PF2.7/3).
+        // A pending link is rejected before the offer, since there is no identity yet (PF2.7/3).
         case .starting: snapshot.link == nil ? self.to(.offering) : .call(ResolveUniversalLink())
         case .offering:
             .show(

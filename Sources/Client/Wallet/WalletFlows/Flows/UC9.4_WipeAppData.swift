@@ -10,7 +10,7 @@ struct WipeAppData: Flow {
 
     var state: State
 
-    /// `confirmed` if a screen before has asked already: a revoked wallet is created anew (UC1.2/5).
+    /// `confirmed` is true if an earlier screen has already asked: a revoked wallet is created anew (UC1.2/5).
     init(confirmed isConfirmed: Bool = false) {
         self.state = isConfirmed ? .wiping : .asking
     }

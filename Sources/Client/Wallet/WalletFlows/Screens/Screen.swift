@@ -103,7 +103,7 @@ public enum ActionID: String, Hashable, Sendable, CaseIterable {
     case enable
     /// Enters the PIN instead of a biometric.
     case enterPassword = "enter-password"
-    /// Opens the ways on for a user who forgot the PIN.
+    /// Opens the options for a user who forgot the PIN.
     case forgotPIN = "forgot-pin"
     /// Opens the help, which is not part of this app.
     case help
@@ -145,11 +145,11 @@ public enum ActionID: String, Hashable, Sendable, CaseIterable {
     case tryAgain = "try-again"
     /// Confirms that the deletion code is written down.
     case writtenDown = "written-down"
-    /// Confirms to continue the use of the app, before an inactivity lock.
+    /// Confirms that the user continues to use the app, before an inactivity lock.
     case yesContinue = "yes-continue"
     /// Confirms the deletion of the wallet and its data.
     case yesDelete = "yes-delete"
-    /// Confirms to stop the choice of a PIN.
+    /// Confirms that the user stops the choice of a PIN.
     case yesStop = "yes-stop"
 
     /// True if the action deletes the wallet's data or leads to a screen that does; it must never be preselected.

@@ -23,7 +23,7 @@ struct AppCommand: AsyncParsableCommand {
               A phone with a fingerprint sensor, in Dutch:
                 wallet app --lab lab --home phone --biometrics fingerprint --language nl
 
-              Start the app by a link, as a browser would:
+              Start the app with a link, as a browser would:
                 wallet app --lab lab --home phone --link https://wallet.example.org/link/issuance/1
             """
     )

@@ -6,13 +6,13 @@ internal import WalletCore
 struct DriveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drive",
-        abstract: "Control the app from a program by JSON lines.",
+        abstract: "Control the app from a program with JSON lines.",
         discussion: """
             Each input line is a command. The output reports the events of the app as with --json, one per line; a \
             line of type "done" or "refused" then answers the command. Timers run between commands: the end of a block \
             or an inactivity lock is reported when it occurs. The end of the input means `quit`.
 
-              {"do":"launch"}                            with "url" and "source": start by a link
+              {"do":"launch"}                            with "url" and "source": start with a link
               {"do":"tap","action":"next"}               an action of the current screen
               {"do":"enter","pin":"024791"}              never written or logged
               {"do":"biometric","present":"match"}       or mismatch, passcode, wrong-passcode, cancel
