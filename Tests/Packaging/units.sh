@@ -63,7 +63,9 @@ inside sh -c 'apt-get install -y -qq --no-install-recommends /debs/*.deb' >"$wor
 for unit in remote-pin-server remote-pin-portal; do
     must test "$(property "$unit" ActiveState) $(property "$unit" UnitFileState)" = "inactive disabled"
 done
-must test "$(of /var/backups/remote-pin)" = "remote-pin:remote-pin 700"
+for folder in /var/lib/remote-pin /var/lib/remote-pin-key /var/log/remote-pin /var/backups/remote-pin; do
+    must test "$(of "$folder")" = "remote-pin:remote-pin 700"
+done
 
 say "a start without certificate and apps fails with the missing settings and is not retried"
 fails inside systemctl start remote-pin-server 2>/dev/null
@@ -72,10 +74,13 @@ must inside journalctl --no-pager -u remote-pin-server --grep 'tls.certificate' 
 inside systemctl reset-failed remote-pin-server
 
 say "configure with a lab's certificate and authority"
-# The lab's folder lies in the state directory, where the unit allows writes.
+# The lab's folder lies in the state directory, where the unit allows writes. Its key and its audit log lie in the
+# package's folders for them.
 as_server remote-pin-server init --lab /var/lib/remote-pin/lab >/dev/null
 as_server remote-pin-server config show --json /var/lib/remote-pin/lab >"$work/lab.json"
-"$here/lab-configuration.py" admin.socket=/run/remote-pin/admin.sock portal.socket=/run/remote-pin-portal/portal.sock \
+as_server mv /var/lib/remote-pin/lab/server/vault.key /var/lib/remote-pin-key/lab.key
+"$here/lab-configuration.py" vault.key-file=/var/lib/remote-pin-key/lab.key audit.file=/var/log/remote-pin/audit.log \
+    admin.socket=/run/remote-pin/admin.sock portal.socket=/run/remote-pin-portal/portal.sock \
     portal.group=remote-pin-portal log.file=none <"$work/lab.json" >"$root/etc/remote-pin/server.yaml"
 as_server remote-pin-server check-config --config /etc/remote-pin/server.yaml >"$work/check.out" 2>&1
 inside runuser -u remote-pin-portal -- remote-pin-portal --check --config /etc/remote-pin/portal.yaml >"$work/check-portal.out" 2>&1
@@ -93,6 +98,15 @@ must is_running server
 must is_running portal
 must inside remote-pin-server admin status --config /etc/remote-pin/server.yaml >/dev/null
 
+say "a removed audit log is found at the start, which is not retried"
+inside systemctl stop remote-pin-server
+as_server mv /var/log/remote-pin/audit.log /var/log/remote-pin/away
+fails inside systemctl start remote-pin-server 2>/dev/null
+must test "$(property remote-pin-server ExecMainStatus) $(property remote-pin-server NRestarts)" = "79 0"
+must inside journalctl --no-pager -u remote-pin-server --grep 'Put the log back' >/dev/null
+as_server mv /var/log/remote-pin/away /var/log/remote-pin/audit.log
+must inside systemctl start remote-pin-server
+
 say "wallets register and unlock with the sandbox active"
 pin() {
     printf '%s\n' "$1" >"$root/var/lib/remote-pin/pin"
@@ -105,6 +119,7 @@ phone() {
 pin 135790
 must phone phone setup --code-written-down >"$work/setup.out"
 must phone phone unlock >"$work/unlock.out"
+for path in /var/lib/remote-pin-key/lab.key.count /var/log/remote-pin/audit.log; do must inside test -s "$path"; done
 id=$(as_server remote-pin-server admin wallet list --json --config /etc/remote-pin/server.yaml |
     python3 -c 'import json, sys; print(json.load(sys.stdin)["wallets"][0]["wallet"])')
 must phone lost setup --platform ios >"$work/lost.out"
@@ -163,7 +178,7 @@ say "upgrade: both services restart; configuration changes and PIN counts are ke
 pin 000000
 ends 10 phone phone unlock >"$work/wrong.out" 2>&1
 kept() {
-    inside sha256sum /etc/remote-pin/server.yaml /var/lib/remote-pin-key/vault.key /var/lib/remote-pin/lab/server/vault.key \
+    inside sha256sum /etc/remote-pin/server.yaml /var/lib/remote-pin-key/vault.key /var/lib/remote-pin-key/lab.key \
         /var/backups/remote-pin/root.backup
 }
 before=$(kept)
@@ -204,7 +219,7 @@ must phone phone unlock >"$work/unlock.out"
 
 say "purge: only the users and backups remain"
 inside apt-get purge -y -qq remote-pin-server remote-pin-portal remote-pin-tools >"$work/purge.out" 2>&1
-for path in /var/lib/remote-pin /etc/remote-pin /run/remote-pin /run/remote-pin-portal /usr/share/doc/remote-pin-server \
+for path in /var/lib/remote-pin /var/lib/remote-pin-key /var/log/remote-pin /etc/remote-pin /run/remote-pin /run/remote-pin-portal /usr/share/doc/remote-pin-server \
     /usr/share/remote-pin-server /lib/systemd/system/remote-pin-server.service; do
     must inside test ! -e "$path"
 done
