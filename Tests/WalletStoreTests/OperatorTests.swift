@@ -207,7 +207,7 @@ struct OperatorTests {
     func migration() async throws {
         let old = TemporaryFolder()
         try Self.makeFirstVersion(old.path + "/wallets.db")
-        let store = try SQLiteWalletStore.open(folder: old.path)
+        let store = try SQLiteWalletStore.open(folder: old.path, key: .test)
         try await #expect(store.denied(after: nil, limit: 5).entries.map(\.deniedAt.milliseconds) == [5])
         try await #expect(store.operatorValues().values.isEmpty)
         let wallet = try await TestWallet(in: store)

@@ -108,7 +108,8 @@ package final class KeyFileVault: Vault {
     package func mac(_ message: [UInt8], for use: MACUse) async throws(VaultError) -> [UInt8] {
         switch use {
         case .enrollmentToken: self.keys.active.tokenMAC(message)
-        case .recoveryCodeIndex, .auditLog, .storeEpoch, .backup: self.keys.lastingMAC(message, for: use)
+        case .recoveryCodeIndex, .auditLog, .storeEpoch, .backup, .attemptRecords:
+            self.keys.lastingMAC(message, for: use)
         }
     }
 
@@ -119,7 +120,7 @@ package final class KeyFileVault: Vault {
             let byActive = constantTimeEqual(keys.active.tokenMAC(message), mac)
             let byPrevious = keys.previous.map { constantTimeEqual($0.tokenMAC(message), mac) } ?? false
             return byActive || byPrevious
-        case .recoveryCodeIndex, .auditLog, .storeEpoch, .backup:
+        case .recoveryCodeIndex, .auditLog, .storeEpoch, .backup, .attemptRecords:
             return constantTimeEqual(keys.lastingMAC(message, for: use), mac)
         }
     }

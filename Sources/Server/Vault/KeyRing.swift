@@ -83,6 +83,7 @@ final class KeyRing: Sendable {
     private let audit: SecretBytes
     private let epoch: SecretBytes
     private let backup: SecretBytes
+    private let attempts: SecretBytes
 
     /// Returns nil if a length is wrong, the numbers do not ascend or the active one is missing.
     init?(versions: [KeyVersion], active: UInt32, index: consuming SecretBytes) {
@@ -95,6 +96,7 @@ final class KeyRing: Sendable {
         self.audit = index.hkdfSHA256(info: Self.info(for: .auditLog), count: 32)
         self.epoch = index.hkdfSHA256(info: Self.info(for: .storeEpoch), count: 32)
         self.backup = index.hkdfSHA256(info: Self.info(for: .backup), count: 32)
+        self.attempts = index.hkdfSHA256(info: Self.info(for: .attemptRecords), count: 32)
         self.indexRoot = index
     }
 
@@ -122,6 +124,7 @@ final class KeyRing: Sendable {
         case .auditLog: self.audit.hmacSHA256(message)
         case .storeEpoch: self.epoch.hmacSHA256(message)
         case .backup: self.backup.hmacSHA256(message)
+        case .attemptRecords: self.attempts.hmacSHA256(message)
         case .enrollmentToken: preconditionFailure("keys of tokens have versions")
         }
     }

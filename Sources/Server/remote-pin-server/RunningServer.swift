@@ -65,11 +65,11 @@ enum RunningServer {
     }
 
     private static func run(_ files: ServerFiles, watch: ServerWatch, output: LogOutput, log: Logger) async throws {
-        let store = try Self.openStore(files.settings, metrics: watch.registry, log: log)
+        let store = try await Self.openStore(files, metrics: watch.registry, log: log)
         watch.watch(store)
         do {
             let epoch = try await Self.epoch(of: store, vault: files.vault)
-            try await Self.checkVault(files, of: store)
+            try await Self.checkVault(files, of: store, log: log)
             let audit = try await Self.openAudit(files, epoch: epoch, metrics: watch.registry, log: log)
             do {
                 try await Self.serve(
@@ -205,11 +205,12 @@ enum RunningServer {
     }
 
     private static func openStore(
-        _ settings: ServerSettings,
+        _ files: ServerFiles,
         metrics: MetricRegistry,
         log: Logger
-    ) throws -> SQLiteWalletStore {
-        try Self.openStore(in: settings[SettingTable.dataFolder], metrics: metrics) { reason in
+    ) async throws -> SQLiteWalletStore {
+        let key = try await Self.recordKey(by: files.vault)
+        return try Self.openStore(in: files.settings[SettingTable.dataFolder], key: key, metrics: metrics) { reason in
             // After a failed sync a later one may succeed without the lost page, so no request may be answered any
             // more.
             log.critical("stopping at once", metadata: ["reason": "\(reason)"])
@@ -218,20 +219,29 @@ enum RunningServer {
     }
 
     /// Opens the store of a stopped server.
-    static func openStore(of server: StoppedServer) throws -> SQLiteWalletStore {
-        try Self.openStore(in: server.dataFolder) { reason in
+    static func openStore(of server: StoppedServer) async throws -> SQLiteWalletStore {
+        try Self.openStore(in: server.dataFolder, key: try await Self.recordKey(by: server.vault)) { reason in
             StandardStreams.writeError("remote-pin-server: \(reason)\n")
             exit(StartFailure.Kind.operatorMustAct.rawValue)
         }
     }
 
+    private static func recordKey(by vault: any Vault) async throws -> RecordKey {
+        do throws(VaultError) {
+            return try await RecordKey.derived(by: vault)
+        } catch {
+            throw StartFailure(.unavailable, "the vault did not answer; without it no attempt record can be read")
+        }
+    }
+
     private static func openStore(
         in folder: String,
+        key: RecordKey,
         metrics: any MetricsFactory = NOOPMetricsHandler.instance,
         onFatal: @escaping @Sendable (String) -> Never
     ) throws -> SQLiteWalletStore {
         do throws(StoreOpenError) {
-            return try SQLiteWalletStore.open(folder: folder, metrics: metrics, onFatal: onFatal)
+            return try SQLiteWalletStore.open(folder: folder, key: key, metrics: metrics, onFatal: onFatal)
         } catch {
             let kind: StartFailure.Kind
             switch error {

@@ -157,7 +157,8 @@ extension Restoration {
         try self.parts.stage(.copying)
         try await self.copyPages(plan.label, to: staged.file)
         try self.parts.stage(.checking)
-        let store = try staged.open(onFatal: self.parts.onFatal)
+        let key = try await RecordKey.derived(by: self.parts.vault)
+        let store = try staged.open(key: key, onFatal: self.parts.onFatal)
         var report: Report
         do {
             report = try await self.change(store, plan)

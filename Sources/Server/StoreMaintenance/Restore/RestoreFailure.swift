@@ -21,7 +21,8 @@ package enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible 
     /// A sealed value does not open with this vault's key: use the key file with the versions of
     /// the backup's time.
     case sealed(wallet: String)
-    /// Values of these wallets do not open although their key is the right one: end the wallets
+    /// Values of these wallets do not open although their key is the right one, or their attempt
+    /// records have no valid MAC: end the wallets
     /// with ``Restoration/Parts/endsDamaged`` or use an older backup.
     case damagedWallets([WalletID])
     /// A record of an epoch, or the epoch of a wallet, that no restore made.
@@ -64,9 +65,9 @@ package enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible 
             "a sealed value of wallet \(wallet) does not open with this vault's key; use the key file of the backup's "
                 + "time, with all its versions"
         case .damagedWallets(let wallets):
-            "a sealed value of \(wallets.named(atMost: 8)) does not open with the key that sealed it: it was damaged "
-                + "before the backup was made. Use --end-damaged to end these wallets, on record, and restore the "
-                + "others, or an older backup, which may have them intact"
+            "a sealed value of \(wallets.named(atMost: 8)) does not open with the key that sealed it, or the MAC of the "
+                + "attempt record does not match: it was damaged before the backup was made. Use --end-damaged to end "
+                + "these wallets, on record, and restore the others, or an older backup, which may have them intact"
         case .epochs(let path): "no restore made the epoch records in \(path); use another backup"
         case .store(let error): error.description
         case .step(.unavailable), .step(.notErased):

@@ -31,14 +31,20 @@ struct BatchWriter {
     func run(_ batch: [CommitQueue.PendingStep]) {
         switch self.outcome(of: batch, apart: false) {
         case nil: break
-        case .diskFull: self.refuse(batch)
-        case .step: if self.outcome(of: batch, apart: true) != nil { self.refuse(batch) }
+        case .diskFull: self.refuse(batch, .unavailable)
+        case .step:
+            switch self.outcome(of: batch, apart: true) {
+            case nil: break
+            case .diskFull: self.refuse(batch, .unavailable)
+            // Not a fault of one step: the store itself cannot be read.
+            case .step: self.refuse(batch, .corrupt)
+            }
         }
     }
 
-    private func refuse(_ batch: [CommitQueue.PendingStep]) {
+    private func refuse(_ batch: [CommitQueue.PendingStep], _ reason: StoreError) {
         self.meters.failedBatches.increment()
-        for step in batch { step.refuse(.unavailable) }
+        for step in batch { step.refuse(reason) }
     }
 
     /// Commits a batch and answers it; on failure no step is answered.
@@ -52,7 +58,7 @@ struct BatchWriter {
                 prepared.append(apart ? try self.runApart(step) : try self.run(step))
             }
             try self.connection.commit()
-            self.committed.isSolutionRevoked.store(self.connection.isSolutionRevoked, ordering: .releasing)
+            self.committed.note(self.connection)
             let duration = ContinuousClock.now - start
             self.latency.note(duration)
             self.meters.commit.record(duration)
@@ -146,4 +152,10 @@ struct BatchWriter {
 /// process writes the file.
 final class CommittedFacts: Sendable {
     let isSolutionRevoked = Atomic(false)
+    let generation = Atomic<Int64>(0)
+
+    func note(_ connection: StoreConnection) {
+        self.isSolutionRevoked.store(connection.isSolutionRevoked, ordering: .releasing)
+        self.generation.store(connection.generation, ordering: .releasing)
+    }
 }

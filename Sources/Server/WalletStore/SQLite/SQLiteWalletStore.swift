@@ -18,8 +18,8 @@ package final class SQLiteWalletStore: WalletStore {
     private static let sweptAtOnce = 500
     /// Steps of one sweep at most, so that the caller can do other work in between.
     private static let sweepSteps = 20
-    /// The rows after which the next sweep continues.
-    private let sweptUntil = Mutex((unopened: Int64.min, attempts: Int64.min))
+    /// The row after which the next sweep continues.
+    private let sweptUntil = Mutex(Int64.min)
 
     private init(queue: CommitQueue, committed: CommittedFacts, latency: CommitLatency) {
         self.queue = queue
@@ -37,6 +37,7 @@ package final class SQLiteWalletStore: WalletStore {
     /// `onFatal` is called with a line for the log after a file error that may lose counts; it ends the process.
     package static func open(
         folder: String,
+        key: RecordKey,
         creating: Bool = false,
         metrics factory: any MetricsFactory = NOOPMetricsHandler.instance,
         onFatal: @escaping @Sendable (String) -> Never = { fatalError($0) }
@@ -53,7 +54,9 @@ package final class SQLiteWalletStore: WalletStore {
                 try Schema.migrate(db, creating: creating)
                 // Completes the work of a killed process: no older copy of a destroyed share survives a start.
                 _ = try db.checkpoint(.truncate)
-                committed.isSolutionRevoked.store(try StoreConnection(db).isSolutionRevoked, ordering: .releasing)
+                let connection = try StoreConnection(db, key: key)
+                try connection.claimIfEmpty()
+                committed.note(connection)
             }
         } catch {
             throw StoreOpenError(error)
@@ -62,7 +65,15 @@ package final class SQLiteWalletStore: WalletStore {
         let (queue, latency) = (CommitQueue(meters: meters), CommitLatency())
         let thread = Thread {
             database.inDatabase {
-                self.serve($0, queue: queue, committed: committed, latency: latency, meters: meters, onFatal: onFatal)
+                self.serve(
+                    $0,
+                    key: key,
+                    queue: queue,
+                    committed: committed,
+                    latency: latency,
+                    meters: meters,
+                    onFatal: onFatal
+                )
             }
             // Copies the log into the file and removes it; after a failure the next start does so.
             try? database.close()
@@ -85,6 +96,9 @@ package final class SQLiteWalletStore: WalletStore {
         }
     }
 
+    /// The number of commits that changed the store, as of the last one; it never falls, except by a restore.
+    package var generation: Int64 { self.committed.generation.load(ordering: .acquiring) }
+
     /// The number of steps that wait for the next commit.
     package var waitingSteps: Int { self.queue.count }
 
@@ -102,6 +116,7 @@ package final class SQLiteWalletStore: WalletStore {
 
     private static func serve(
         _ db: Database,
+        key: RecordKey,
         queue: CommitQueue,
         committed: CommittedFacts,
         latency: CommitLatency,
@@ -110,7 +125,7 @@ package final class SQLiteWalletStore: WalletStore {
     ) {
         do {
             let writer = BatchWriter(
-                connection: try StoreConnection(db),
+                connection: try StoreConnection(db, key: key),
                 latency: latency,
                 meters: meters,
                 committed: committed,
@@ -158,9 +173,7 @@ extension SQLiteWalletStore {
     /// Reads few rows, however many the store has.
     ///
     /// Keys are assigned in the order of registration, so due rows come first. If the clock was set back, some due
-    /// rows may follow others that are not. A walk over all rows, one step for each sweep, finds those, and attempt
-    /// records that have been empty since before the last start.
-    /// are found by a walk over all rows, one step each sweep.
+    /// rows may follow others that are not. A walk over all rows, one step for each sweep, finds those.
     package func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
         var removed = 0
         var start = Int64.min
@@ -173,14 +186,11 @@ extension SQLiteWalletStore {
             guard some.due > 0, let next = some.next else { break }
             start = next
         }
-        let places = self.sweptUntil.withLock { $0 }
+        let place = self.sweptUntil.withLock { $0 }
         let unopened = try await self.queue.perform {
-            try $0.sweepUnopened(since: limit, after: places.unopened, most: Self.sweptAtOnce)
+            try $0.sweepUnopened(since: limit, after: place, most: Self.sweptAtOnce)
         }
-        let attempts = try await self.queue.perform {
-            try $0.sweepAttempts(after: places.attempts, most: Self.sweptAtOnce)
-        }
-        self.sweptUntil.withLock { $0 = (unopened.next ?? .min, attempts ?? .min) }
+        self.sweptUntil.withLock { $0 = unopened.next ?? .min }
         return removed + unopened.removed
     }
 }

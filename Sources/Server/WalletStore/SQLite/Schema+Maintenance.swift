@@ -42,4 +42,15 @@ extension Schema {
         CREATE TABLE ended_search (id INTEGER PRIMARY KEY CHECK (id = 1), place INTEGER NOT NULL) STRICT;
         INSERT INTO ended_search (id, place) SELECT 1, min(key) - 1 FROM wallets HAVING count(*) > 0;
         """
+
+    /// Version 9: attempt records end with a MAC, and every wallet has one; the number of commits.
+    ///
+    /// The MACs need the vault's key, so the server adds them once it has checked that the key is the store's
+    /// (`StoreConnection.adoptRecords`). A row of `record_key` says that this was done, and with which key.
+    static let recordTables = """
+        CREATE TABLE record_key (id INTEGER PRIMARY KEY CHECK (id = 1), key_check BLOB NOT NULL) STRICT;
+        -- Raised by each commit that changes the store.
+        CREATE TABLE generation (id INTEGER PRIMARY KEY CHECK (id = 1), number INTEGER NOT NULL) STRICT;
+        INSERT INTO generation (id, number) VALUES (1, 0);
+        """
 }

@@ -36,6 +36,7 @@ package final class StagedStore: Sendable {
 
     /// Marks the written pages as a store and opens it.
     package func open(
+        key: RecordKey,
         onFatal: @escaping @Sendable (String) -> Never = { fatalError($0) }
     ) throws(StoreOpenError) -> SQLiteWalletStore {
         do throws(FileError) {
@@ -43,7 +44,7 @@ package final class StagedStore: Sendable {
         } catch {
             throw StoreOpenError(error)
         }
-        return try SQLiteWalletStore.open(folder: self.staging, onFatal: onFatal)
+        return try SQLiteWalletStore.open(folder: self.staging, key: key, onFatal: onFatal)
     }
 
     /// Moves the closed store into its place and unlocks the folder.

@@ -6,6 +6,8 @@ import Vocabulary
 /// The database and its prepared statements; used only by the store's thread.
 final class StoreConnection {
     let db: Database
+    /// The key of the MACs of attempt records.
+    let key: RecordKey
     private(set) var statements: Statements
     /// The value in the transaction: read again after a rollback, otherwise changed only here.
     private(set) var isSolutionRevoked = false
@@ -15,12 +17,13 @@ final class StoreConnection {
     private(set) var epoch: UInt32 = 1
     /// The cached rows of recently judged wallets, so that judging one again reads nothing.
     let known = KnownWallets()
+    /// The number of committed transactions that changed the store.
+    private(set) var generation: Int64 = 0
+    private var changesBefore = 0
     /// Set by a step that destroyed shares: the log is emptied before any step is answered.
     var mustTruncateLog = false
     /// Indicates that copies of destroyed shares may be in the log.
     private var owesTruncation = false
-    /// Wallets whose attempt records became empty in this transaction; a later step of it may have counted again.
-    var justEmptied: [WalletKey] = []
     /// Work for this thread after the transaction's steps are answered.
     var chores: [() -> Void] = []
     /// The copy in progress, if any.
@@ -30,23 +33,14 @@ final class StoreConnection {
     ///
     /// An undone link stays in the set; its reader checks the row.
     var linkedDuring: [LinkSearch: Set<WalletID>] = [:]
-    /// Wallets with empty records from earlier transactions; at ``mostEmptied`` of them, the next transaction
-    /// deletes the rows.
-    ///
-    /// So the table stays small and a batch writes few pages; a wallet that returns soon keeps its row; and no row is
-    /// deleted in the commit of the verdict that emptied it.
-    private var emptied: Set<WalletKey> = []
-    private var dropsEmptied = false
-    private static let emptyRecord = AttemptRecord().encoded()
-    /// The number of empty rows that may remain: three pages of the table.
-    private static let mostEmptied = 256
-
-    init(_ db: Database) throws {
+    init(_ db: Database, key: RecordKey) throws {
         self.db = db
+        self.key = key
         try self.known.attach(to: db)
         self.statements = try Statements(db)
         try self.readEpochs()
         try self.readSolution()
+        self.generation = try self.storedGeneration()
     }
 
     /// Reads the epochs.
@@ -56,26 +50,20 @@ final class StoreConnection {
     }
 
     func begin() throws {
-        self.justEmptied = []
         if !self.chores.isEmpty { self.chores = [] }
+        self.changesBefore = self.db.totalChangesCount
         try self.statements.begin.run()
-        self.dropsEmptied = self.emptied.count >= Self.mostEmptied
-        if self.dropsEmptied { for wallet in self.emptied { try self.dropAttemptsIfEmpty(of: wallet) } }
     }
 
-    /// Deletes an empty row; the statement checks the row itself, so no count can be lost here.
-    func dropAttemptsIfEmpty(of wallet: WalletKey) throws {
-        self.known.forgetAll()
-        let statement = self.statements.dropAttempts
-        statement.bind(wallet.number, at: 1)
-        statement.bind(Self.emptyRecord, at: 2)
-        try statement.run()
-    }
-
+    /// Commits, with the next generation if the transaction changed anything.
     func commit() throws {
+        let changes = self.db.totalChangesCount != self.changesBefore
+        if changes {
+            self.statements.nextGeneration.bind(self.generation + 1, at: 1)
+            try self.statements.nextGeneration.run()
+        }
         try self.statements.commit.run()
-        if self.dropsEmptied { self.emptied.removeAll(keepingCapacity: true) }
-        self.emptied.formUnion(self.justEmptied)
+        if changes { self.generation += 1 }
     }
 
     func rollBack() throws {
@@ -143,7 +131,8 @@ final class StoreConnection {
 struct Statements {
     let begin, commit, solution: PreparedStatement
     let wallet, keepWallet, isDenied: PreparedStatement
-    let attempted, addAttempts, changeAttempts, dropAttempts: PreparedStatement
+    let attempted, addAttempts, changeAttempts: PreparedStatement
+    let nextGeneration: PreparedStatement
 
     init(_ db: Database) throws {
         self.begin = try PreparedStatement("BEGIN IMMEDIATE", on: db)
@@ -158,15 +147,11 @@ struct Statements {
         )
         self.wallet = try PreparedStatement("SELECT \(WalletRow.columns) FROM wallets WHERE id = ?", on: db)
         self.addAttempts = try PreparedStatement(
-            "INSERT INTO attempts (wallet, record) VALUES (?1, ?2) ON CONFLICT (wallet) DO NOTHING",
+            "INSERT INTO attempts (wallet, record) VALUES (?, ?) ON CONFLICT (wallet) DO UPDATE SET record = excluded.record",
             on: db
         )
         self.changeAttempts = try PreparedStatement(
             "UPDATE attempts SET record = ?2 WHERE wallet = ?1 AND record = ?3",
-            on: db
-        )
-        self.dropAttempts = try PreparedStatement(
-            "DELETE FROM attempts WHERE wallet = ? AND substr(record, 1, \(AttemptRecord.byteCount)) = ?",
             on: db
         )
         self.keepWallet = try PreparedStatement(
@@ -176,6 +161,7 @@ struct Statements {
             """,
             on: db
         )
+        self.nextGeneration = try PreparedStatement("UPDATE generation SET number = ?", on: db)
         self.isDenied = try PreparedStatement("SELECT 1 FROM denied_recovery_codes WHERE mac = ?", on: db)
     }
 }

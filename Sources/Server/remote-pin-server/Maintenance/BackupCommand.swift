@@ -88,7 +88,7 @@ struct BackupCommand: AsyncParsableCommand {
         }
         let server = try StoppedServer(loaded)
         try server.requireItsUser(for: "backup")
-        let store = try explaining(.files) { try RunningServer.openStore(of: server) }
+        let store = try await RunningServer.openStore(of: server)
         do {
             let epoch = try await RunningServer.epoch(of: store, vault: server.vault)
             let earlier = try await server.earlierEpoch(epoch)
