@@ -52,6 +52,7 @@ struct DamagedWalletsTests {
     func alteredRecord() async throws {
         try await InProcessServer.run { server in
             let (wallet, other) = (try await server.wallet(), try await server.wallet())
+            for each in [wallet, other] { _ = try await each.openSession() }
             try await server.store.alterRecord(of: wallet.walletID)
             #expect(try await server.give(ShowWallet(wallet.walletID)).state == .damaged)
             #expect(try await server.give(ListWallets(states: [.damaged])).wallets.map(\.wallet) == [wallet.walletID])

@@ -50,12 +50,13 @@ struct BatchWriterTests {
     func unreadable() throws {
         let answers = Answers()
         try Self.withWriter { writer in
-            // The savepoint of the step fails as well, as on a damaged page.
-            let step = answers.step("a") { connection in
-                try connection.db.execute(sql: "ROLLBACK")
-                throw DatabaseError(resultCode: .SQLITE_CORRUPT)
-            }
-            writer.run([step])
+            // No step fails, but the commit does, as on a damaged page.
+            try writer.connection.db.execute(
+                sql: """
+                    CREATE TRIGGER damage BEFORE UPDATE ON generation BEGIN SELECT RAISE(ABORT, 'damaged'); END
+                    """
+            )
+            writer.run([answers.step("a") { try $0.deny("01") }])
         }
         #expect(answers.all == ["a corrupt"])
     }

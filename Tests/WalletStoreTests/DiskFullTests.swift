@@ -69,6 +69,8 @@ struct DiskFullTests {
     func opening() throws {
         let disk = try SmallDisk()
         try disk.fill(leaving: 1)
-        #expect(throws: StoreOpenError.diskFull) { try SQLiteWalletStore.open(folder: disk.path, key: .test, creating: true) }
+        #expect(throws: StoreOpenError.diskFull) {
+            try SQLiteWalletStore.open(folder: disk.path, key: .test, creating: true)
+        }
     }
 }

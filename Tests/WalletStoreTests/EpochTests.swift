@@ -189,8 +189,8 @@ struct EpochTests {
             }
             for (wallet, failures, permanent) in wallets {
                 let kept = try #require(try await self.store.report(of: wallet.id)).attempts(under: policy)
-                #expect(kept.failures == failures, "seed \(seed), step \(step)")
-                #expect(kept.isBlockedPermanently == permanent, "seed \(seed), step \(step)")
+                #expect(kept?.failures == failures, "seed \(seed), step \(step)")
+                #expect(kept?.isBlockedPermanently == permanent, "seed \(seed), step \(step)")
             }
         }
     }

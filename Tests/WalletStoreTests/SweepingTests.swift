@@ -1,4 +1,5 @@
 import GRDB
+import HostSystem
 import PINPolicy
 import TestSupport
 import Testing
@@ -85,6 +86,7 @@ struct SweepingTests {
                     PRAGMA user_version = 7
                     """
                 )
+                try DurableFile.remove(self.folder.file("wallets.db-mark"))
             }
             let store = try self.folder.store()
             var looks = 0

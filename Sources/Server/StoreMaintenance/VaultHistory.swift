@@ -62,8 +62,8 @@ package enum VaultMismatch: Error, Hashable, Sendable, CustomStringConvertible {
             "key \(version) of the key file is not the key that the store was sealed with. Install the copy of the key "
                 + "file whose line `key \(version)` ends with \(check)"
         case .recordKey:
-            "the key `index` of the key file is not the key of the store's attempt records. Install the copy of the key "
-                + "file that the store was used with"
+            "the key `index` of the key file is not the key of the store's attempt records. Install the copy of the "
+                + "key file that the store was used with"
         case .store: "the store's record of vault keys cannot be read or written; check whether the disk is full"
         }
     }

@@ -219,8 +219,9 @@ enum RunningServer {
     }
 
     /// Opens the store of a stopped server.
-    static func openStore(of server: StoppedServer) async throws -> SQLiteWalletStore {
-        try Self.openStore(in: server.dataFolder, key: try await Self.recordKey(by: server.vault)) { reason in
+    static func openStore(of server: StoppedServer, acceptingDamage: Bool) async throws -> SQLiteWalletStore {
+        let key = try await Self.recordKey(by: server.vault)
+        return try Self.openStore(in: server.dataFolder, key: key, acceptingDamage: acceptingDamage) { reason in
             StandardStreams.writeError("remote-pin-server: \(reason)\n")
             exit(StartFailure.Kind.operatorMustAct.rawValue)
         }
@@ -237,16 +238,23 @@ enum RunningServer {
     private static func openStore(
         in folder: String,
         key: RecordKey,
+        acceptingDamage: Bool = false,
         metrics: any MetricsFactory = NOOPMetricsHandler.instance,
         onFatal: @escaping @Sendable (String) -> Never
     ) throws -> SQLiteWalletStore {
         do throws(StoreOpenError) {
-            return try SQLiteWalletStore.open(folder: folder, key: key, metrics: metrics, onFatal: onFatal)
+            return try SQLiteWalletStore.open(
+                folder: folder,
+                key: key,
+                acceptingDamage: acceptingDamage,
+                metrics: metrics,
+                onFatal: onFatal
+            )
         } catch {
             let kind: StartFailure.Kind
             switch error {
             case .inUse: kind = .unavailable
-            case .notAStore, .backup: kind = .operatorMustAct
+            case .damaged, .notAStore, .backup: kind = .operatorMustAct
             case .newerVersion, .missing, .diskFull, .files: kind = .files
             }
             throw StartFailure(kind, "the store in \(folder) cannot be used: \(error)")

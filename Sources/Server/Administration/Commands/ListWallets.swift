@@ -172,7 +172,8 @@ package struct ListWallets: AdminCall {
             let rows = reply.wallets.map { wallet in
                 [
                     "\(wallet.wallet)", wallet.state.rawValue, wallet.platform?.rawValue ?? "unknown",
-                    wallet.registeredAt.text, wallet.lastSession?.text ?? "unknown", wallet.failures.map { "\($0)" } ?? "unknown",
+                    wallet.registeredAt.text, wallet.lastSession?.text ?? "unknown",
+                    wallet.failures.map { "\($0)" } ?? "unknown",
                 ]
             }
             page.table(["WALLET", "STATE", "PLATFORM", "REGISTERED", "LAST SESSION", "WRONG PINS"], rows)

@@ -21,6 +21,8 @@ struct BackupLabel: Hashable {
     var pagesByteCount: Int
     /// SHA-256 of the pages.
     var digest: [UInt8]
+    /// Indicates that the store lacked counted attempts when it was copied: a restore must charge for them.
+    var isDamaged = false
 
     /// The length of every label, sufficient for the longest numbers.
     static let byteCount = 512
@@ -35,6 +37,7 @@ struct BackupLabel: Hashable {
         let auditMAC: String
         let byteCount: Int
         let sha256: String
+        let damaged: Bool?
     }
 
     /// Encodes the label as its line.
@@ -43,6 +46,7 @@ struct BackupLabel: Hashable {
             "{\"remotePINBackup\":1,\"takenAt\":\(self.takenAt.milliseconds),\"epoch\":\(self.epoch),"
             + "\"auditNumber\":\(self.audit.number),\"auditMAC\":\"\(self.audit.mac)\","
             + "\"byteCount\":\(self.pagesByteCount),\"sha256\":\"\(self.digest.hex)\""
+            + (self.isDamaged ? ",\"damaged\":true" : "")
         let message = Array(text.utf8)
         let mac = try await vault.mac(message, for: .backup)
         let line = message + Self.macName + Array(mac.hex.utf8) + Self.end
@@ -79,7 +83,8 @@ struct BackupLabel: Hashable {
             epoch: body.epoch,
             audit: mark,
             pagesByteCount: body.byteCount,
-            digest: digest
+            digest: digest,
+            isDamaged: body.damaged ?? false
         )
     }
 }

@@ -22,22 +22,26 @@ package struct BackupMaker: Sendable {
     private let vault: any Vault
     private let clock: any WallClock
     private let stateOf: Timestamp?
+    private let isDamaged: Bool
     private let newestEntry: @Sendable () -> AuditMark
 
     /// - Parameters:
     ///   - stateOf: The time whose state the store holds, if it is not the present.
+    ///   - isDamaged: Whether the store was opened although it lacks counted attempts.
     ///   - newestEntry: Returns the audit log's newest entry.
     package init(
         store: any MaintenanceStore,
         vault: any Vault,
         clock: any WallClock,
         stateOf: Timestamp? = nil,
+        isDamaged: Bool = false,
         newestEntry: @escaping @Sendable () -> AuditMark
     ) {
         self.store = store
         self.vault = vault
         self.clock = clock
         self.stateOf = stateOf
+        self.isDamaged = isDamaged
         self.newestEntry = newestEntry
     }
 
@@ -110,7 +114,8 @@ package struct BackupMaker: Sendable {
             epoch: epoch,
             audit: mark,
             pagesByteCount: byteCount,
-            digest: digest
+            digest: digest,
+            isDamaged: self.isDamaged
         )
         let line = try await label.line(by: self.vault)
         try DurableFile.append(line, to: temporary)

@@ -123,6 +123,7 @@ package struct Restoration: Sendable {
             let bytes = try file.read(at: start, atMost: BackupLabel.byteCount)
             let label = try await BackupLabel.read(bytes, by: self.parts.vault)
             guard label.pagesByteCount == start else { throw BackupLabel.Problem.foreign }
+            guard !label.isDamaged || self.parts.rule != .trust else { throw RestoreFailure.uncharged(path) }
             return label
         } catch BackupLabel.Problem.malformed {
             throw RestoreFailure.notABackup(path)

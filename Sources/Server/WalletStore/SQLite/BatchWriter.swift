@@ -1,4 +1,5 @@
 internal import GRDB
+internal import HostSystem
 internal import Metrics
 internal import Synchronization
 
@@ -14,6 +15,8 @@ struct BatchWriter {
     var latency = CommitLatency()
     var meters = StoreMeters.none
     var committed = CommittedFacts()
+    /// Nil for a store that is not served.
+    var mark: StoreMark?
     let onFatal: @Sendable (String) -> Never
 
     /// The reason why a transaction was rolled back.
@@ -57,7 +60,7 @@ struct BatchWriter {
             for step in batch {
                 prepared.append(apart ? try self.runApart(step) : try self.run(step))
             }
-            try self.connection.commit()
+            if try self.connection.commit() { self.noteCommit() }
             self.committed.note(self.connection)
             let duration = ContinuousClock.now - start
             self.latency.note(duration)
@@ -70,6 +73,23 @@ struct BatchWriter {
         self.answer(prepared, to: batch)
         self.runChores()
         return nil
+    }
+
+    /// Writes the number of the synced commit to the mark, before any answer.
+    private func noteCommit() {
+        do throws(FileError) {
+            try self.mark?.note(self.connection.generation)
+        } catch {
+            self.onFatal("wallet store: \(error); the process ends because lost attempts could go unnoticed")
+        }
+    }
+
+    /// Ends an orderly use of the store: everything is in the database, and the mark says so.
+    ///
+    /// After a failure the mark stays in use, and the next start reads the log.
+    func end() {
+        guard (try? self.connection.truncateLog()) != nil else { return }
+        try? self.mark?.end(self.connection.generation)
     }
 
     private func run(_ step: CommitQueue.PendingStep) throws -> Prepared {

@@ -8,7 +8,8 @@ package import Vocabulary
 /// A store of wallets in one SQLite file, for one process.
 ///
 /// All steps run on one thread, which puts waiting steps into one transaction (``BatchWriter``). The folder holds
-/// `wallets.db`, its log while the store is open, and `lock`, which names the process that has it open.
+/// `wallets.db`, its log while the store is open, its mark (``StoreMark``), and `lock`, which names the process that
+/// has it open.
 package final class SQLiteWalletStore: WalletStore {
     let queue: CommitQueue
     private let committed: CommittedFacts
@@ -34,11 +35,14 @@ package final class SQLiteWalletStore: WalletStore {
     /// Opens the store in a folder, or creates an empty one if `creating`; blocks the calling thread meanwhile.
     ///
     /// A missing store is an error unless `creating`: an empty store in its place would forget every count.
+    /// With `acceptingDamage`, a store that lacks commits is opened as far as it goes; it may be copied and not
+    /// served, and the next opening rejects it again.
     /// `onFatal` is called with a line for the log after a file error that may lose counts; it ends the process.
     package static func open(
         folder: String,
         key: RecordKey,
         creating: Bool = false,
+        acceptingDamage: Bool = false,
         metrics factory: any MetricsFactory = NOOPMetricsHandler.instance,
         onFatal: @escaping @Sendable (String) -> Never = { fatalError($0) }
     ) throws(StoreOpenError) -> SQLiteWalletStore {
@@ -46,19 +50,25 @@ package final class SQLiteWalletStore: WalletStore {
         let lock = try StoreLock(folder: folder, creating: creating)
         try self.makeFile(path, creating: creating)
         try StoreFile.refuseOthers(path, creating: creating)
-        let (database, committed): (DatabaseQueue, CommittedFacts)
+        if !acceptingDamage { try StoreCheck.run(path) }
+        let database: DatabaseQueue
+        let committed = CommittedFacts()
+        let mark: StoreMark?
         do {
             database = try DatabaseQueue(path: path, configuration: Schema.configuration())
-            committed = CommittedFacts()
-            try database.inDatabase { db in
+            mark = try database.inDatabase { db in
                 try Schema.migrate(db, creating: creating)
                 // Completes the work of a killed process: no older copy of a destroyed share survives a start.
                 _ = try db.checkpoint(.truncate)
                 let connection = try StoreConnection(db, key: key)
                 try connection.claimIfEmpty()
                 committed.note(connection)
+                guard !acceptingDamage else { return nil }
+                let page = try connection.generationPage()
+                return try StoreMark(of: path, page: page, generation: connection.generation)
             }
         } catch {
+            if !acceptingDamage { StoreMark.release(path) }
             throw StoreOpenError(error)
         }
         let meters = StoreMeters(factory)
@@ -68,6 +78,7 @@ package final class SQLiteWalletStore: WalletStore {
                 self.serve(
                     $0,
                     key: key,
+                    mark: mark,
                     queue: queue,
                     committed: committed,
                     latency: latency,
@@ -77,6 +88,7 @@ package final class SQLiteWalletStore: WalletStore {
             }
             // Copies the log into the file and removes it; after a failure the next start does so.
             try? database.close()
+            if mark != nil { StoreMark.release(path) }
             lock.release()
             queue.end()
         }
@@ -117,6 +129,7 @@ package final class SQLiteWalletStore: WalletStore {
     private static func serve(
         _ db: Database,
         key: RecordKey,
+        mark: StoreMark?,
         queue: CommitQueue,
         committed: CommittedFacts,
         latency: CommitLatency,
@@ -129,9 +142,11 @@ package final class SQLiteWalletStore: WalletStore {
                 latency: latency,
                 meters: meters,
                 committed: committed,
+                mark: mark,
                 onFatal: onFatal
             )
             while let batch = queue.nextBatch() { writer.run(batch) }
+            writer.end()
         } catch {
             onFatal("wallet store: a prepared statement does not compile; the store's schema is not this version's")
         }

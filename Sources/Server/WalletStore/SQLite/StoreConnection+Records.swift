@@ -50,9 +50,9 @@ extension StoreConnection {
             }
             for wallet in some {
                 last = wallet.key.number
-                guard let attempts = wallet.record.map({ KeptAttempts(withoutMAC: $0) }) ?? KeptAttempts() else {
-                    continue
-                }
+                var attempts: KeptAttempts? = KeptAttempts()
+                if let record = wallet.record { attempts = KeptAttempts(withoutMAC: record) }
+                guard let attempts else { continue }
                 try self.addAttempts(attempts, of: wallet.id, at: wallet.key)
                 adopted += 1
             }
@@ -97,5 +97,12 @@ extension StoreConnection {
             throw StoreError.corrupt
         }
         return number
+    }
+
+    /// The page that holds the generation, from 1 on; it never moves.
+    func generationPage() throws -> UInt32 {
+        let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'generation'"
+        guard let page = try UInt32.fetchOne(self.db, sql: sql) else { throw StoreError.corrupt }
+        return page
     }
 }

@@ -33,6 +33,7 @@ final class StoreConnection {
     ///
     /// An undone link stays in the set; its reader checks the row.
     var linkedDuring: [LinkSearch: Set<WalletID>] = [:]
+
     init(_ db: Database, key: RecordKey) throws {
         self.db = db
         self.key = key
@@ -55,8 +56,8 @@ final class StoreConnection {
         try self.statements.begin.run()
     }
 
-    /// Commits, with the next generation if the transaction changed anything.
-    func commit() throws {
+    /// Commits, with the next generation if the transaction changed anything; returns whether it did.
+    func commit() throws -> Bool {
         let changes = self.db.totalChangesCount != self.changesBefore
         if changes {
             self.statements.nextGeneration.bind(self.generation + 1, at: 1)
@@ -64,6 +65,7 @@ final class StoreConnection {
         }
         try self.statements.commit.run()
         if changes { self.generation += 1 }
+        return changes
     }
 
     func rollBack() throws {
@@ -147,7 +149,7 @@ struct Statements {
         )
         self.wallet = try PreparedStatement("SELECT \(WalletRow.columns) FROM wallets WHERE id = ?", on: db)
         self.addAttempts = try PreparedStatement(
-            "INSERT INTO attempts (wallet, record) VALUES (?, ?) ON CONFLICT (wallet) DO UPDATE SET record = excluded.record",
+            "INSERT OR REPLACE INTO attempts (wallet, record) VALUES (?, ?)",
             on: db
         )
         self.changeAttempts = try PreparedStatement(
