@@ -128,7 +128,7 @@ struct DamagedWalletsTests {
 
 extension SQLiteWalletStore {
     /// Flips a bit of the wallet's attempt record, as a faulty disk does.
-    fileprivate func alterRecord(of wallet: WalletID) async throws {
+    func alterRecord(of wallet: WalletID) async throws {
         try await self.queue.perform { connection in
             guard let found = try connection.attempted(wallet) else { throw StoreError.corrupt }
             var bytes = found.onFile

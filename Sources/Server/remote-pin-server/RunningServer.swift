@@ -149,6 +149,7 @@ enum RunningServer {
                 log: log
             )
         )
+        watch.watch(maintenance)
         let commands = AdminService(
             of: server,
             advance: (clock as? LabClock).map(Self.advance),

@@ -108,6 +108,8 @@ package struct BackupMaker: Sendable {
         let takenAt = self.stateOf ?? self.clock.now()
         let epoch = try await self.store.epochs().count + 1
         try StoreFile.mark(temporary, as: .backup)
+        let findings = await StoreFile.findings(in: temporary)
+        guard findings.isEmpty else { throw BackupFailure.unsound(findings) }
         let (byteCount, digest) = try await Self.digest(of: temporary)
         let label = BackupLabel(
             takenAt: takenAt,
@@ -145,6 +147,8 @@ package enum BackupFailure: Error, Hashable, Sendable, CustomStringConvertible {
     case file(FileError)
     /// The store was not copied.
     case copy(StoreCopyError)
+    /// The copied database is damaged, as the store is: restore an earlier backup. Carries SQLite's findings.
+    case unsound([String])
     /// The vault did not answer: retry later.
     case vault
     /// The server is stopping.
@@ -154,6 +158,7 @@ package enum BackupFailure: Error, Hashable, Sendable, CustomStringConvertible {
     fileprivate init(_ error: any Error) {
         self =
             switch error {
+            case let error as BackupFailure: error
             case let error as FileError: .file(error)
             case let error as StoreCopyError: .copy(error)
             case is StoreError: .copy(.closing)
@@ -172,6 +177,9 @@ package enum BackupFailure: Error, Hashable, Sendable, CustomStringConvertible {
             "the store cannot be read (SQLite's code \(code)): its file or its disk is damaged; keep the existing "
                 + "backups"
         case .copy(.failed(let code)): "the backup's file cannot be written (SQLite's code \(code))"
+        case .unsound(let findings):
+            "the store's database is damaged (\(findings.joined(separator: "; "))); keep the existing backups and "
+                + "restore one"
         case .vault: "the vault did not answer"
         case .stopped: "the server is stopping"
         }

@@ -136,7 +136,12 @@ package enum MetricCatalogue {
         MetricDefinition(
             "remote_pin_store_failed_batches_total",
             .counter,
-            "Batches not written because the disk was full or the database in use."
+            "Batches not written because the disk was full, or the database in use or damaged."
+        ),
+        MetricDefinition(
+            "remote_pin_store_damage",
+            .gauge,
+            "Damaged attempt records at the last check; 0 before the first check."
         ),
     ]
 

@@ -3,8 +3,8 @@ import Vocabulary
 
 /// The check that a store has every commit that was synced, made before SQLite opens it and changes its files.
 ///
-/// Invariant (G4): a counted attempt is never forgotten silently. The last transaction may be torn, since its
-/// callers get their answers after its sync. Everything else that is missing shows in the log (``StoreLog``) or by the mark
+/// Invariant (G4): a counted attempt is never forgotten silently. The last transaction may be torn, since its callers
+/// get their answers after its sync. Everything else that is missing shows in the log (``StoreLog``) or by the mark
 /// (``StoreMark``).
 struct StoreCheck {
     /// The first version whose stores have a mark.
