@@ -87,7 +87,9 @@ struct UnreachableVaultTests {
     func sameWork() async throws {
         try await InProcessServer.run(self.options) { server in
             let wallet = try await server.wallet()
-            func work(_ body: () async throws -> VerdictSummary) async throws -> (answer: VerdictSummary, opened: [VaultField]) {
+            func work(
+                _ body: () async throws -> VerdictSummary
+            ) async throws -> (answer: VerdictSummary, opened: [VaultField]) {
                 self.state.opened.withLock { $0 = [] }
                 let answer = try await body()
                 return (answer, self.state.opened.withLock { $0 })
