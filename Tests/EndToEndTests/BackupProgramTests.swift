@@ -95,6 +95,33 @@ struct BackupProgramTests {
         #expect(backup?.output.contains("the file is a backup") == true, "\(backup?.output ?? "")")
     }
 
+    @Test("with a flipped bit in a killed server's log it is not served; a restore of what is left charges each wallet")
+    func damagedLog() async throws {
+        var server = try await self.lab.start(Self.log)
+        let wallet = try await self.lab.register(pin: "135790")
+        for _ in 0..<3 { _ = try await wallet.openSession().check("000000") }
+        await server.kill()
+        let log = "\(self.data)/wallets.db-wal"
+        var bytes = try DurableFile.read(log, atMost: 1 << 26)
+        bytes[bytes.count - 60] ^= 1
+        try DurableFile.write(bytes, to: log)
+        let copy = self.file("left.backup")
+        for arguments in [["serve", self.lab.lab.path], ["backup", copy, "--lab", self.lab.lab.path]] {
+            let refused = try await ServerProcess.run("remote-pin-server", arguments)
+            #expect(refused.exitCode == 79 && refused.output.contains("--damaged"), "\(refused.output)")
+        }
+        _ = try await self.done("backup", copy, "--damaged")
+        let again = try await ServerProcess.run("remote-pin-server", ["serve", self.lab.lab.path])
+        #expect(again.exitCode == 79, "\(again.output)")
+        try self.move(self.data, to: self.file("damaged"))
+        let mild = try await self.run("restore", copy, "--epoch", "trust")
+        #expect(mild.exitCode == 65 && mild.output.contains("strict or charge-one"), "\(mild.output)")
+        #expect(try await self.done("restore", copy)["epoch"] == .integer(2))
+        server = try await self.lab.start(Self.log)
+        #expect(try await self.state(of: wallet) == .open(attemptsLeft: 4, finalRound: true))
+        #expect(await server.terminate() == 0)
+    }
+
     @Test("without the audit log a restore needs an option, and an invalid rule or a missing backup is named")
     func asking() async throws {
         _ = try await self.done("backup", self.file("one.backup"))

@@ -175,7 +175,7 @@ struct AdminCommandsTests {
             record = try await server.record(of: wallet)
             let open = PINState.open(attemptsLeft: 1, finalRound: false)
             #expect(record.pin == ShowWallet.PIN(open, round: 1, failures: 3, now: opened))
-            #expect(record.pin.attemptsLeft == 1 && record.pin.finalRound == false)
+            #expect(record.pin?.attemptsLeft == 1 && record.pin?.finalRound == false)
             #expect(record.sessionOpened && record.lastSession == opened && record.openConnections >= 1)
             #expect(record.platform == .iOS && record.environment == "production")
             #expect(record.assertionCounter != nil)
@@ -186,7 +186,7 @@ struct AdminCommandsTests {
             record = try await server.record(of: wallet)
             let blocked = PINState.blocked(remaining: .seconds(50))
             #expect(record.pin == ShowWallet.PIN(blocked, round: 2, failures: 4, now: server.clock.now()))
-            #expect(record.pin.blockedUntil == opened + .seconds(60))
+            #expect(record.pin?.blockedUntil == opened + .seconds(60))
             let share = wallet.unlockShare.exposedBytes()
             let code = try wallet.deletionCode.orThrow().characters
             let text = String(decoding: AdminCoding.encode(record), as: UTF8.self)

@@ -106,7 +106,8 @@ extension InProcessServer {
         _ name: String,
         _ body: (SQLiteWalletStore) async throws -> Result
     ) async throws -> Result {
-        let store = try SQLiteWalletStore.open(folder: "\(self.folder.path)/\(name)")
+        let key = try await RecordKey.derived(by: self.vault)
+        let store = try SQLiteWalletStore.open(folder: "\(self.folder.path)/\(name)", key: key)
         do {
             let result = try await body(store)
             await store.close()

@@ -62,8 +62,13 @@ package final class InProcessServer: Sendable {
         try DurableFile.write(Array(key.utf8), to: "\(path)/tls.key")
         try KeyFileVault.create(at: "\(path)/vault.key")
         try DurableFile.makeFolder("\(path)/data")
-        self.store = try SQLiteWalletStore.open(folder: "\(path)/data", creating: true, metrics: self.metrics)
         self.vault = try KeyFileVault("\(path)/vault.key")
+        self.store = try SQLiteWalletStore.open(
+            folder: "\(path)/data",
+            key: try await RecordKey.derived(by: self.vault),
+            creating: true,
+            metrics: self.metrics
+        )
         let audit = AuditLog.Parts(path: "\(path)/audit.log", vault: self.vault, clock: self.clock)
         try await AuditLog.create(audit)
         self.audit = try await AuditLog.open(audit)

@@ -2,6 +2,7 @@ import Administration
 import AdminProtocol
 import AuditLog
 import HostSystem
+import PreparedSQL
 import RemotePINServer
 import ServerTestSupport
 import StoreMaintenance
@@ -9,7 +10,7 @@ import Testing
 import TestSupport
 import Vault
 import Vocabulary
-import WalletStore
+@testable import WalletStore
 
 @Suite("Wallets with a sealed value that does not open")
 struct DamagedWalletsTests {
@@ -44,6 +45,28 @@ struct DamagedWalletsTests {
             // The end is on record now, and every later restore repeats it.
             let again = try await server.restore(backup, into: "again")
             #expect(again.damaged.isEmpty && again.replayed.ended == 1)
+        }
+    }
+
+    @Test("a restore names a wallet whose attempt record was altered, and ends it on request")
+    func alteredRecord() async throws {
+        try await InProcessServer.run { server in
+            let (wallet, other) = (try await server.wallet(), try await server.wallet())
+            for each in [wallet, other] { _ = try await each.openSession() }
+            try await server.store.alterRecord(of: wallet.walletID)
+            #expect(try await server.give(ShowWallet(wallet.walletID)).state == .damaged)
+            #expect(try await server.give(ListWallets(states: [.damaged])).wallets.map(\.wallet) == [wallet.walletID])
+            let backup = try await server.backup("one")
+            await server.stop()
+            await #expect(throws: RestoreFailure.damagedWallets([wallet.walletID])) {
+                try await server.restore(backup, into: "refused")
+            }
+            let report = try await server.restoration(backup, into: "one", endsDamaged: true).run()
+            #expect(report.damaged == [wallet.walletID])
+            try await server.opened("one") { store in
+                try await #expect(store.report(of: other.walletID)?.revocation == nil)
+                try await #expect(store.report(of: wallet.walletID)?.revocation != nil)
+            }
         }
     }
 
@@ -99,6 +122,22 @@ struct DamagedWalletsTests {
             let backup = try await server.backup("one")
             await server.stop()
             #expect(try await server.restore(backup, into: "one").wallets == 2)
+        }
+    }
+}
+
+extension SQLiteWalletStore {
+    /// Flips a bit of the wallet's attempt record, as a faulty disk does.
+    func alterRecord(of wallet: WalletID) async throws {
+        try await self.queue.perform { connection in
+            guard let found = try connection.attempted(wallet) else { throw StoreError.corrupt }
+            var bytes = found.onFile
+            bytes[3] ^= 1
+            let statement = connection.statements.addAttempts
+            statement.bind(found.row.key.number, at: 1)
+            statement.bind(bytes, at: 2)
+            try statement.run()
+            connection.known.forgetAll()
         }
     }
 }

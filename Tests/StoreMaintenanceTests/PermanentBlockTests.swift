@@ -29,7 +29,7 @@ struct PermanentBlockTests {
         failures: Int, isBlocked: Bool
     ) {
         let report = try await server.opened(name) { try await $0.report(of: wallet.walletID) }
-        let attempts = try report.orThrow().attempts(under: .standard)
+        let attempts = try report.orThrow().attempts(under: .standard).orThrow()
         return (attempts.failures, attempts.isBlockedPermanently)
     }
 

@@ -88,13 +88,13 @@ struct RestoreTests {
             #expect(try await server.restore(old, into: "three").epoch == 4)
             for name in ["one", "two", "three"] {
                 let failures = try await server.opened(name) { try await $0.report(of: wallet.walletID) }
-                #expect(failures?.attempts(under: .standard).failures == 12, "\(name)")
+                #expect(failures?.attempts(under: .standard)?.failures == 12, "\(name)")
             }
             let lost = "\(server.folder.path)/lost.log"
             let report = try await server.restore(old, into: "four", auditLog: lost)
             #expect(report.problem == .missing(lost) && report.epoch == 2)
             let failures = try await server.opened("four") { try await $0.report(of: wallet.walletID) }
-            #expect(failures?.attempts(under: .standard).failures == 12)
+            #expect(failures?.attempts(under: .standard)?.failures == 12)
             let entries = try await server.record().filter { $0.event == .restore }
             #expect(entries.map(\.epoch) == [2, 2, 3, 3, 4, 4])
         }
@@ -159,7 +159,7 @@ struct RestoreTests {
             }
             try await server.opened("data2") { store in
                 #expect(try await store.report(of: revoked.walletID)?.revocation != nil)
-                #expect(try await store.report(of: wallet.walletID)?.attempts(under: .standard).failures == 12)
+                #expect(try await store.report(of: wallet.walletID)?.attempts(under: .standard)?.failures == 12)
                 // A server accepts the store with this log.
                 let epoch = try await store.epochs().count + 1
                 let log = AuditLog.Parts(path: server.auditPath, vault: server.vault, clock: server.clock, epoch: epoch)

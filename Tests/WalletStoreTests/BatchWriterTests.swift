@@ -47,6 +47,21 @@ struct BatchWriterTests {
         #expect(denied == [])
     }
 
+    @Test("a store that cannot be read is reported as damaged, not as busy")
+    func unreadable() throws {
+        let answers = Answers()
+        try Self.withWriter { writer in
+            // No step fails, but the commit does, as on a damaged page.
+            try writer.connection.db.execute(
+                sql: """
+                    CREATE TRIGGER damage BEFORE UPDATE ON generation BEGIN SELECT RAISE(ABORT, 'damaged'); END
+                    """
+            )
+            writer.run([answers.step("a") { try $0.deny("01") }])
+        }
+        #expect(answers.all == ["a corrupt"])
+    }
+
     @Test(
         "a revocation of the solution that is undone, with its batch or alone, has no effect afterwards",
         arguments: [DatabaseError(resultCode: .SQLITE_FULL) as any Error & Sendable, StoreError.corrupt]
@@ -179,10 +194,11 @@ struct BatchWriterTests {
             let attempts = try (0..<2).map { _ in try wallet.attempt(right: false) }
             writer.run([answers.step("a") { _ = try $0.judge(attempts[0]) }])
             // Bypasses the store, as its own code never does.
-            let db = writer.connection.db
-            var record = try #require(try Data.fetchOne(db, sql: "SELECT record FROM attempts"))
-            record[3] += 2
-            try db.execute(sql: "UPDATE attempts SET record = ?", arguments: [record])
+            var found = try #require(try writer.connection.attempted(wallet.id))
+            for _ in 0..<2 {
+                _ = found.attempts.record.charge(.random(), policy: .standard, now: TestWallet.start)
+            }
+            try writer.connection.addAttempts(found.attempts, of: wallet.id, at: found.row.key)
             writer.run([answers.step("b") { _ = try $0.judge(attempts[1]) }])
             return try writer.failures(of: wallet.id)
         }
@@ -222,14 +238,14 @@ struct BatchWriterTests {
         let wallet = try await TestWallet(in: store)
         await store.close()
         return try DatabaseQueue(path: folder.path + "/wallets.db").inDatabase { db in
-            try body(BatchWriter(connection: try StoreConnection(db), onFatal: { _ in exit(71) }), wallet)
+            try body(BatchWriter(connection: try StoreConnection(db, key: .test), onFatal: { _ in exit(71) }), wallet)
         }
     }
 
     static func withWriter<Value>(_ body: (BatchWriter) throws -> Value) throws -> Value {
         try DatabaseQueue().inDatabase { db in
             try Schema.migrate(db, creating: true)
-            return try body(BatchWriter(connection: try StoreConnection(db), onFatal: { _ in exit(71) }))
+            return try body(BatchWriter(connection: try StoreConnection(db, key: .test), onFatal: { _ in exit(71) }))
         }
     }
 }

@@ -60,7 +60,7 @@ struct CrashTests {
     }
 
     private static func registerAll(in folder: String) async throws {
-        let store = try SQLiteWalletStore.open(folder: folder, creating: true)
+        let store = try SQLiteWalletStore.open(folder: folder, key: .test, creating: true)
         for index in 0..<Self.wallets {
             let registration = NewRegistration(
                 walletID: try Self.walletID(index),
@@ -81,7 +81,7 @@ struct CrashTests {
 
     /// Each wallet guesses, mostly wrong; each answer is written to a file as soon as it is known.
     private static func guessUntilKilled(in folder: String, dieAfter: Int, seed: UInt64) async throws {
-        let store = try SQLiteWalletStore.open(folder: folder)
+        let store = try SQLiteWalletStore.open(folder: folder, key: .test)
         let answers = try FileHandle(forWritingTo: try Self.emptyFile(folder + "/answers"))
         let policy = try #require(AttemptPolicy(rounds: 16, attemptsPerRound: 16, blocks: []))
         let countdown = Countdown(from: dieAfter)

@@ -20,7 +20,7 @@ struct DiskFullTests {
         let base = TemporaryFolder()
         let store = try base.store()
         let wallet = try await TestWallet(in: store, deletionDigest: TestWallet.digest())
-        // Empty records are kept until a sweep, so the next right PIN would change only their number.
+        // The next right PIN changes only the number of writes.
         _ = try await store.judge(wallet.attempt(right: true))
         await store.close()
         var answered = 0
@@ -44,7 +44,7 @@ struct DiskFullTests {
     ) async throws -> Bool {
         let disk = try SmallDisk()
         try FileManager.default.copyItem(atPath: base.path + "/wallets.db", toPath: disk.path + "/wallets.db")
-        let store = try SQLiteWalletStore.open(folder: disk.path)
+        let store = try SQLiteWalletStore.open(folder: disk.path, key: .test)
         try disk.fill(leaving: freePages)
         var isAnswered = true
         do {
@@ -69,6 +69,8 @@ struct DiskFullTests {
     func opening() throws {
         let disk = try SmallDisk()
         try disk.fill(leaving: 1)
-        #expect(throws: StoreOpenError.diskFull) { try SQLiteWalletStore.open(folder: disk.path, creating: true) }
+        #expect(throws: StoreOpenError.diskFull) {
+            try SQLiteWalletStore.open(folder: disk.path, key: .test, creating: true)
+        }
     }
 }

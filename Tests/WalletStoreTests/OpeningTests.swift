@@ -28,10 +28,10 @@ struct OpeningTests {
     @Test("a missing store is created only on request: an empty one would forget every count")
     func missing() throws {
         #expect(throws: StoreOpenError.missing(path: self.folder.path + "/wallets.db")) {
-            try SQLiteWalletStore.open(folder: self.folder.path)
+            try SQLiteWalletStore.open(folder: self.folder.path, key: .test)
         }
         #expect(throws: StoreOpenError.missing(path: self.folder.path + "/none")) {
-            try SQLiteWalletStore.open(folder: self.folder.path + "/none")
+            try SQLiteWalletStore.open(folder: self.folder.path + "/none", key: .test)
         }
     }
 
@@ -57,7 +57,7 @@ struct OpeningTests {
         default: try self.change("CREATE TABLE diary (entry TEXT)")
         }
         let before = try self.folder.contents()
-        #expect(throws: StoreOpenError.notAStore) { try SQLiteWalletStore.open(folder: self.folder.path) }
+        #expect(throws: StoreOpenError.notAStore) { try SQLiteWalletStore.open(folder: self.folder.path, key: .test) }
         #expect(try self.folder.contents() == before)
     }
 
@@ -68,7 +68,7 @@ struct OpeningTests {
         let before = try self.folder.contents()
         for creating in [false, true] {
             #expect(throws: StoreOpenError.backup) {
-                try SQLiteWalletStore.open(folder: self.folder.path, creating: creating)
+                try SQLiteWalletStore.open(folder: self.folder.path, key: .test, creating: creating)
             }
         }
         #expect(try self.folder.contents() == before)
@@ -87,7 +87,7 @@ struct OpeningTests {
         try database.close()
         let head = try DurableFile.read(self.folder.file("wallets.db"), atMost: 1 << 26)
         #expect(head[60..<72].allSatisfy { $0 == 0 })
-        let store = try SQLiteWalletStore.open(folder: self.folder.path)
+        let store = try SQLiteWalletStore.open(folder: self.folder.path, key: .test)
         #expect(try await store.walletCount() == 0)
         await store.close()
     }

@@ -163,7 +163,7 @@ struct RevocationTests {
     )
     func notErased() async throws {
         let disk = try SmallDisk()
-        let store = try SQLiteWalletStore.open(folder: disk.path, creating: true)
+        let store = try SQLiteWalletStore.open(folder: disk.path, key: .test, creating: true)
         // Parallel, in few commits: each commit copies every page that it changes into the log.
         let wallets = try await withThrowingTaskGroup(of: TestWallet.self) { group in
             for _ in 0..<100 { group.addTask { try await TestWallet(in: store) } }

@@ -1,12 +1,13 @@
 import Foundation
 import HostSystem
+import Secrets
 import TestSupport
 import Testing
 import WalletStore
 
 extension TemporaryFolder {
     func store() throws -> SQLiteWalletStore {
-        try SQLiteWalletStore.open(folder: self.path, creating: true)
+        try SQLiteWalletStore.open(folder: self.path, key: .test, creating: true)
     }
 
     /// The contents of the database and its log.
@@ -20,4 +21,10 @@ extension TemporaryFolder {
         }
         return all
     }
+}
+
+extension RecordKey {
+    /// The key of the stores of these tests; the same in killed processes.
+    static let test = RecordKey(SecretBytes(copying: [UInt8](repeating: 1, count: 32)))
+    static let other = RecordKey(SecretBytes(copying: [UInt8](repeating: 2, count: 32)))
 }

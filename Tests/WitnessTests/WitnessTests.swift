@@ -30,16 +30,22 @@ struct WitnessTests {
         let generation = Mutex<UInt64>(7)
         let step = Mutex<UInt64>(3)
 
-        func keeper(_ witness: Witness, isRequired: Bool = true) -> WitnessKeeper {
+        func keeper(
+            _ witness: Witness,
+            isRequired: Bool = true,
+            interval: Duration = .seconds(1)
+        ) -> WitnessKeeper {
             WitnessKeeper(
                 WitnessKeeper.Parts(
                     witness: witness,
                     isRequired: isRequired,
-                    interval: .seconds(1),
+                    interval: interval,
                     generation: { self.generation.withLock { $0 } },
                     step: { self.step.withLock { $0 } },
                     raiseStep: {
-                        self.step.withLock { step in
+                        // A commit like any other.
+                        self.generation.withLock { $0 += 1 }
+                        return self.step.withLock { step in
                             step += 1
                             return step
                         }
@@ -74,6 +80,23 @@ struct WitnessTests {
         await #expect(throws: WitnessFailure.self) { try await store.keeper(witness, isRequired: false).start() }
         store.generation.withLock { $0 = 8 }
         try await store.keeper(witness).start()
+    }
+
+    @Test("a witness is informed of a change, and not again while only its own step changes the store")
+    func idle() async throws {
+        let place = Witness.Place.program("\(Self.shipped)/file-witness", arguments: [self.folder.file("idle")])
+        let store = Store()
+        let keeper = store.keeper(Witness(place, limit: .seconds(30)), interval: .milliseconds(10))
+        let serving = Task { await keeper.run() }
+        while store.step.withLock({ $0 }) == 3 {
+            store.generation.withLock { $0 += 1 }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        try await Task.sleep(for: .seconds(2))
+        // A second request if the store changed once more during the first.
+        #expect(store.step.withLock { $0 } <= 5)
+        serving.cancel()
+        await serving.value
     }
 
     @Test("the shipped program for a TPM counter follows the steps, and never counts down")

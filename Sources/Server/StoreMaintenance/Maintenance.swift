@@ -63,6 +63,9 @@ package final class Maintenance: Sendable {
         /// The wallets that the last pass could not reseal; nil if it resealed all.
         var damaged: DamagedWallets?
         var lastPurge: Timestamp?
+        /// The time of the next check of attempt records; nil until the first pass.
+        var nextCheck: Timestamp?
+        var damageCount = 0
     }
 
     /// The interval between checks for due work, in real time.
@@ -121,6 +124,7 @@ package final class Maintenance: Sendable {
         repeat {
             self.askedReseals.yield()
             await self.runDuePurge()
+            await self.runDueCheck()
         } while (try? await Task.sleep(for: Self.interval)) != nil
     }
 

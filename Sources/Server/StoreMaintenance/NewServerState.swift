@@ -12,7 +12,8 @@ package enum NewServerState {
         try DurableFile.makeFolder(data)
         let store: SQLiteWalletStore
         do {
-            store = try SQLiteWalletStore.open(folder: data, creating: true)
+            let key = try await RecordKey.derived(by: KeyFileVault(vaultKey))
+            store = try SQLiteWalletStore.open(folder: data, key: key, creating: true)
         } catch {
             throw StoreNotCreated(reason: "\(error)")
         }

@@ -10,11 +10,14 @@ package import WalletStore
 /// other ones.
 package enum VaultHistory {
     /// Compares the keys and records the version that seals from now on.
+    ///
+    /// - Returns: The number of attempt records of an earlier server version that got their MACs.
+    @discardableResult
     package static func check(
         _ vault: any RotatingVault,
         of store: any MaintenanceStore,
         at now: Timestamp
-    ) async throws(VaultMismatch) {
+    ) async throws(VaultMismatch) -> Int {
         let active = vault.activeVersion
         let noted: [StoredVaultVersion]
         do { noted = try await store.vaultVersions() } catch { throw .store }
@@ -28,8 +31,13 @@ package enum VaultHistory {
         let check = vault.check(of: active) ?? []
         // Without a new version nothing is written, so that a full disk does not keep a server from
         // starting.
-        guard !noted.contains(where: { $0.version == active && $0.check != nil }) else { return }
-        do { _ = try await store.note(vaultVersion: active, check: check, at: now) } catch { throw .store }
+        if !noted.contains(where: { $0.version == active && $0.check != nil }) {
+            do { _ = try await store.note(vaultVersion: active, check: check, at: now) } catch { throw .store }
+        }
+        let adoption: RecordAdoption
+        do { adoption = try await store.adoptRecords() } catch { throw .store }
+        guard case .done(let adopted) = adoption else { throw .recordKey }
+        return adopted
     }
 }
 
@@ -39,6 +47,8 @@ package enum VaultMismatch: Error, Hashable, Sendable, CustomStringConvertible {
     case older(file: UInt32, store: UInt32)
     /// The key of this version is not the store's; `check` identifies the right one.
     case otherKey(UInt32, check: String)
+    /// The attempt records have MACs of another `index` key: install the newest copy of the key file.
+    case recordKey
     /// The store cannot be read or written.
     case store
 
@@ -51,6 +61,9 @@ package enum VaultMismatch: Error, Hashable, Sendable, CustomStringConvertible {
         case .otherKey(let version, let check):
             "key \(version) of the key file is not the key that the store was sealed with. Install the copy of the key "
                 + "file whose line `key \(version)` ends with \(check)"
+        case .recordKey:
+            "the key `index` of the key file is not the key of the store's attempt records. Install the copy of the "
+                + "key file that the store was used with"
         case .store: "the store's record of vault keys cannot be read or written; check whether the disk is full"
         }
     }

@@ -35,7 +35,8 @@ final class HistoryKeys: Sendable {
             switch use {
             case .auditLog: self.audit.hmacSHA256(message)
             case .storeEpoch: self.epoch.hmacSHA256(message)
-            case .enrollmentToken, .recoveryCodeIndex, .backup: preconditionFailure("not a use of these keys")
+            case .enrollmentToken, .recoveryCodeIndex, .backup, .attemptRecords:
+                preconditionFailure("not a use of these keys")
             }
         return VersionedMAC(key: self.number, mac: mac).bytes
     }

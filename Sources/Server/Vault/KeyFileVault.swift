@@ -117,7 +117,7 @@ package final class KeyFileVault: Vault {
         switch use {
         case .enrollmentToken: self.keys.active.tokenMAC(message)
         case .auditLog, .storeEpoch: self.keys.historyMAC(message, for: use)
-        case .recoveryCodeIndex, .backup: self.keys.lastingMAC(message, for: use)
+        case .recoveryCodeIndex, .backup, .attemptRecords: self.keys.lastingMAC(message, for: use)
         }
     }
 
@@ -129,7 +129,7 @@ package final class KeyFileVault: Vault {
             let byPrevious = keys.previous.map { constantTimeEqual($0.tokenMAC(message), mac) } ?? false
             return byActive || byPrevious
         case .auditLog, .storeEpoch: return keys.isHistoryMAC(mac, of: message, for: use)
-        case .recoveryCodeIndex, .backup:
+        case .recoveryCodeIndex, .backup, .attemptRecords:
             return constantTimeEqual(keys.lastingMAC(message, for: use), mac)
         }
     }

@@ -87,6 +87,7 @@ final class KeyRing: Sendable {
     private let index: SecretBytes
     /// Derived from the index root, which is never rotated.
     private let backup: SecretBytes
+    private let attempts: SecretBytes
 
     /// Returns nil if a length is wrong, numbers do not ascend, or the active version is missing.
     ///
@@ -104,10 +105,12 @@ final class KeyRing: Sendable {
         self.history = [first] + history
         self.index = index.hkdfSHA256(info: Self.info(for: .recoveryCodeIndex), count: 32)
         self.backup = index.hkdfSHA256(info: Self.info(for: .backup), count: 32)
+        self.attempts = index.hkdfSHA256(info: Self.info(for: .attemptRecords), count: 32)
         self.indexRoot = index
         self.indexRoot.keepOutOfSwap()
         self.index.keepOutOfSwap()
         self.backup.keepOutOfSwap()
+        self.attempts.keepOutOfSwap()
     }
 
     /// Returns whether these keys may replace `old` ones: the same unrotated keys, no known version changed, and no
@@ -139,6 +142,7 @@ final class KeyRing: Sendable {
         switch use {
         case .recoveryCodeIndex: self.index.hmacSHA256(message)
         case .backup: self.backup.hmacSHA256(message)
+        case .attemptRecords: self.attempts.hmacSHA256(message)
         case .enrollmentToken, .auditLog, .storeEpoch: preconditionFailure("keys of this use have versions")
         }
     }

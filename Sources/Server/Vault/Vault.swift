@@ -57,6 +57,8 @@ package enum MACUse: String, Sendable, CaseIterable {
     case storeEpoch = "store-epoch"
     /// Labels of backups, which may be restored after any number of rotations; this key is never rotated.
     case backup
+    /// The key of the MACs of attempt records, which backups contain, too; never rotated.
+    case attemptRecords = "attempt-records"
 }
 
 /// The reason why the vault gave no result.

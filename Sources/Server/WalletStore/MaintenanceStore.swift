@@ -109,7 +109,7 @@ package protocol MaintenanceStore: Sendable {
 
     /// Blocks wallets permanently that an audit log records as blocked; returns the number of those that were not.
     ///
-    /// Ignores unknown wallets and those that have ended. Used by a restore.
+    /// Ignores unknown wallets, those that have ended and those with a damaged record. Used by a restore.
     func blockPermanently(_ wallets: [WalletID]) async throws(StoreError) -> Int
 
     /// Returns the vault key versions that have sealed, in ascending order.
@@ -138,6 +138,14 @@ package protocol MaintenanceStore: Sendable {
 
     /// Returns the number of wallets that have not confirmed all their next shares.
     func unconfirmedShares() async throws(StoreError) -> Int
+
+    /// Gives the attempt records of an earlier server version a MAC, once for each store.
+    ///
+    /// The records are trusted as they are, so the caller must have checked that the vault is the store's.
+    func adoptRecords() async throws(StoreError) -> RecordAdoption
+
+    /// Checks the attempt records of at most `most` wallets, after place `after` or from the first one.
+    func checkRecords(after: UInt64?, most: Int) async throws(StoreError) -> RecordCheck
 
     /// Begins to copy the store into an existing empty file.
     ///
@@ -171,6 +179,27 @@ package struct Purgeable: Hashable, Sendable {
 
     package init(wallets: [WalletID], next: UInt64?) {
         self.wallets = wallets
+        self.next = next
+    }
+}
+
+/// The outcome of giving attempt records their MACs.
+package enum RecordAdoption: Hashable, Sendable {
+    /// All records have a MAC; this step added this number of them.
+    case done(adopted: Int)
+    /// The MACs of this store were made with another key.
+    case otherKey
+}
+
+/// The result of checking some attempt records.
+package struct RecordCheck: Hashable, Sendable {
+    /// Wallets in use whose record is missing, or is not one that this server wrote.
+    package var damaged: [WalletID]
+    /// The place to continue after; nil at the end.
+    package var next: UInt64?
+
+    package init(damaged: [WalletID], next: UInt64?) {
+        self.damaged = damaged
         self.next = next
     }
 }

@@ -85,8 +85,8 @@ package struct StoredWallet: Sendable {
     /// Indicates that a code was issued at registration; a revoked wallet's code is overwritten.
     package var hasDeletionCode: Bool
     package var assertionCounter: UInt32?
-    /// The stored record; ``attempts(under:)`` is the effective one.
-    package var attempts: AttemptRecord
+    /// The stored record, nil if it is damaged; ``attempts(under:)`` is the effective one.
+    package var attempts: AttemptRecord?
     /// Charges of restores that the stored record does not contain yet.
     package var epochCharges: ArraySlice<EpochCharge>
     /// The attested facts, a JSON object.
@@ -103,7 +103,7 @@ package struct StoredWallet: Sendable {
         isLinkedToRecoveryCode: Bool,
         hasDeletionCode: Bool,
         assertionCounter: UInt32?,
-        attempts: AttemptRecord,
+        attempts: AttemptRecord?,
         epochCharges: ArraySlice<EpochCharge> = [],
         attested: String
     ) {
@@ -135,8 +135,8 @@ package struct StoredListing: Hashable, Sendable {
     package var lastSession: Timestamp?
     /// The wallet's end; nil while it is in use.
     package var revocation: Revocation?
-    /// The stored record; ``attempts(under:)`` is the effective one.
-    package var attempts: AttemptRecord
+    /// The stored record, nil if it is damaged; ``attempts(under:)`` is the effective one.
+    package var attempts: AttemptRecord?
     /// Charges of restores that the stored record does not contain yet.
     package var epochCharges: ArraySlice<EpochCharge>
 
@@ -148,7 +148,7 @@ package struct StoredListing: Hashable, Sendable {
         sessionOpened: Bool,
         lastSession: Timestamp?,
         revocation: Revocation?,
-        attempts: AttemptRecord,
+        attempts: AttemptRecord?,
         epochCharges: ArraySlice<EpochCharge> = []
     ) {
         self.place = place
@@ -164,19 +164,19 @@ package struct StoredListing: Hashable, Sendable {
 }
 
 extension StoredWallet {
-    /// Returns the effective record under a policy, including the charges of restores.
-    package func attempts(under policy: AttemptPolicy) -> AttemptRecord {
+    /// Returns the effective record under a policy, including the charges of restores; nil if it is damaged.
+    package func attempts(under policy: AttemptPolicy) -> AttemptRecord? {
         var attempts = self.attempts
-        attempts.enter(self.epochCharges, policy: policy)
+        attempts?.enter(self.epochCharges, policy: policy)
         return attempts
     }
 }
 
 extension StoredListing {
-    /// Returns the effective record under a policy, including the charges of restores.
-    package func attempts(under policy: AttemptPolicy) -> AttemptRecord {
+    /// Returns the effective record under a policy, including the charges of restores; nil if it is damaged.
+    package func attempts(under policy: AttemptPolicy) -> AttemptRecord? {
         var attempts = self.attempts
-        attempts.enter(self.epochCharges, policy: policy)
+        attempts?.enter(self.epochCharges, policy: policy)
         return attempts
     }
 }

@@ -45,7 +45,7 @@ package protocol WalletStore: OperatorStore {
     /// Returns whether the whole solution is revoked.
     func isSolutionRevoked() async throws(StoreError) -> Bool
 
-    /// Removes registrations made before `limit` that have had no session, and empty attempt records.
+    /// Removes registrations made before `limit` that have had no session.
     ///
     /// Takes time in proportion to the rows removed, and may leave some to later sweeps. Returns the number of
     /// registrations removed.

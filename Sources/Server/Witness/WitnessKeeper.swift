@@ -74,24 +74,28 @@ package struct WitnessKeeper: Sendable {
         await cancelWhenGracefulShutdown {
             var last = self.parts.generation()
             while (try? await Task.sleep(for: self.parts.interval)) != nil {
-                let generation = self.parts.generation()
-                guard generation != last else { continue }
-                last = generation
-                await self.inform()
+                guard self.parts.generation() != last else { continue }
+                last = await self.inform()
             }
         }
         await self.inform()
     }
 
-    /// Informs the witness; a failure does not stop a server that serves.
-    private func inform() async {
+    /// Informs the witness, and returns the store's generation; a failure does not stop a server that serves.
+    @discardableResult
+    private func inform() async -> UInt64 {
+        var generation = self.parts.generation()
         do {
-            try await self.ask(with: try await self.parts.raiseStep())
+            let step = try await self.parts.raiseStep()
+            // The raised step is a commit, too; the witness is not asked again because of it.
+            generation = self.parts.generation()
+            try await self.ask(with: step)
         } catch let error as WitnessFailure {
             self.parts.log.critical("the witness knows a later state of the store", metadata: ["reason": "\(error)"])
         } catch {
             self.parts.log.error("the witness is silent", metadata: ["reason": "\(error)"])
         }
+        return generation
     }
 
     private func ask(with step: UInt64) async throws {

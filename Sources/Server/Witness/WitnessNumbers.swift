@@ -1,6 +1,6 @@
 /// The numbers by which a witness recognizes an older store; neither ever falls.
 package struct WitnessNumbers: Hashable, Sendable, CustomStringConvertible {
-    /// The store's generation, which rises with every commit that counts.
+    /// The store's generation, which rises with every commit that changes the store.
     package var generation: UInt64
     /// The number of requests to a witness; it rises by one with each, so that a witness can be a counter that only
     /// counts up.

@@ -21,7 +21,7 @@ enum FileRights {
         var problems: [String] = []
         for (setting, path) in [
             ("data.folder", data), ("data.folder", "\(data)/wallets.db"), ("data.folder", "\(data)/wallets.db-wal"),
-            ("audit.file", audit), ("vault.key-file", key),
+            ("data.folder", "\(data)/wallets.db-mark"), ("audit.file", audit), ("vault.key-file", key),
         ] {
             problems += self.problem(setting, path, allowing: 0)
         }

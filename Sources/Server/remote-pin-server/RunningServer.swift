@@ -87,11 +87,11 @@ enum RunningServer {
         output: LogOutput,
         log: Logger
     ) async throws {
-        let store = try Self.openStore(files.settings, metrics: watch.registry, log: log)
+        let store = try await Self.openStore(files, metrics: watch.registry, log: log)
         watch.watch(store)
         do {
             let epoch = try await Self.epoch(of: store, vault: files.vault)
-            try await Self.checkVault(files, of: store)
+            try await Self.checkVault(files, of: store, log: log)
             let audit = try await Self.openAudit(files, of: store, epoch: epoch, metrics: watch.registry, log: log)
             do {
                 let witness = try await Self.askWitness(
@@ -183,6 +183,7 @@ enum RunningServer {
                 log: log
             )
         )
+        watch.watch(maintenance)
         let commands = AdminService(
             of: server,
             advance: (clock as? LabClock).map(Self.advance),
@@ -243,13 +244,14 @@ enum RunningServer {
     }
 
     private static func openStore(
-        _ settings: ServerSettings,
+        _ files: ServerFiles,
         metrics: MetricRegistry,
         log: Logger
-    ) throws -> SQLiteWalletStore {
+    ) async throws -> SQLiteWalletStore {
+        let key = try await Self.recordKey(by: files.vault)
         let lines = LogRateLimiter(burst: 3, each: .seconds(10))
-        let folder = settings[SettingTable.dataFolder]
-        let store = try Self.openStore(in: folder, metrics: metrics) { reason in
+        let folder = files.settings[SettingTable.dataFolder]
+        let store = try Self.openStore(in: folder, key: key, metrics: metrics) { reason in
             guard let metadata = lines.allow(["reason": "\(reason)"]) else { return }
             log.error("the store refused calls", metadata: metadata)
         } onFatal: { reason in
@@ -268,9 +270,12 @@ enum RunningServer {
     }
 
     /// Opens the store of a stopped server.
-    static func openStore(of server: StoppedServer) throws -> SQLiteWalletStore {
-        try Self.openStore(
+    static func openStore(of server: StoppedServer, acceptingDamage: Bool) async throws -> SQLiteWalletStore {
+        let key = try await Self.recordKey(by: server.vault)
+        return try Self.openStore(
             in: server.dataFolder,
+            key: key,
+            acceptingDamage: acceptingDamage,
             onFatal: { reason in
                 StandardStreams.writeError("remote-pin-server: \(reason)\n")
                 exit(StartFailure.Kind.operatorMustAct.rawValue)
@@ -278,8 +283,18 @@ enum RunningServer {
         )
     }
 
+    private static func recordKey(by vault: any Vault) async throws -> RecordKey {
+        do throws(VaultError) {
+            return try await RecordKey.derived(by: vault)
+        } catch {
+            throw StartFailure(.unavailable, "the vault did not answer; without it no attempt record can be read")
+        }
+    }
+
     private static func openStore(
         in folder: String,
+        key: RecordKey,
+        acceptingDamage: Bool = false,
         metrics: any MetricsFactory = NOOPMetricsHandler.instance,
         onRefusal: @escaping @Sendable (String) -> Void = { _ in },
         onFatal: @escaping @Sendable (String) -> Never
@@ -287,6 +302,8 @@ enum RunningServer {
         do throws(StoreOpenError) {
             return try SQLiteWalletStore.open(
                 folder: folder,
+                key: key,
+                acceptingDamage: acceptingDamage,
                 metrics: metrics,
                 onRefusal: onRefusal,
                 onFatal: onFatal
@@ -295,7 +312,7 @@ enum RunningServer {
             let kind: StartFailure.Kind
             switch error {
             case .inUse: kind = .unavailable
-            case .notAStore, .backup: kind = .operatorMustAct
+            case .damaged, .notAStore, .backup: kind = .operatorMustAct
             case .newerVersion, .missing, .diskFull, .files: kind = .files
             }
             throw StartFailure(kind, "the store in \(folder) cannot be used: \(error)")

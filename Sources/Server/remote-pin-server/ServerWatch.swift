@@ -6,6 +6,7 @@ internal import RemotePINServer
 internal import ServerCommandLine
 internal import Telemetry
 internal import ServerSettings
+internal import StoreMaintenance
 internal import Transport
 internal import Vocabulary
 internal import WalletStore
@@ -82,6 +83,11 @@ struct ServerWatch: Sendable {
     func forgetStore() { self.liveness.forget(Self.storeThread) }
 
     private static let storeThread = "store"
+
+    /// Exports the findings of the checks of attempt records.
+    func watch(_ maintenance: Maintenance) {
+        self.registry.probe("remote_pin_store_damage") { Double(maintenance.damageCount) }
+    }
 
     /// Exports the figures of the server and its certificate.
     func watch(_ server: RemotePINServer, tls: TLSServerContext) {

@@ -157,7 +157,7 @@ package enum DurableFile {
     }
 
     /// Makes the creation or removal of a name in a folder durable; syncing the file itself does not (fsync(2)).
-    private static func synchronizeFolder(of path: String) throws(FileError) {
+    package static func synchronizeFolder(of path: String) throws(FileError) {
         try Descriptor(opening: self.folder(of: path), flags: O_RDONLY | O_DIRECTORY).synchronize()
     }
 

@@ -61,8 +61,8 @@ package struct ListWallets: AdminCall {
         package var registeredAt: Timestamp
         /// Left out if the server knows of none.
         package var lastSession: Timestamp?
-        /// Wrong PINs since the last right one.
-        package var failures: Int
+        /// Wrong PINs since the last right one; left out if the attempt record is damaged.
+        package var failures: Int?
     }
 
     package func validate() throws(AdminFailure) { try self.limit.mustBe(in: Self.limits, "limit") }
@@ -82,7 +82,7 @@ package struct ListWallets: AdminCall {
                     platform: listing.platform,
                     registeredAt: listing.registeredAt,
                     lastSession: server.unsavedLastSession(of: listing.walletID) ?? listing.lastSession,
-                    failures: listing.attempts(under: attempts).failures
+                    failures: listing.attempts(under: attempts)?.failures
                 )
                 if self.matches(wallet) { wallets.append(wallet) }
                 // The next page finds out whether others follow.
@@ -106,7 +106,7 @@ package struct ListWallets: AdminCall {
             commandName: "list",
             abstract: "List wallets in the order of their registration: all, or those that match.",
             discussion: """
-                States: open, blocked, blocked-permanently, never-opened, revoked. --state may be repeated.
+                States: open, blocked, blocked-permanently, never-opened, revoked, damaged. --state may be repeated.
 
                   remote-pin-server admin wallet list --lab /tmp/lab
                   remote-pin-server admin wallet list --state blocked --state blocked-permanently --lab /tmp/lab
@@ -172,7 +172,8 @@ package struct ListWallets: AdminCall {
             let rows = reply.wallets.map { wallet in
                 [
                     "\(wallet.wallet)", wallet.state.rawValue, wallet.platform?.rawValue ?? "unknown",
-                    wallet.registeredAt.text, wallet.lastSession?.text ?? "unknown", "\(wallet.failures)",
+                    wallet.registeredAt.text, wallet.lastSession?.text ?? "unknown",
+                    wallet.failures.map { "\($0)" } ?? "unknown",
                 ]
             }
             page.table(["WALLET", "STATE", "PLATFORM", "REGISTERED", "LAST SESSION", "WRONG PINS"], rows)

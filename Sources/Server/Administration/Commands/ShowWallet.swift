@@ -38,7 +38,8 @@ package struct ShowWallet: AdminCall {
         package var revocation: Ended?
         /// True if the solution is revoked; the state applies again once it is restored.
         package var solutionRevoked: Bool
-        package var pin: PIN
+        /// Left out if the attempt record is damaged.
+        package var pin: PIN?
         package var linkedToRecoveryCode: Bool
         /// True if the wallet got a deletion code at registration.
         package var hasDeletionCode: Bool
@@ -79,6 +80,12 @@ package struct ShowWallet: AdminCall {
         /// With the state `blocked`.
         package var blockedUntil: Timestamp?
         package var remainingMs: Int64?
+
+        init(_ attempts: AttemptRecord, policy: AttemptPolicy, now: Timestamp) {
+            let state = attempts.state(policy: policy, now: now)
+            let round = state == .blockedPermanently ? policy.rounds : attempts.failures / policy.attemptsPerRound + 1
+            self.init(state, round: min(round, policy.rounds), failures: attempts.failures, now: now)
+        }
 
         package init(_ state: PINState, round: Int, failures: Int, now: Timestamp) {
             (self.round, self.failures) = (round, failures)
@@ -121,8 +128,7 @@ package struct ShowWallet: AdminCall {
             throw AdminFailure(.internal, "The wallet's identity is not one that this server wrote.")
         }
         let (policy, attempts) = (server.rules.attempts, stored.attempts(under: server.rules.attempts))
-        let state = attempts.state(policy: policy, now: now)
-        let round = state == .blockedPermanently ? policy.rounds : attempts.failures / policy.attemptsPerRound + 1
+        let state = attempts?.state(policy: policy, now: now)
         return Reply(
             wallet: self.wallet,
             now: now,
@@ -137,7 +143,7 @@ package struct ShowWallet: AdminCall {
             ),
             revocation: stored.revocation.map { Ended($0, at: stored.revokedAt) },
             solutionRevoked: stored.isSolutionRevoked,
-            pin: PIN(state, round: min(round, policy.rounds), failures: attempts.failures, now: now),
+            pin: attempts.map { PIN($0, policy: policy, now: now) },
             linkedToRecoveryCode: stored.isLinkedToRecoveryCode,
             hasDeletionCode: stored.hasDeletionCode,
             features: Offered(server.features(of: self.wallet)),
@@ -171,8 +177,9 @@ package struct ShowWallet: AdminCall {
 
         func draw(_ reply: Reply, on page: inout Page) {
             var facts: [(name: String, value: String)] = [
-                ("wallet", "\(reply.wallet)"), ("state", reply.stateText(page)), ("PIN", reply.pin.text(page)),
-                ("wrong PINs", "\(reply.pin.failures) since the last right one"),
+                ("wallet", "\(reply.wallet)"), ("state", reply.stateText(page)),
+                ("PIN", reply.pin?.text(page) ?? page.bad("the attempt record is damaged: revoke this wallet")),
+                ("wrong PINs", reply.pin.map { "\($0.failures) since the last right one" } ?? "unknown"),
                 ("registered", reply.registeredAt.text),
                 (
                     "last session",
@@ -197,7 +204,7 @@ extension ShowWallet.Reply {
         let solution = self.solutionRevoked ? page.bad("; the solution is revoked") : ""
         guard let revocation else {
             let word = self.state.rawValue
-            let isBlocked = self.state == .blocked || self.state == .blockedPermanently
+            let isBlocked = [.blocked, .blockedPermanently, .damaged].contains(self.state)
             return (isBlocked ? page.bad(word) : self.state == .open ? page.good(word) : word) + solution
         }
         let actor =

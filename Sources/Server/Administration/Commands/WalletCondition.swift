@@ -11,10 +11,12 @@ package enum WalletCondition: String, Codable, CodingKeyRepresentable, Hashable,
     /// Registered, without a session so far.
     case neverOpened = "never-opened"
     case revoked
+    /// The attempt record is not one that this server wrote: no PIN is checked. Revoke the wallet.
+    case damaged
 
     /// A revocation takes precedence over a missing session, and both take precedence over the
     /// state of the PIN.
-    init(isRevoked: Bool, sessionOpened: Bool, pin: @autoclosure () -> PINState) {
+    init(isRevoked: Bool, sessionOpened: Bool, pin: @autoclosure () -> PINState?) {
         guard !isRevoked else {
             self = .revoked
             return
@@ -27,6 +29,7 @@ package enum WalletCondition: String, Codable, CodingKeyRepresentable, Hashable,
         case .open: self = .open
         case .blocked: self = .blocked
         case .blockedPermanently: self = .blockedPermanently
+        case nil: self = .damaged
         }
     }
 }
@@ -36,7 +39,7 @@ extension StoredListing {
         WalletCondition(
             isRevoked: self.revocation != nil,
             sessionOpened: self.sessionOpened,
-            pin: self.attempts(under: policy).state(policy: policy, now: now)
+            pin: self.attempts(under: policy)?.state(policy: policy, now: now)
         )
     }
 

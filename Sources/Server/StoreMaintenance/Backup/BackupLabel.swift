@@ -21,6 +21,8 @@ struct BackupLabel: Hashable {
     var pagesByteCount: Int
     /// SHA-256 of the pages.
     var digest: [UInt8]
+    /// Indicates that the store lacked counted attempts when it was copied: a restore must charge for them.
+    var isDamaged = false
 
     /// The name of the backup in the audit log: the beginning of the digest, by which its restores are counted.
     var name: String { "sha256 \(Array(self.digest.prefix(8)).hex)" }
@@ -38,6 +40,7 @@ struct BackupLabel: Hashable {
         let auditMAC: String
         let byteCount: Int
         let sha256: String
+        let damaged: Bool?
     }
 
     /// Encodes the label as its line.
@@ -46,6 +49,7 @@ struct BackupLabel: Hashable {
             "{\"remotePINBackup\":1,\"takenAt\":\(self.takenAt.milliseconds),\"epoch\":\(self.epoch),"
             + "\"auditNumber\":\(self.audit.number),\"auditMAC\":\"\(self.audit.mac)\","
             + "\"byteCount\":\(self.pagesByteCount),\"sha256\":\"\(self.digest.hex)\""
+            + (self.isDamaged ? ",\"damaged\":true" : "")
         let message = Array(text.utf8)
         let mac = try await vault.mac(message, for: .backup)
         let line = message + Self.macName + Array(mac.hex.utf8) + Self.end
@@ -82,7 +86,8 @@ struct BackupLabel: Hashable {
             epoch: body.epoch,
             audit: mark,
             pagesByteCount: body.byteCount,
-            digest: digest
+            digest: digest,
+            isDamaged: body.damaged ?? false
         )
     }
 }

@@ -22,22 +22,26 @@ package struct BackupMaker: Sendable {
     private let vault: any Vault
     private let clock: any WallClock
     private let stateOf: Timestamp?
+    private let isDamaged: Bool
     private let newestEntry: @Sendable () -> AuditMark
 
     /// - Parameters:
     ///   - stateOf: The time whose state the store holds, if it is not the present.
+    ///   - isDamaged: Whether the store was opened although it lacks counted attempts.
     ///   - newestEntry: Returns the audit log's newest entry.
     package init(
         store: any MaintenanceStore,
         vault: any Vault,
         clock: any WallClock,
         stateOf: Timestamp? = nil,
+        isDamaged: Bool = false,
         newestEntry: @escaping @Sendable () -> AuditMark
     ) {
         self.store = store
         self.vault = vault
         self.clock = clock
         self.stateOf = stateOf
+        self.isDamaged = isDamaged
         self.newestEntry = newestEntry
     }
 
@@ -104,13 +108,16 @@ package struct BackupMaker: Sendable {
         let takenAt = self.stateOf ?? self.clock.now()
         let epoch = try await self.store.epochs().count + 1
         try StoreFile.mark(temporary, as: .backup)
+        let findings = await StoreFile.findings(in: temporary)
+        guard findings.isEmpty else { throw BackupFailure.unsound(findings) }
         let (byteCount, digest) = try await Self.digest(of: temporary)
         let label = BackupLabel(
             takenAt: takenAt,
             epoch: epoch,
             audit: mark,
             pagesByteCount: byteCount,
-            digest: digest
+            digest: digest,
+            isDamaged: self.isDamaged
         )
         let line = try await label.line(by: self.vault)
         try DurableFile.append(line, to: temporary)
@@ -140,6 +147,8 @@ package enum BackupFailure: Error, Hashable, Sendable, CustomStringConvertible {
     case file(FileError)
     /// The store was not copied.
     case copy(StoreCopyError)
+    /// The copied database is damaged, as the store is: restore an earlier backup. Carries SQLite's findings.
+    case unsound([String])
     /// The vault did not answer: retry later.
     case vault
     /// The server is stopping.
@@ -149,6 +158,7 @@ package enum BackupFailure: Error, Hashable, Sendable, CustomStringConvertible {
     fileprivate init(_ error: any Error) {
         self =
             switch error {
+            case let error as BackupFailure: error
             case let error as FileError: .file(error)
             case let error as StoreCopyError: .copy(error)
             case is StoreError: .copy(.closing)
@@ -168,6 +178,9 @@ package enum BackupFailure: Error, Hashable, Sendable, CustomStringConvertible {
         case .copy(.failed(let code)): "the backup's file cannot be written (\(code))"
         case .copy(.inStoreFolder):
             "the backup would lie in the data folder, among the store's own files; name another folder"
+        case .unsound(let findings):
+            "the store's database is damaged (\(findings.joined(separator: "; "))); keep the existing backups and "
+                + "restore one"
         case .vault: "the vault did not answer"
         case .stopped: "the server is stopping"
         }

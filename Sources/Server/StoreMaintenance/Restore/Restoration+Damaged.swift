@@ -13,8 +13,8 @@ extension Restoration {
     /// Opens every sealed value, so that an outdated key file is found now and not wallet by
     /// wallet.
     ///
-    /// - Returns: The wallets in use with a value that does not open although its key is the right one. An ended wallet
-    ///   needs none of its values.
+    /// - Returns: The wallets in use with a value that does not open although its key is the right one, or with an
+    ///   attempt record whose MAC does not match. An ended wallet needs none of its values.
     func damagedWallets(of store: SQLiteWalletStore) async throws -> [WalletID] {
         var (opened, unopened): (Set<UInt32>, [(wallet: WalletID, version: UInt32?)]) = ([], [])
         var after: UInt64?
@@ -41,6 +41,18 @@ extension Restoration {
             }
             if damaged.last != wallet { damaged.append(wallet) }
         }
+        let miscounted = try await self.walletsWithoutRecord(in: store)
+        return damaged + miscounted.filter { !damaged.contains($0) }
+    }
+
+    /// The wallets in use with an attempt record that no server wrote for them.
+    private func walletsWithoutRecord(in store: SQLiteWalletStore) async throws -> [WalletID] {
+        var (damaged, place): ([WalletID], UInt64?) = ([], nil)
+        repeat {
+            let check = try await store.checkRecords(after: place, most: Self.stepSize)
+            damaged += check.damaged
+            place = check.next
+        } while place != nil
         return damaged
     }
 
@@ -83,7 +95,7 @@ extension Restoration {
         var ends: [(AuditSubject, UInt64)] = []
         do {
             for subject in AuditSubject(wallets: wallets).inParts {
-                let detail = "damaged: a sealed value does not open"
+                let detail = "damaged: a sealed value does not open, or the attempt record is not genuine"
                 let begun = try await audit.append(
                     .revokeWallets,
                     by: self.parts.actor,

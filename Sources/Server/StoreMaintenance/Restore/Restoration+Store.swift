@@ -16,6 +16,8 @@ extension Restoration {
             inspection.latestEpoch <= plan.backupEpoch
         else { throw RestoreFailure.epochs(self.parts.backup) }
         try self.parts.stage(.openingValues)
+        // The label's MAC covers every page, so the records of an earlier version are those of the backed-up store.
+        guard case .done = try await store.adoptRecords() else { throw RestoreFailure.foreign(self.parts.backup) }
         let damaged = try await self.damagedWallets(of: store)
         try self.parts.stage(.openingEpoch)
         let number = plan.latestEpoch + 1

@@ -127,6 +127,7 @@ package struct Restoration: Sendable {
             let bytes = try file.read(at: start, atMost: BackupLabel.byteCount)
             let label = try await BackupLabel.read(bytes, by: self.parts.vault)
             guard label.pagesByteCount == start else { throw BackupLabel.Problem.foreign }
+            guard !label.isDamaged || self.parts.rule != .trust else { throw RestoreFailure.uncharged(path) }
             return label
         } catch BackupLabel.Problem.malformed {
             throw RestoreFailure.notABackup(path)
@@ -161,7 +162,8 @@ extension Restoration {
         try self.parts.stage(.copying)
         try await self.copyPages(plan.label, to: staged.file)
         try self.parts.stage(.checking)
-        let store = try staged.open(onFatal: self.parts.onFatal)
+        let key = try await RecordKey.derived(by: self.parts.vault)
+        let store = try staged.open(key: key, onFatal: self.parts.onFatal)
         do {
             let report = try await self.change(store, plan)
             try self.parts.stage(.recording)

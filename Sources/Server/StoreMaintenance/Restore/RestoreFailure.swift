@@ -21,9 +21,12 @@ package enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible 
     /// A sealed value does not open with this vault's key: use the key file with the versions of
     /// the backup's time.
     case sealed(wallet: String)
-    /// Values of these wallets do not open although their key is the right one: end the wallets
+    /// Values of these wallets do not open although their key is the right one, or their attempt
+    /// records have no valid MAC: end the wallets
     /// with ``Restoration/Parts/endsDamaged`` or use an older backup.
     case damagedWallets([WalletID])
+    /// The backup is of a store that lacks counted attempts, and the rule charges none.
+    case uncharged(String)
     /// A record of an epoch, or the epoch of a wallet, that no restore made.
     case epochs(String)
     /// The data folder already holds a store or cannot be used.
@@ -64,9 +67,11 @@ package enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible 
             "a sealed value of wallet \(wallet) does not open with this vault's key; use the key file of the backup's "
                 + "time, with all its versions"
         case .damagedWallets(let wallets):
-            "a sealed value of \(wallets.named(atMost: 8)) does not open with the key that sealed it: it was damaged "
-                + "before the backup was made. Use --end-damaged to end these wallets, on record, and restore the "
-                + "others, or an older backup, which may have them intact"
+            "a sealed value of \(wallets.named(atMost: 8)) does not open with the key that sealed it, or the MAC of "
+                + "the attempt record does not match: it was damaged before the backup was made. Use --end-damaged to "
+                + "end these wallets, on record, and restore the others, or an older backup, which may have them intact"
+        case .uncharged(let path):
+            "\(path) is the copy of a damaged store, which lacks counted attempts; use --epoch strict or charge-one"
         case .epochs(let path): "no restore made the epoch records in \(path); use another backup"
         case .store(let error): error.description
         case .step(.unavailable), .step(.notErased):

@@ -140,7 +140,12 @@ package enum MetricCatalogue {
         MetricDefinition(
             "remote_pin_store_failed_batches_total",
             .counter,
-            "Batches not written because the disk was full or the database in use."
+            "Batches not written because the disk was full, or the database in use or damaged."
+        ),
+        MetricDefinition(
+            "remote_pin_store_damage",
+            .gauge,
+            "Damaged attempt records at the last check; 0 before the first check."
         ),
     ]
 
@@ -174,7 +179,7 @@ package enum MetricCatalogue {
         MetricDefinition(
             "remote_pin_store_generation",
             .gauge,
-            "Generation of the store; rises with every commit that counts and never falls."
+            "Generation of the store; rises with every commit that changes the store and never falls."
         ),
         MetricDefinition(
             "remote_pin_witness_requests_total",

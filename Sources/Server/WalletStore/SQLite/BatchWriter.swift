@@ -1,4 +1,5 @@
 internal import GRDB
+internal import HostSystem
 internal import Metrics
 internal import PreparedSQL
 internal import Synchronization
@@ -15,6 +16,8 @@ struct BatchWriter {
     var latency = CommitLatency()
     var meters = StoreMeters.none
     var committed = CommittedFacts()
+    /// Nil for a store that is not served.
+    var mark: StoreMark?
     let onFatal: @Sendable (String) -> Never
     /// Receives the reason of each refusal, for the log.
     var onRefusal: @Sendable (String) -> Void = { _ in }
@@ -39,7 +42,7 @@ struct BatchWriter {
             switch self.outcome(of: batch, apart: true) {
             case nil: break
             case .diskFull: self.refuse(batch, .unavailable)
-            // Not a step's own failure: the transaction itself cannot be carried out, since the file is damaged.
+            // Not a fault of one step: the store itself cannot be read.
             case .step: self.refuse(batch, .corrupt)
             }
         }
@@ -60,9 +63,8 @@ struct BatchWriter {
             for step in batch {
                 prepared.append(apart ? try self.runApart(step) : try self.run(step))
             }
-            try self.connection.commit()
-            self.committed.isSolutionRevoked.store(self.connection.isSolutionRevoked, ordering: .releasing)
-            self.committed.generation.store(self.connection.generation, ordering: .releasing)
+            if try self.connection.commit() { self.noteCommit() }
+            self.committed.note(self.connection)
             let duration = ContinuousClock.now - start
             self.latency.note(duration)
             self.meters.commit.record(duration)
@@ -78,6 +80,23 @@ struct BatchWriter {
         self.answer(prepared, to: batch)
         self.runChores()
         return nil
+    }
+
+    /// Writes the number of the synced commit to the mark, before any answer.
+    private func noteCommit() {
+        do throws(FileError) {
+            try self.mark?.note(self.connection.generation)
+        } catch {
+            self.onFatal("wallet store: \(error); the process ends because lost attempts could go unnoticed")
+        }
+    }
+
+    /// Ends an orderly use of the store: everything is in the database, and the mark says so.
+    ///
+    /// After a failure the mark stays in use, and the next start reads the log.
+    func end() {
+        guard (try? self.connection.truncateLog()) != nil else { return }
+        try? self.mark?.end(self.connection.generation)
     }
 
     private func run(_ step: CommitQueue.PendingStep) throws -> Prepared {
@@ -167,4 +186,9 @@ struct BatchWriter {
 final class CommittedFacts: Sendable {
     let isSolutionRevoked = Atomic(false)
     let generation = Atomic<UInt64>(0)
+
+    func note(_ connection: StoreConnection) {
+        self.isSolutionRevoked.store(connection.isSolutionRevoked, ordering: .releasing)
+        self.generation.store(connection.generation, ordering: .releasing)
+    }
 }

@@ -131,6 +131,14 @@ extension SQLiteWalletStore: MaintenanceStore {
         try await self.queue.perform { try $0.unconfirmedShares() }
     }
 
+    package func adoptRecords() async throws(StoreError) -> RecordAdoption {
+        try await self.queue.perform { try $0.adoptRecords() }
+    }
+
+    package func checkRecords(after: UInt64?, most: Int) async throws(StoreError) -> RecordCheck {
+        try await self.queue.perform { try $0.checkRecords(after: after, most: most) }
+    }
+
     package func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet] {
         try await self.queue.perform { try $0.sealedValues(after: after, limit: limit) }
     }

@@ -8,7 +8,8 @@ package import Vocabulary
 /// A store of wallets in one SQLite file, for one process.
 ///
 /// All steps run on one thread, which puts waiting steps into one transaction (``BatchWriter``). The folder holds
-/// `wallets.db`, its log while the store is open, and `lock`, which names the process that has it open.
+/// `wallets.db`, its log while the store is open, its mark (``StoreMark``), and `lock`, which names the process that
+/// has it open.
 package final class SQLiteWalletStore: WalletStore {
     /// The folder of the store's files.
     let folder: String
@@ -25,8 +26,8 @@ package final class SQLiteWalletStore: WalletStore {
     private static let sweptAtOnce = 500
     /// The maximum number of steps of one sweep, so that the caller can do other work in between.
     private static let sweepSteps = 20
-    /// The rows after which the next sweep continues.
-    private let sweptUntil = Mutex((unopened: Int64.min, attempts: Int64.min))
+    /// The row after which the next sweep continues.
+    private let sweptUntil = Mutex(Int64.min)
 
     private init(
         folder: String,
@@ -51,11 +52,15 @@ package final class SQLiteWalletStore: WalletStore {
     /// Opens the store in a folder, or creates an empty one if `creating`; blocks the calling thread meanwhile.
     ///
     /// A missing store is an error unless `creating`: an empty store in its place would forget every count.
+    /// With `acceptingDamage`, a store that lacks commits is opened as far as it goes; it may be copied and not
+    /// served, and the next opening rejects it again.
     /// `onRefusal` is called with the reason why steps were refused, and `onFatal` with a line for the log after a
     /// file error that may lose counts; it ends the process.
     package static func open(
         folder: String,
+        key: RecordKey,
         creating: Bool = false,
+        acceptingDamage: Bool = false,
         metrics factory: any MetricsFactory = NOOPMetricsHandler.instance,
         onRefusal: @escaping @Sendable (String) -> Void = { _ in },
         onFatal: @escaping @Sendable (String) -> Never = { fatalError($0) }
@@ -64,26 +69,32 @@ package final class SQLiteWalletStore: WalletStore {
         let lock = try StoreLock(folder: folder, creating: creating)
         try self.makeFile(path, creating: creating)
         try StoreFile.refuseOthers(path, creating: creating)
-        let (database, committed): (DatabaseQueue, CommittedFacts)
+        if !acceptingDamage { try StoreCheck.run(path) }
+        let database: DatabaseQueue
+        let committed = CommittedFacts()
+        let mark: StoreMark?
         var upgradedFrom: Int?
         do {
             // SQLite would open it read-only and fail later, with a code that does not say so.
             try DurableFile.requireWritable(path)
             database = try DatabaseQueue(path: path, configuration: Schema.configuration())
-            committed = CommittedFacts()
-            try database.inDatabase { db in
+            mark = try database.inDatabase { db in
                 do {
                     upgradedFrom = try Schema.migrate(db, creating: creating)
                     // Completes the work of a killed process: no older copy of a destroyed share survives a start.
                     _ = try db.checkpoint(.truncate)
-                    let connection = try StoreConnection(db)
-                    committed.isSolutionRevoked.store(connection.isSolutionRevoked, ordering: .releasing)
-                    committed.generation.store(connection.generation, ordering: .releasing)
+                    let connection = try StoreConnection(db, key: key)
+                    try connection.claimIfEmpty()
+                    committed.note(connection)
+                    guard !acceptingDamage else { return nil }
+                    let page = try connection.generationPage()
+                    return try StoreMark(of: path, page: page, generation: connection.generation)
                 } catch {
                     throw StoreOpenError(error, of: db)
                 }
             }
         } catch {
+            if !acceptingDamage { StoreMark.release(path) }
             throw StoreOpenError(error)
         }
         let meters = StoreMeters(factory)
@@ -92,6 +103,8 @@ package final class SQLiteWalletStore: WalletStore {
             database.inDatabase {
                 self.serve(
                     $0,
+                    key: key,
+                    mark: mark,
                     queue: queue,
                     committed: committed,
                     announced: announced,
@@ -103,6 +116,7 @@ package final class SQLiteWalletStore: WalletStore {
             }
             // Copies the log into the file and removes it; after a failure the next start does so.
             try? database.close()
+            if mark != nil { StoreMark.release(path) }
             lock.release()
             queue.end()
         }
@@ -139,7 +153,8 @@ package final class SQLiteWalletStore: WalletStore {
         try? await self.queue.perform { _ in }
     }
 
-    /// The generation of the last commit, which is durable: a number that rises with every commit that counts.
+    /// The generation of the last commit, which is durable: a number that rises with every commit that changes the
+    /// store.
     package var generation: UInt64 { self.committed.generation.load(ordering: .acquiring) }
 
     /// Announces the newest entry of the audit log, which is durable; the next commit of a change that is on record
@@ -154,6 +169,8 @@ package final class SQLiteWalletStore: WalletStore {
 
     private static func serve(
         _ db: Database,
+        key: RecordKey,
+        mark: StoreMark?,
         queue: CommitQueue,
         committed: CommittedFacts,
         announced: AnnouncedEntry,
@@ -163,13 +180,14 @@ package final class SQLiteWalletStore: WalletStore {
         onFatal: @escaping @Sendable (String) -> Never
     ) {
         do {
-            let connection = try StoreConnection(db)
+            let connection = try StoreConnection(db, key: key)
             connection.announced = announced
             let writer = BatchWriter(
                 connection: connection,
                 latency: latency,
                 meters: meters,
                 committed: committed,
+                mark: mark,
                 onFatal: onFatal,
                 onRefusal: onRefusal
             )
@@ -177,6 +195,7 @@ package final class SQLiteWalletStore: WalletStore {
             while let batch = queue.nextBatch(after: duration) {
                 duration = ContinuousClock().measure { writer.run(batch) }
             }
+            writer.end()
         } catch {
             onFatal("wallet store: a prepared statement does not compile; the store's schema is not this version's")
         }
@@ -235,8 +254,7 @@ extension SQLiteWalletStore {
     /// Reads few rows, however many the store has.
     ///
     /// Keys are assigned in the order of registration, so due rows come first. If the clock was set back, some due
-    /// rows may follow others that are not. A walk over all rows, one step for each sweep, finds those, and attempt
-    /// records that have been empty since before the last start.
+    /// rows may follow others that are not. A walk over all rows, one step for each sweep, finds those.
     package func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
         var removed = 0
         var start = Int64.min
@@ -249,14 +267,11 @@ extension SQLiteWalletStore {
             guard some.due > 0, let next = some.next else { break }
             start = next
         }
-        let places = self.sweptUntil.withLock { $0 }
+        let place = self.sweptUntil.withLock { $0 }
         let unopened = try await self.queue.perform {
-            try $0.sweepUnopened(since: limit, after: places.unopened, most: Self.sweptAtOnce)
+            try $0.sweepUnopened(since: limit, after: place, most: Self.sweptAtOnce)
         }
-        let attempts = try await self.queue.perform {
-            try $0.sweepAttempts(after: places.attempts, most: Self.sweptAtOnce)
-        }
-        self.sweptUntil.withLock { $0 = (unopened.next ?? .min, attempts ?? .min) }
+        self.sweptUntil.withLock { $0 = unopened.next ?? .min }
         return removed + unopened.removed
     }
 }

@@ -91,4 +91,12 @@ extension Schema {
         ) STRICT;
         INSERT INTO generation (id, value, witness_step) VALUES (1, 1, 0);
         """
+
+    /// Version 14: attempt records end with a MAC, and every wallet has one.
+    ///
+    /// The MACs need the vault's key, so the server adds them once it has checked that the key is the store's
+    /// (`StoreConnection.adoptRecords`). A row of this table says that this was done, and with which key.
+    static let recordKey = """
+        CREATE TABLE record_key (id INTEGER PRIMARY KEY CHECK (id = 1), key_check BLOB NOT NULL) STRICT;
+        """
 }

@@ -18,12 +18,13 @@ package final class StagedStore: Sendable {
     /// Locks the folder, creating it if missing, and creates an empty staging folder in it.
     ///
     /// A folder with a store, or a part of one, is rejected: nothing is ever overwritten, and an earlier store's
-    /// log would be taken for the new one's.
+    /// log would be taken for the new one's. A mark alone is no part: ``place()`` removes it.
     package init(folder: String) throws(StoreOpenError) {
         self.folder = folder
         self.lock = try StoreLock(folder: folder, creating: true)
         do throws(FileError) {
-            let parts = try DurableFile.names(in: folder).filter { $0.hasPrefix("wallets.db") }
+            let mark = StoreMark.path(of: "wallets.db")
+            let parts = try DurableFile.names(in: folder).filter { $0.hasPrefix("wallets.db") && $0 != mark }
             if let part = parts.first { throw FileError.exists("\(folder)/\(part)") }
             if DurableFile.exists(self.staging) { try DurableFile.removeFolder(self.staging) }
             try DurableFile.makeFolder(self.staging)
@@ -36,6 +37,7 @@ package final class StagedStore: Sendable {
 
     /// Marks the written pages as a store and opens it.
     package func open(
+        key: RecordKey,
         onFatal: @escaping @Sendable (String) -> Never = { fatalError($0) }
     ) throws(StoreOpenError) -> SQLiteWalletStore {
         do throws(FileError) {
@@ -43,7 +45,7 @@ package final class StagedStore: Sendable {
         } catch {
             throw StoreOpenError(error)
         }
-        return try SQLiteWalletStore.open(folder: self.staging, onFatal: onFatal)
+        return try SQLiteWalletStore.open(folder: self.staging, key: key, onFatal: onFatal)
     }
 
     /// Moves the closed store into its place and unlocks the folder.
@@ -52,6 +54,9 @@ package final class StagedStore: Sendable {
             // A log that could not be copied into the file holds data that the file lacks.
             guard !DurableFile.exists(self.file + "-wal") else { throw FileError.exists(self.file + "-wal") }
             try DurableFile.synchronize(self.file)
+            // The mark of a store that was moved away would reject this one.
+            let mark = StoreMark.path(of: self.folder + "/wallets.db")
+            if DurableFile.exists(mark) { try DurableFile.remove(mark) }
             try DurableFile.place(self.file, at: self.folder + "/wallets.db")
         } catch {
             throw StoreOpenError(error)

@@ -19,11 +19,11 @@ extension StoreConnection {
         )
         let wallets = try rows.compactMap { row -> WalletID? in
             // A damaged row is not judged; an access to its wallet reports the damage.
-            guard row.hasNull(atIndex: 4),
-                KeptAttempts(decoding: try row.bytes(1))?.record.isBlockedPermanently == true,
+            guard row.hasNull(atIndex: 4), let wallet: WalletID = try? row.identifier(2),
+                try self.attempts(in: row, at: 1, of: wallet)?.record.isBlockedPermanently == true,
                 try row.walletState(3).revocation == nil
             else { return nil }
-            return try row.identifier(2)
+            return wallet
         }
         let next = rows.count < most ? nil : try rows.last.map { UInt64(bitPattern: try $0.number(0)) }
         return UnrecordedBlocks(wallets: wallets, next: next)
@@ -40,11 +40,11 @@ extension StoreConnection {
 
     /// Blocks wallets permanently that an audit log records as blocked; returns the number of those that were not.
     ///
-    /// Ignores unknown wallets and those that have ended.
+    /// Ignores unknown wallets, those that have ended, and those with a damaged record, whose PINs are not judged.
     func blockPermanently(_ wallets: [WalletID]) throws -> Int {
         var blocked = 0
         for wallet in wallets {
-            guard var found = try self.attempted(wallet), found.row.state.revocation == nil,
+            guard var found = try? self.attempted(wallet), found.row.state.revocation == nil,
                 !found.attempts.record.isBlockedPermanently
             else { continue }
             found.attempts.record.blockPermanently()

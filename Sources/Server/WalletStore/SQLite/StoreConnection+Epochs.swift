@@ -55,7 +55,6 @@ extension StoreConnection {
 
     /// Appends epochs.
     func open(_ epochs: [StoredEpoch]) throws {
-        self.counts = true
         for epoch in epochs {
             try self.db.execute(
                 sql: "INSERT INTO epochs (number, rule, opened_at, mac) VALUES (?, ?, ?, ?)",

@@ -1,32 +1,36 @@
 internal import GRDB
 internal import PreparedSQL
 
-/// The store's generation: a number that rises with every commit that counts.
+/// The store's generation: a number that rises with every commit that changes the store.
 ///
-/// A commit counts if it writes attempts, a wallet's row, the deny list or the solution's revocation: an older copy
-/// without it would give attempts back or undo a revocation. A commit raises the generation by the same write for all
-/// verdicts.
+/// A commit raises the generation by the same write for all verdicts.
 ///
-/// Invariant: the generation never falls. A log or a witness with a higher one proves that the store is an older copy.
+/// Invariant: the generation never falls. A mark, a log or a witness with a higher one proves that the store lacks
+/// commits or is an older copy.
 extension StoreConnection {
-    /// Writes the next generation, if the transaction counts.
-    func raiseGeneration() throws {
-        guard self.counts else { return }
+    func write(generation: UInt64) throws {
         let statement = self.statements.setGeneration
-        statement.bind(Int64(clamping: self.generation + 1), at: 1)
+        statement.bind(Int64(clamping: generation), at: 1)
         try statement.run()
     }
 
     /// Makes this transaction write a generation above `other` and above the store's; used by a restore.
     func raiseGeneration(above other: UInt64) throws {
-        self.counts = true
         self.generation = max(self.generation, other)
+        try self.write(generation: self.generation)
     }
 
     func readGeneration() throws {
         let value = try Int64.fetchOne(self.db, sql: "SELECT value FROM generation")
         guard let value, let generation = UInt64(exactly: value) else { throw StoreError.corrupt }
         self.generation = generation
+    }
+
+    /// The page that holds the generation, from 1 on; it never moves.
+    func generationPage() throws -> UInt32 {
+        let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'generation'"
+        guard let page = try UInt32.fetchOne(self.db, sql: sql) else { throw StoreError.corrupt }
+        return page
     }
 
     func witnessStep() throws -> UInt64 {

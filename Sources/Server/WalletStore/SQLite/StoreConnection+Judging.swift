@@ -10,8 +10,7 @@ import Vocabulary
 /// Otherwise a disk filled to the last page would judge PINs for free:
 ///
 /// - The attempt record is written with the same width after every judged attempt, and always differs from its
-///   predecessor (``KeptAttempts``). Whether its row exists depends on earlier attempts only. Empty rows are swept
-///   later, in a separate step.
+///   predecessor (``KeptAttempts``). Its row exists from the registration to the wallet's removal.
 /// - An instruction that writes the wallet's row (a new PIN key, a link) writes it after every judged attempt, with new
 ///   values or the old ones, in place, with its number of writes changed (``WalletState``). No written column is
 ///   indexed, and a row fits into one page.

@@ -21,20 +21,16 @@ extension StoreConnection {
         )
         return try rows.map { row in
             let state = try row.walletState(2)
-            var attempts = KeptAttempts()
-            if let bytes = try row.bytesIfAny(4) {
-                guard let kept = KeptAttempts(decoding: bytes) else { throw StoreError.corrupt }
-                attempts = kept
-            }
+            let wallet: WalletID = try row.identifier(1)
             return StoredListing(
                 place: UInt64(bitPattern: try row.number(0)),
-                walletID: try row.identifier(1),
+                walletID: wallet,
                 platform: String.fromDatabaseValue(row[6]).flatMap { Platform(rawValue: $0) },
                 registeredAt: Timestamp(milliseconds: try row.number(3)),
                 sessionOpened: state.sessionOpened,
                 lastSession: Int64.fromDatabaseValue(row[5]).map { Timestamp(milliseconds: $0) },
                 revocation: state.revocation,
-                attempts: attempts.record,
+                attempts: try self.attempts(in: row, at: 4, of: wallet)?.record,
                 epochCharges: try self.charges(after: state)
             )
         }

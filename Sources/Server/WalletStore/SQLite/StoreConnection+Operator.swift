@@ -7,12 +7,13 @@ import Vocabulary
 /// They are rare, so their statements are compiled each time and cost PIN checks nothing.
 extension StoreConnection {
     func report(of wallet: WalletID) throws -> StoredWallet? {
-        guard let row = try self.wallet(wallet), let attempts = try self.attempted(wallet)?.attempts else { return nil }
+        guard let row = try self.wallet(wallet) else { return nil }
         let facts = try Row.fetchOne(
             self.db,
             sql: """
-                SELECT registered_at, attested, at FROM wallets
+                SELECT registered_at, attested, at, record FROM wallets
                 JOIN attestations ON attestations.wallet = wallets.key
+                LEFT JOIN attempts ON attempts.wallet = wallets.key
                 LEFT JOIN last_sessions ON last_sessions.wallet = wallets.key WHERE wallets.key = ?
                 """,
             arguments: [row.key.number]
@@ -29,7 +30,7 @@ extension StoreConnection {
             isLinkedToRecoveryCode: row.state.isLinked,
             hasDeletionCode: !row.deletionCode.isEmpty,
             assertionCounter: row.state.assertionCounter,
-            attempts: attempts.record,
+            attempts: try self.attempts(in: facts, at: 3, of: wallet)?.record,
             epochCharges: try self.charges(after: row.state),
             attested: attested
         )
@@ -62,7 +63,6 @@ extension StoreConnection {
 
     func removeDenied(_ mac: RecoveryCodeMAC) throws -> Timestamp? {
         guard let deniedAt = try self.denied(mac) else { return nil }
-        self.counts = true
         try self.db.makeStatement(sql: "DELETE FROM denied_recovery_codes WHERE mac = ?").run([mac.blob])
         try self.keepAuditMark()
         return deniedAt

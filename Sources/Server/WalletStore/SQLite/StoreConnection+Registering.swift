@@ -62,6 +62,8 @@ extension StoreConnection {
             registration.walletID.blob, registration.deletionCode?.digest.blob, registration.now.milliseconds,
         ])
         let key = self.db.lastInsertedRowID
+        // From the beginning, so that a missing row is damage and not an empty record.
+        try self.addAttempts(KeptAttempts(), of: registration.walletID, at: WalletKey(number: key))
         try self.db.makeStatement(sql: "INSERT INTO attestations (wallet, attested) VALUES (?, ?)")
             .run([key, registration.attested])
         try self.db.makeStatement(sql: "INSERT INTO unopened (wallet, registered_at) VALUES (?, ?)")

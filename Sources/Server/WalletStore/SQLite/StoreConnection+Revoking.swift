@@ -46,7 +46,6 @@ extension StoreConnection {
     ) throws -> RecoveryCodeRevocationOutcome {
         let before = try self.denied(mac)
         if before == nil {
-            self.counts = true
             try self.db.execute(
                 sql: "INSERT INTO denied_recovery_codes (mac, denied_at) VALUES (?, ?)",
                 arguments: [mac.blob, now.milliseconds]

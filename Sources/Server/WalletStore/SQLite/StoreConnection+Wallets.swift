@@ -11,40 +11,13 @@ struct WalletKey: Hashable {
     let number: Int64
 }
 
-/// The stored form of attempts: the record and its number of writes.
-///
-/// The number of writes makes every write change the page. Otherwise a right PIN for a wallet without counted
-/// attempts would write nothing, and on a full disk only it would get an answer.
-struct KeptAttempts {
-    var record = AttemptRecord()
-    var writes: UInt64 = 0
-
-    static let byteCount = AttemptRecord.byteCount + 8
-
-    init() {}
-
-    init?(decoding bytes: [UInt8]) {
-        guard bytes.count == Self.byteCount,
-            let record = AttemptRecord(decoding: [UInt8](bytes[..<AttemptRecord.byteCount]))
-        else { return nil }
-        self.record = record
-        self.writes = bytes[AttemptRecord.byteCount...].bigEndian
-    }
-
-    func encoded() -> [UInt8] {
-        var bytes = self.record.encoded()
-        bytes.append(bigEndian: self.writes, byteCount: 8)
-        return bytes
-    }
-}
-
 extension StoreConnection {
     /// The data that every judged step reads, in one query.
     struct Attempted: Sendable {
         let row: JudgedRow
         var attempts: KeptAttempts
-        /// The stored attempts; nil without a row.
-        var onFile: [UInt8]?
+        /// The stored attempts.
+        var onFile: [UInt8]
     }
 
     /// The part of a wallet's row that judging needs; an immutable class, since it is cached and shared.
@@ -68,7 +41,7 @@ extension StoreConnection {
         if let known = self.known[wallet] { return known }
         let statement = self.statements.attempted
         statement.bind(wallet.bytes, at: 1)
-        return try statement.first { row in try Attempted(row) }
+        return try statement.first { row in try Attempted(row, of: wallet, by: self.key) }
     }
 
     func wallet(_ wallet: WalletID) throws -> WalletRow? {
@@ -79,7 +52,6 @@ extension StoreConnection {
 
     /// Writes a wallet's row in place; it always changes and keeps its width.
     func keep(_ row: WalletRow) throws {
-        self.counts = true
         var state = row.state
         state.writes &+= 1
         let statement = self.statements.keepWallet
@@ -98,18 +70,15 @@ extension StoreConnection {
     /// stored record with the one that was judged from; if they differ, the step fails and is repeated from the
     /// stored one (``BatchWriter``).
     func keep(_ found: Attempted, of wallet: WalletID) throws {
-        self.counts = true
         var kept = found
         kept.attempts.writes &+= 1
-        let bytes = kept.attempts.encoded()
-        let statement = found.onFile == nil ? self.statements.addAttempts : self.statements.changeAttempts
+        kept.onFile = kept.attempts.encoded(of: wallet, by: self.key)
+        let statement = self.statements.changeAttempts
         statement.bind(found.row.key.number, at: 1)
-        statement.bind(bytes, at: 2)
-        if let before = found.onFile { statement.bind(before, at: 3) }
+        statement.bind(kept.onFile, at: 2)
+        statement.bind(found.onFile, at: 3)
         guard try statement.change() == 1 else { throw StoreError.corrupt }
-        kept.onFile = bytes
         self.known.remember(kept, of: wallet)
-        if kept.attempts.record.isEmpty { self.justEmptied.append(found.row.key) }
     }
 
     /// Ends a wallet permanently, if it has not ended yet.
@@ -132,13 +101,10 @@ extension StoreConnection {
 }
 
 extension StoreConnection.Attempted {
-    fileprivate init(_ row: borrowing PreparedRow) throws {
-        var attempts = KeptAttempts()
-        let onFile = row.isNull(4) ? nil : try row.kept(4)
-        if let onFile {
-            guard let kept = KeptAttempts(decoding: onFile) else { throw StoreError.corrupt }
-            attempts = kept
-        }
+    /// Reads a row; every wallet has attempts from its registration on, so a missing row is damage.
+    fileprivate init(_ row: borrowing PreparedRow, of wallet: WalletID, by key: RecordKey) throws {
+        let onFile = try row.kept(4)
+        guard let attempts = KeptAttempts(decoding: onFile, of: wallet, by: key) else { throw StoreError.corrupt }
         self.init(row: try StoreConnection.JudgedRow(row), attempts: attempts, onFile: onFile)
     }
 }

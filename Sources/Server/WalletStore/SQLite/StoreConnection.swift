@@ -6,6 +6,8 @@ import Vocabulary
 /// The database and its prepared statements; used only by the store's thread.
 final class StoreConnection {
     let db: Database
+    /// The key of the MACs of attempt records.
+    let key: RecordKey
     private(set) var statements: Statements
     /// The value in the transaction: read again after a rollback, otherwise changed only here.
     private(set) var isSolutionRevoked = false
@@ -21,14 +23,11 @@ final class StoreConnection {
     var mustTruncateLog = false
     /// Indicates that copies of destroyed shares may be in the log.
     private var owesTruncation = false
-    /// Wallets whose attempt records became empty in this transaction; a later step of it may have counted again.
-    var justEmptied: [WalletKey] = []
     /// Work for this thread after the transaction's steps are answered.
     var chores: [() -> Void] = []
-    /// The generation of the last commit; the present transaction's is one more, if it counts.
+    /// The generation of the last commit; the present transaction's is one more, if it changes the store.
     var generation: UInt64 = 0
-    /// Set by a write that an older copy of the store would lack.
-    var counts = false
+    private var changesBefore = 0
     /// The newest entry of the audit log.
     var announced = AnnouncedEntry()
     /// The entry that the transaction has stored; nil if unknown.
@@ -40,19 +39,10 @@ final class StoreConnection {
     ///
     /// An undone link stays in the set; its reader checks the row.
     var linkedDuring: [LinkSearch: Set<WalletID>] = [:]
-    /// Wallets with empty records from earlier transactions; at ``mostEmptied`` of them, the next transaction
-    /// deletes the rows.
-    ///
-    /// So the table stays small and a batch writes few pages; a wallet that returns soon keeps its row; and no row is
-    /// deleted in the commit of the verdict that emptied it.
-    private var emptied: Set<WalletKey> = []
-    private var dropsEmptied = false
-    private static let emptyRecord = AttemptRecord().encoded()
-    /// The number of empty rows that may remain: three pages of the table.
-    private static let mostEmptied = 256
 
-    init(_ db: Database) throws {
+    init(_ db: Database, key: RecordKey) throws {
         self.db = db
+        self.key = key
         try self.known.attach(to: db)
         self.statements = try Statements(db)
         try self.readEpochs()
@@ -68,29 +58,18 @@ final class StoreConnection {
     }
 
     func begin() throws {
-        self.justEmptied = []
-        self.counts = false
         if !self.chores.isEmpty { self.chores = [] }
+        self.changesBefore = self.db.totalChangesCount
         try self.statements.begin.run()
-        self.dropsEmptied = self.emptied.count >= Self.mostEmptied
-        if self.dropsEmptied { for wallet in self.emptied { try self.dropAttemptsIfEmpty(of: wallet) } }
     }
 
-    /// Deletes an empty row; the statement checks the row itself, so no count can be lost here.
-    func dropAttemptsIfEmpty(of wallet: WalletKey) throws {
-        self.known.forgetAll()
-        let statement = self.statements.dropAttempts
-        statement.bind(wallet.number, at: 1)
-        statement.bind(Self.emptyRecord, at: 2)
-        try statement.run()
-    }
-
-    func commit() throws {
-        try self.raiseGeneration()
+    /// Commits, with the next generation if the transaction changed anything; returns whether it did.
+    func commit() throws -> Bool {
+        let changes = self.db.totalChangesCount != self.changesBefore
+        if changes { try self.write(generation: self.generation + 1) }
         try self.statements.commit.run()
-        if self.counts { self.generation += 1 }
-        if self.dropsEmptied { self.emptied.removeAll(keepingCapacity: true) }
-        self.emptied.formUnion(self.justEmptied)
+        if changes { self.generation += 1 }
+        return changes
     }
 
     func rollBack() throws {
@@ -144,7 +123,6 @@ final class StoreConnection {
     }
 
     func setSolutionRevoked(_ revoked: Bool) throws {
-        self.counts = true
         try self.db.execute(sql: "UPDATE solution SET revoked = ?", arguments: [revoked ? 1 : 0])
         try self.keepAuditMark()
         try self.readSolution()
@@ -162,7 +140,7 @@ final class StoreConnection {
 struct Statements {
     let begin, commit, solution, setGeneration: PreparedStatement
     let wallet, keepWallet, nextShares, isDenied: PreparedStatement
-    let attempted, addAttempts, changeAttempts, dropAttempts: PreparedStatement
+    let attempted, addAttempts, changeAttempts: PreparedStatement
 
     init(_ db: Database) throws {
         self.begin = try PreparedStatement("BEGIN IMMEDIATE", on: db)
@@ -178,15 +156,11 @@ struct Statements {
         )
         self.wallet = try PreparedStatement("SELECT \(WalletRow.columns) FROM wallets WHERE id = ?", on: db)
         self.addAttempts = try PreparedStatement(
-            "INSERT INTO attempts (wallet, record) VALUES (?1, ?2) ON CONFLICT (wallet) DO NOTHING",
+            "INSERT OR REPLACE INTO attempts (wallet, record) VALUES (?, ?)",
             on: db
         )
         self.changeAttempts = try PreparedStatement(
             "UPDATE attempts SET record = ?2 WHERE wallet = ?1 AND record = ?3",
-            on: db
-        )
-        self.dropAttempts = try PreparedStatement(
-            "DELETE FROM attempts WHERE wallet = ? AND substr(record, 1, \(AttemptRecord.byteCount)) = ?",
             on: db
         )
         self.keepWallet = try PreparedStatement(

@@ -19,11 +19,28 @@ package enum StoreFile {
 
     // Offsets in the header (SQLite file format, 1.3): the magic string, the two numbers that say whether the file
     // has a log, `user_version` and `application_id`.
-    private static let headByteCount = 100
+    fileprivate static let headByteCount = 100
     private static let magic = Array("SQLite format 3\0".utf8)
+    fileprivate static let pageSizeOffset = 16
     private static let formatOffset = 18
-    private static let versionOffset = 60
+    fileprivate static let versionOffset = 60
     private static let applicationIDOffset = 68
+
+    /// The numbers of a header that the check of a store needs; those of an empty file are 0.
+    struct Head {
+        static let byteCount = StoreFile.headByteCount
+        let pageSize: Int
+        let version: Int
+
+        init(_ bytes: [UInt8]) {
+            let isWhole = bytes.count == Self.byteCount
+            let offset = StoreFile.pageSizeOffset
+            let size = isWhole ? Int(bytes[offset]) << 8 | Int(bytes[offset + 1]) : 0
+            // 65,536 does not fit into two bytes.
+            self.pageSize = size == 1 ? 65_536 : size
+            self.version = isWhole ? Int(StoreFile.number(at: StoreFile.versionOffset, in: bytes)) : 0
+        }
+    }
 
     /// Sets the kind of a file that no process has open and that has and needs no log.
     package static func mark(_ path: String, as kind: Kind) throws(FileError) {

@@ -18,6 +18,8 @@ package enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible 
     case backup
     /// The disk is full; free some space.
     case diskFull
+    /// Counted attempts are missing: the store ends before a commit that was synced.
+    case damaged(StoreDamage)
     /// The files cannot be used; the text gives the reason.
     case files(String)
 
@@ -32,6 +34,11 @@ package enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible 
         case .backup:
             return "the file is a backup, which cannot be served directly; run `remote-pin-server restore`"
         case .diskFull: return "the disk is full"
+        case .damaged(let damage):
+            return
+                "\(damage). Counted attempts are missing, so it is not served. Keep a copy of the folder. Then restore "
+                + "a backup, or this store as far as it goes, in a new epoch: run `remote-pin-server backup FILE "
+                + "--damaged`, move the data folder away, and run `remote-pin-server restore FILE`"
         case .files(let reason): return reason
         }
     }

@@ -27,6 +27,9 @@ struct BackupCommand: AsyncParsableCommand {
             If the server is stopped, this also copies a store from before the last restore, which is not served. The \
             store that a mistaken restore replaced can thus be restored, in a new epoch.
 
+            With --damaged it also copies a store that the server rejects because counted attempts are missing. The \
+            copy holds what is left. Its restore repeats all revocations of the store's epoch and charges every wallet.
+
               remote-pin-server backup /var/backups/remote-pin/2026-11-21.backup --config server.yaml
               remote-pin-server backup before-the-upgrade.backup --lab /tmp/lab
             """
@@ -34,6 +37,9 @@ struct BackupCommand: AsyncParsableCommand {
 
     @Argument(help: ArgumentHelp("The file to create.", valueName: "dest"), completion: .file())
     var destination: String
+
+    @Flag(help: "Copy a stopped server's store that is damaged, as far as it goes; a restore charges every wallet.")
+    var damaged = false
 
     @OptionGroup var server: ServerOptions
     @OptionGroup var output: OutputOptions
@@ -43,6 +49,9 @@ struct BackupCommand: AsyncParsableCommand {
         try await ending {
             let made: FinishedBackup
             if try await self.server.isReachable() {
+                guard !self.damaged else {
+                    throw StartFailure(.notAllowed, "the server runs, so its store is served; stop it for --damaged")
+                }
                 made = try await self.fromRunning(to: path)
             } else {
                 made = try await self.fromStopped(to: path)
@@ -88,14 +97,15 @@ struct BackupCommand: AsyncParsableCommand {
         }
         let server = try StoppedServer(loaded)
         try server.requireItsUser(for: "backup")
-        let store = try explaining(.files) { try RunningServer.openStore(of: server) }
+        let store = try await RunningServer.openStore(of: server, acceptingDamage: self.damaged)
         do {
             let epoch = try await RunningServer.epoch(of: store, vault: server.vault)
             let earlier = try await server.earlierEpoch(epoch)
+            let since = self.damaged ? try await server.beginning(of: epoch) : earlier?.beginning
             let audit = try await server.openAudit(epoch: earlier?.latest ?? epoch)
             let made: FinishedBackup
             do {
-                made = try await Self.make(path, store: store, server: server, audit: audit, of: earlier)
+                made = try await self.make(path, store: store, server: server, audit: audit, of: earlier, since: since)
             } catch {
                 await audit.close()
                 throw error
@@ -117,22 +127,31 @@ struct BackupCommand: AsyncParsableCommand {
 
     /// Makes the backup, between the audit entries for it.
     ///
-    /// - Parameter earlier: The store's epoch if a later epoch followed it. The backup is then dated to the end of that
-    ///   epoch, however late it is made: it lacks the guesses made since.
+    /// - Parameters:
+    ///   - earlier: The store's epoch if a later epoch followed it. The backup is then dated to the end of that epoch,
+    ///     however late it is made: it lacks the guesses made since.
+    ///   - since: The entry after which a restore repeats revocations; nil for the one that the store names.
     ///
     /// Invariant (G7): a restore of the backup repeats every revocation made while another store was in its place.
     /// It also repeats those of an earlier epoch's store, and those after the entry that the store names, because the
     /// store may be an older copy.
-    private static func make(
+    private func make(
         _ path: String,
         store: SQLiteWalletStore,
         server: StoppedServer,
         audit: AuditLog,
-        of earlier: StoppedServer.EarlierEpoch?
+        of earlier: StoppedServer.EarlierEpoch?,
+        since: AuditMark?
     ) async throws -> FinishedBackup {
-        let named = try await store.auditMark().map { AuditMark($0) }
-        let maker = BackupMaker(store: store, vault: server.vault, clock: server.clock, stateOf: earlier?.end) {
-            earlier?.beginning ?? named ?? audit.newest
+        let named = self.damaged ? nil : try await store.auditMark().map { AuditMark($0) }
+        let maker = BackupMaker(
+            store: store,
+            vault: server.vault,
+            clock: server.clock,
+            stateOf: earlier?.end,
+            isDamaged: self.damaged
+        ) {
+            since ?? named ?? audit.newest
         }
         var begun: UInt64?
         do {

@@ -29,8 +29,9 @@ struct RestoreCommand: AsyncParsableCommand {
               charge-one  one wrong PIN more than in the backup, never the last one: for a backup of minutes ago
               trust       none: only if the backup is the last state of the store, as after a move
 
-            If a value sealed for a wallet does not open although its key is right, nothing is restored and the wallet \
-            is named. With --end-damaged that wallet is ended, on record, and the others are restored.
+            If a value sealed for a wallet does not open although its key is right, or its attempt record was altered, \
+            nothing is restored and the wallet is named. With --end-damaged that wallet is ended, on record, and the \
+            others are restored.
 
             Without the complete audit log it lists the losses and asks for a phrase; --yes skips the question.
 
@@ -53,7 +54,7 @@ struct RestoreCommand: AsyncParsableCommand {
     )
     var last: String?
 
-    @Flag(help: "End the wallets that have a sealed value that does not open, instead of rejecting the backup.")
+    @Flag(help: "End the wallets that have a damaged value or attempt record, instead of rejecting the backup.")
     var endDamaged = false
 
     @Flag(help: "Skip the question; for scripts.")
@@ -148,7 +149,7 @@ struct RestoreCommand: AsyncParsableCommand {
                 )
             }
             for wallet in report.damaged {
-                page.line(page.bad("ended, since a value sealed for it does not open") + ": wallet \(wallet)")
+                page.line(page.bad("ended, since a value of it is damaged") + ": wallet \(wallet)")
             }
             if let problem = report.problem { page.line(page.bad("without the whole audit log") + ": \(problem)") }
         }
@@ -190,7 +191,7 @@ extension StartFailure {
     init(_ failure: RestoreFailure) {
         let kind: Kind =
             switch failure {
-            case .notABackup, .foreign, .damaged, .unsound, .sealed, .damagedWallets, .epochs: .data
+            case .notABackup, .foreign, .damaged, .unsound, .sealed, .damagedWallets, .uncharged, .epochs: .data
             case .store(.inUse): .unavailable
             case .audit(let error): StartFailure(error).kind
             case .vault: .configuration

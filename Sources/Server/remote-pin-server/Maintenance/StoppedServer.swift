@@ -81,19 +81,32 @@ struct StoppedServer {
     /// would be undone.
     func earlierEpoch(_ epoch: Int) async throws -> EarlierEpoch? {
         guard AuditLog.exists(at: self.auditPath) else { return nil }
-        let found: AuditVerification
-        do {
-            found = try await AuditReader(self.auditPath, vault: self.vault).verify(beginningOf: epoch)
-        } catch let error as FileError {
-            throw StartFailure(AuditLogError.file(error))
-        } catch {
-            throw StartFailure(AuditLogError.vault)
-        }
+        let found = try await self.verifiedAudit(beginningOf: epoch)
         guard let later = found.newestEpoch, later > epoch else { return nil }
         guard let beginning = found.beginning, let end = found.supersededAt else {
             throw StartFailure(AuditLogError.otherEpoch(self.auditPath, log: later, store: epoch))
         }
         return EarlierEpoch(latest: later, beginning: beginning, end: end)
+    }
+
+    /// The entry after which an epoch began.
+    ///
+    /// If the log does not reach back to it, an entry that no log has: a restore then reports that revocations may be
+    /// missing.
+    func beginning(of epoch: Int) async throws -> AuditMark {
+        let none = AuditMark(number: 1, mac: String(repeating: "0", count: 64))
+        guard AuditLog.exists(at: self.auditPath) else { return none }
+        return try await self.verifiedAudit(beginningOf: epoch).beginning ?? none
+    }
+
+    private func verifiedAudit(beginningOf epoch: Int) async throws -> AuditVerification {
+        do {
+            return try await AuditReader(self.auditPath, vault: self.vault).verify(beginningOf: epoch)
+        } catch let error as FileError {
+            throw StartFailure(AuditLogError.file(error))
+        } catch {
+            throw StartFailure(AuditLogError.vault)
+        }
     }
 
     /// Opens the audit log to append entries of this epoch.

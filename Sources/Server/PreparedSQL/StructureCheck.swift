@@ -1,0 +1,48 @@
+internal import GRDBSQLite
+
+/// A check of the structure of a database that no connection has open (`PRAGMA quick_check`).
+///
+/// The file is opened as immutable: without locks, without a log, and without any change.
+package enum StructureCheck {
+    /// The largest number of findings.
+    private static let most = 20
+
+    /// Reads the whole file and returns SQLite's findings; none for a sound one.
+    ///
+    /// Takes as long as reading the file and blocks the calling thread.
+    package static func findings(in path: String) -> [String] {
+        var database: OpaquePointer?
+        defer { unsafe sqlite3_close(database) }
+        let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX
+        let opened = unsafe sqlite3_open_v2("file:\(Self.escaped(path))?immutable=1", &database, flags, nil)
+        guard opened == SQLITE_OK else { return ["the file cannot be read (SQLite's code \(opened))"] }
+        var statement: OpaquePointer?
+        defer { unsafe sqlite3_finalize(statement) }
+        let prepared = unsafe sqlite3_prepare_v2(database, "PRAGMA quick_check(\(Self.most))", -1, &statement, nil)
+        guard prepared == SQLITE_OK else { return ["the file cannot be read (SQLite's code \(prepared))"] }
+        var findings: [String] = []
+        while true {
+            switch unsafe sqlite3_step(statement) {
+            case SQLITE_ROW:
+                let text = unsafe sqlite3_column_text(statement, 0).map { unsafe String(cString: $0) }
+                if let text, text != "ok" { findings.append(text) }
+            case SQLITE_DONE: return findings
+            case let code: return findings + ["the file cannot be read (SQLite's code \(code))"]
+            }
+        }
+    }
+
+    /// The path in a URI (RFC 3986, 2.1).
+    private static func escaped(_ path: String) -> String {
+        path.utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"),
+                UInt8(ascii: "_"):
+                return String(UnicodeScalar(byte))
+            default:
+                return "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            }
+        }.joined()
+    }
+}

@@ -1,0 +1,55 @@
+internal import Logging
+internal import Synchronization
+internal import Vocabulary
+internal import WalletStore
+
+// The search for damaged attempt records before their wallets meet them. The structure of the
+// database is checked in each backup: while the store is open, no second connection may read it.
+extension Maintenance {
+    private static let stepSize = 200
+    private static let pause: Duration = .milliseconds(5)
+    /// The interval between checks, and the time from the start to the first one.
+    private static let interval: Duration = .seconds(86_400)
+    private static let firstDelay: Duration = .seconds(3600)
+
+    /// The number of damaged records that the last check found.
+    package var damageCount: Int { self.state.withLock { $0.damageCount } }
+
+    /// Checks the attempt records unless this was done within the last day.
+    func runDueCheck() async {
+        let now = self.parts.clock.now()
+        let isDue = self.state.withLock { state in
+            // Not at the start, when every wallet returns. A clock that was set back makes the check due, too.
+            let next = state.nextCheck ?? now + Self.firstDelay
+            state.nextCheck = next
+            guard next <= now || next > now + Self.interval else { return false }
+            state.nextCheck = now + Self.interval
+            return true
+        }
+        if isDue { await self.check() }
+    }
+
+    /// Checks every attempt record and reports each damaged one.
+    package func check() async {
+        do {
+            let damaged = try await self.damagedRecords()
+            self.state.withLock { $0.damageCount = damaged.count }
+            for wallet in damaged {
+                self.parts.log.error("an attempt record is damaged", metadata: ["wallet": "\(wallet)"])
+            }
+        } catch {
+            self.parts.log.warning("the store was not checked", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    private func damagedRecords() async throws -> [WalletID] {
+        var (damaged, place): ([WalletID], UInt64?) = ([], nil)
+        repeat {
+            let check = try await self.parts.store.checkRecords(after: place, most: Self.stepSize)
+            damaged += check.damaged
+            place = check.next
+            if place != nil { try await Task.sleep(for: Self.pause) }
+        } while place != nil
+        return damaged
+    }
+}

@@ -1,0 +1,11 @@
+internal import Secrets
+package import Vault
+package import WalletStore
+
+extension RecordKey {
+    /// Derives the key of attempt records; the same for every rotation of the vault's keys.
+    package static func derived(by vault: any Vault) async throws(VaultError) -> RecordKey {
+        var bytes = try await vault.mac(Array("remote-pin/1 attempt records".utf8), for: .attemptRecords)
+        return RecordKey(SecretBytes(wiping: &bytes))
+    }
+}

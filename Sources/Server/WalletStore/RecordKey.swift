@@ -1,0 +1,30 @@
+package import Secrets
+internal import Vocabulary
+
+/// The key of the MACs of attempt records.
+///
+/// The vault derives it once, at the start, so that no PIN check adds a call to the vault. An attacker who can write
+/// the database but has no key can neither make nor change a record, only put back an older one of the same wallet.
+package final class RecordKey: Sendable {
+    /// The length of a MAC, short because every judged attempt writes one.
+    ///
+    /// A forger has no oracle but the server, which rejects each try and reports it.
+    static let macByteCount = 8
+
+    private let key: SecretBytes
+
+    package init(_ key: consuming SecretBytes) {
+        self.key = key
+        self.key.keepOutOfSwap()
+    }
+
+    /// Returns the MAC of a wallet's record and its number of writes.
+    func mac(of record: [UInt8], of wallet: WalletID) -> [UInt8] {
+        Array(self.key.hmacSHA256(wallet.bytes + record).prefix(Self.macByteCount))
+    }
+
+    /// The value by which a store recognizes its key.
+    var check: [UInt8] {
+        Array(self.key.hmacSHA256(Array("remote-pin/1 check of a record key".utf8)).prefix(Self.macByteCount))
+    }
+}

@@ -1,0 +1,93 @@
+internal import GRDB
+internal import PreparedSQL
+import Vocabulary
+
+/// The check of attempt records, and the records of an earlier server version, which have no MAC.
+extension StoreConnection {
+    /// The number of wallets that one step gives a record.
+    private static let adoptedAtOnce: Int64 = 1000
+
+    func addAttempts(_ attempts: KeptAttempts, of wallet: WalletID, at place: WalletKey) throws {
+        let statement = self.statements.addAttempts
+        statement.bind(place.number, at: 1)
+        statement.bind(attempts.encoded(of: wallet, by: self.key), at: 2)
+        try statement.run()
+    }
+
+    /// Claims a store without wallets for this key; a store with wallets is claimed by ``adoptRecords()``.
+    func claimIfEmpty() throws {
+        try self.db.execute(
+            sql: """
+                INSERT OR IGNORE INTO record_key (id, key_check)
+                SELECT 1, ? WHERE NOT EXISTS (SELECT 1 FROM wallets)
+                """,
+            arguments: [self.key.check.blob]
+        )
+    }
+
+    /// Gives the records of an earlier version a MAC, and wallets without one an empty record; once for each store.
+    ///
+    /// The caller has checked that the vault is the store's. A record that does not decode stays as it is, and its
+    /// wallet is rejected.
+    func adoptRecords() throws -> RecordAdoption {
+        if let check = try Row.fetchOne(self.db, sql: "SELECT key_check FROM record_key") {
+            return try check.bytes(0) == self.key.check ? .done(adopted: 0) : .otherKey
+        }
+        let wallets = try PreparedStatement(
+            """
+            SELECT wallets.key, id, record FROM wallets LEFT JOIN attempts ON attempts.wallet = wallets.key
+            WHERE wallets.key > ? ORDER BY wallets.key LIMIT ?
+            """,
+            on: self.db
+        )
+        wallets.bind(Self.adoptedAtOnce, at: 2)
+        var (adopted, last) = (0, Int64.min)
+        while true {
+            wallets.bind(last, at: 1)
+            let some = try wallets.all { row -> (key: WalletKey, id: WalletID, record: [UInt8]?) in
+                guard let key = row.number(0) else { throw StoreError.corrupt }
+                return (WalletKey(number: key), try row.identifier(1), row.isNull(2) ? nil : try row.kept(2))
+            }
+            for wallet in some {
+                last = wallet.key.number
+                var attempts: KeptAttempts? = KeptAttempts()
+                if let record = wallet.record { attempts = KeptAttempts(withoutMAC: record) }
+                guard let attempts else { continue }
+                try self.addAttempts(attempts, of: wallet.id, at: wallet.key)
+                adopted += 1
+            }
+            if some.count < Self.adoptedAtOnce { break }
+        }
+        self.known.forgetAll()
+        try self.db.execute(
+            sql: "INSERT INTO record_key (id, key_check) VALUES (1, ?)",
+            arguments: [self.key.check.blob]
+        )
+        return .done(adopted: adopted)
+    }
+
+    /// Reads the records of the next `most` wallets after `place`.
+    func checkRecords(after place: UInt64?, most: Int) throws -> RecordCheck {
+        let rows = try Row.fetchAll(
+            self.db,
+            sql: """
+                SELECT wallets.key, id, state, record FROM wallets
+                LEFT JOIN attempts ON attempts.wallet = wallets.key
+                WHERE wallets.key > ? ORDER BY wallets.key LIMIT ?
+                """,
+            arguments: [place.map { Int64(bitPattern: $0) } ?? .min, most]
+        )
+        let damaged = try rows.compactMap { row -> WalletID? in
+            let wallet: WalletID = try row.identifier(1)
+            guard try row.walletState(2).revocation == nil else { return nil }
+            return try self.attempts(in: row, at: 3, of: wallet) == nil ? wallet : nil
+        }
+        let next = rows.count < most ? nil : try rows.last.map { UInt64(bitPattern: try $0.number(0)) }
+        return RecordCheck(damaged: damaged, next: next)
+    }
+
+    /// The attempts in a column; nil if this server did not write them for this wallet, or has none.
+    func attempts(in row: Row, at column: Int, of wallet: WalletID) throws -> KeptAttempts? {
+        try row.bytesIfAny(column).flatMap { KeptAttempts(decoding: $0, of: wallet, by: self.key) }
+    }
+}

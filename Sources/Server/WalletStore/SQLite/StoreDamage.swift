@@ -1,0 +1,26 @@
+/// The sign that a store lacks commits that were synced.
+package enum StoreDamage: Hashable, Sendable, CustomStringConvertible {
+    /// A frame of the write-ahead log does not match its checksum, and commits follow it; 0 is the log's header.
+    case log(frame: Int)
+    /// The server did not stop in order, and the write-ahead log is gone.
+    case logMissing
+    /// The write-ahead log has commits, and the mark beside it is missing or damaged.
+    case markMissing
+    /// The last commit is older than the one that the mark names.
+    case behind(last: UInt64, mark: UInt64)
+    /// The page with the number of the last commit cannot be read.
+    case generation
+
+    package var description: String {
+        switch self {
+        case .log(0): "the header of its write-ahead log is damaged, and commits follow it"
+        case .log(let frame): "frame \(frame) of its write-ahead log is damaged, and commits follow it"
+        case .logMissing: "the server was not stopped in order, and its write-ahead log wallets.db-wal is gone"
+        case .markMissing: "its write-ahead log has commits, and the mark wallets.db-mark is missing or damaged"
+        case .behind(let last, let mark):
+            "its last commit is number \(last), but commit \(mark) was synced: its write-ahead log was damaged or cut, "
+                + "or an older copy was put in its place"
+        case .generation: "the page with the number of its last commit is damaged"
+        }
+    }
+}

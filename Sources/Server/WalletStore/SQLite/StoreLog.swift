@@ -1,0 +1,131 @@
+internal import HostSystem
+import Vocabulary
+
+/// A reading of SQLite's write-ahead log (SQLite file format, 4) without SQLite, before it opens the store.
+///
+/// SQLite takes the first frame that does not match its checksum for the end of the log, and forgets all commits after
+/// it. That is right for the last transaction, which a crash may have torn. Each commit is synced before the next one
+/// begins, so nothing else is ever torn: a later commit that is intact shows that the disk or an attacker damaged the
+/// log.
+struct StoreLog {
+    /// The last committed content of the requested page; nil if the log has none.
+    private(set) var page: [UInt8]?
+    /// The number of the first damaged frame, from 1 on, or 0 for the header; nil for a sound log or a torn end.
+    private(set) var damage: Int?
+
+    private static let headerByteCount = 32
+    private static let frameHeaderByteCount = 24
+    private static let magic: UInt32 = 0x377F_0682
+
+    /// Reads a log; a missing or empty one is sound.
+    ///
+    /// - Parameters:
+    ///   - pageSize: The page size of the database.
+    ///   - wanted: The page whose committed content is kept.
+    init(reading path: String, pageSize: Int, wanted: UInt32) throws(FileError) {
+        guard pageSize > 0, DurableFile.exists(path) else { return }
+        let file = try AppendFile(reading: path)
+        let header = try file.read(at: 0, atMost: Self.headerByteCount)
+        // Shorter than its header, the log never held a commit.
+        guard header.count == Self.headerByteCount else { return }
+        var scan = Scan(header: header, pageSize: pageSize, wanted: wanted)
+        let frameByteCount = Self.frameHeaderByteCount + pageSize
+        var offset = Self.headerByteCount
+        while scan.damage == nil {
+            let frame = try file.read(at: offset, atMost: frameByteCount)
+            guard frame.count == frameByteCount else { break }
+            scan.take(frame)
+            offset += frameByteCount
+        }
+        (self.page, self.damage) = (scan.committedPage, scan.damage)
+    }
+
+    /// The state of a reading.
+    private struct Scan {
+        let pageSize: Int
+        let wanted: UInt32
+        let isBigEndian: Bool
+        let isHeaderGood: Bool
+        let headerSalt: UInt64
+        /// Identifies the frames of the log's present use; those of earlier uses have other salts.
+        var salt: UInt64
+        /// The checksum stored in the previous frame, which the next one continues.
+        var previous: LogChecksum
+        var previousCommits = false
+        /// The number of frames read.
+        var count = 0
+        /// The first frame that does not match; SQLite reads no further.
+        var firstBad: Int?
+        /// Indicates a commit in the first bad frame or after it.
+        var hasLostCommit = false
+        var pendingPage: [UInt8]?
+        var committedPage: [UInt8]?
+        var damage: Int?
+
+        init(header: [UInt8], pageSize: Int, wanted: UInt32) {
+            self.pageSize = pageSize
+            self.wanted = wanted
+            let magic = header.number(at: 0)
+            self.isBigEndian = magic & 1 == 1
+            var sum = LogChecksum()
+            sum.add(header[..<24], isBigEndian: self.isBigEndian)
+            self.previous = LogChecksum(first: header.number(at: 24), second: header.number(at: 28))
+            self.isHeaderGood =
+                magic & ~1 == StoreLog.magic && header.number(at: 8) == UInt32(pageSize) && sum == self.previous
+            self.headerSalt = header.salt(at: 16)
+            self.salt = self.headerSalt
+            if !self.isHeaderGood { self.firstBad = 0 }
+        }
+
+        /// Takes the next frame: page number, size of the database after a commit or 0, salts, checksum, page.
+        mutating func take(_ frame: [UInt8]) {
+            self.count += 1
+            let salt = frame.salt(at: 8)
+            // The header's salts may be what is damaged.
+            if self.count == 1, !self.isHeaderGood { self.salt = salt }
+            let stored = LogChecksum(first: frame.number(at: 16), second: frame.number(at: 20))
+            var sum = self.previous
+            sum.add(frame[..<8], isBigEndian: self.isBigEndian)
+            sum.add(frame[StoreLog.frameHeaderByteCount...], isBigEndian: self.isBigEndian)
+            let isOfThisUse = salt == self.salt
+            let isIntact = isOfThisUse && sum == stored
+            let commits = isOfThisUse && frame.number(at: 4) != 0
+            if self.firstBad == nil, isIntact {
+                self.note(frame, commits: commits)
+            } else if isOfThisUse {
+                let bad = self.firstBad ?? self.count
+                self.firstBad = bad
+                self.judge(isIntact: isIntact, commits: commits, bad: bad)
+                self.hasLostCommit = self.hasLostCommit || commits
+            } else {
+                self.firstBad = self.firstBad ?? self.count
+            }
+            (self.previous, self.previousCommits) = (stored, commits)
+        }
+
+        /// Decides whether a frame behind the first bad one shows that the bad one was once synced.
+        private mutating func judge(isIntact: Bool, commits: Bool, bad: Int) {
+            guard isIntact else { return }
+            // A header is synced before its first frame is written.
+            let followsHeader = self.count == 1 && self.salt == self.headerSalt
+            // A transaction begins only when the one before it is synced.
+            let followsCommit = self.hasLostCommit && (commits || self.previousCommits)
+            if followsHeader || followsCommit { self.damage = bad }
+        }
+
+        private mutating func note(_ frame: [UInt8], commits: Bool) {
+            if frame.number(at: 0) == self.wanted { self.pendingPage = Array(frame[StoreLog.frameHeaderByteCount...]) }
+            if commits { self.committedPage = self.pendingPage ?? self.committedPage }
+        }
+    }
+}
+
+extension [UInt8] {
+    /// The number in the four bytes at `offset`, big-endian.
+    fileprivate func number(at offset: Int) -> UInt32 {
+        UInt32(truncatingIfNeeded: self[offset..<(offset + 4)].bigEndian)
+    }
+
+    /// The two salts at `offset`.
+    fileprivate func salt(at offset: Int) -> UInt64 { self[offset..<(offset + 8)].bigEndian }
+}

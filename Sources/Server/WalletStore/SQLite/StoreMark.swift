@@ -1,0 +1,107 @@
+internal import HostSystem
+import Vocabulary
+
+/// The mark beside a store: the number of its last synced commit, and whether a process has the store open.
+///
+/// Written after each commit's sync and before its answers, and not synced. So it survives any end of the process, and
+/// after a power failure it names an earlier commit at worst, never one that the store lacks. A store that ends before
+/// its mark has lost counted attempts.
+///
+///     0–7     "rPINmark"
+///     8       version of the form, 1
+///     9       1 while a process has the store open
+///     10–11   0
+///     12–15   the page of the database that holds the generation, from 1 on
+///     16–23   the generation
+///     24–31   the checksum of all that
+final class StoreMark: Sendable {
+    /// The values of a mark.
+    struct Content: Hashable {
+        var isInUse = false
+        var page: UInt32 = 0
+        var generation: UInt64 = 0
+    }
+
+    fileprivate static let magic = Array("rPINmark".utf8)
+    fileprivate static let form: UInt8 = 1
+    fileprivate static let byteCount = 32
+
+    /// The path of the mark of the store at `path`.
+    static func path(of store: String) -> String { store + "-mark" }
+
+    private let path: String
+    private let file: RecordFile
+    private let page: UInt32
+
+    /// Marks an open store as in use; returns when that has reached the device.
+    ///
+    /// Called when the log exists, whose name becomes durable with the mark's.
+    init(of store: String, page: UInt32, generation: UInt64) throws(FileError) {
+        self.path = Self.path(of: store)
+        self.page = page
+        self.file = try RecordFile(opening: self.path)
+        try self.file.write(Content(isInUse: true, page: page, generation: generation).encoded(), at: 0)
+        try self.file.synchronize()
+        try DurableFile.synchronizeFolder(of: self.path)
+    }
+
+    /// Creates the mark of a store that has none: the store was not open since it was created, restored or upgraded.
+    static func create(of store: String) throws(FileError) {
+        try DurableFile.write(Content().encoded(), to: Self.path(of: store))
+    }
+
+    /// Reads a mark; nil if it is missing or damaged.
+    static func read(of store: String) throws(FileError) -> Content? {
+        let path = Self.path(of: store)
+        guard DurableFile.exists(path) else { return nil }
+        return Content(decoding: try DurableFile.read(path, atMost: Self.byteCount + 1))
+    }
+
+    /// Marks a closed store as not in use if SQLite has copied its log into it and removed the log.
+    static func release(_ store: String) {
+        guard !DurableFile.exists(store + "-wal"), var content = try? self.read(of: store), content.isInUse else {
+            return
+        }
+        content.isInUse = false
+        try? DurableFile.write(content.encoded(), to: self.path(of: store))
+    }
+
+    /// Records a synced commit, in one write.
+    func note(_ generation: UInt64) throws(FileError) {
+        try self.file.write(Content(isInUse: true, page: self.page, generation: generation).encoded(), at: 0)
+    }
+
+    /// Records an orderly end, after the log was copied into the store and removed.
+    func end(_ generation: UInt64) throws(FileError) {
+        try self.file.write(Content(isInUse: false, page: self.page, generation: generation).encoded(), at: 0)
+        try self.file.synchronize()
+    }
+}
+
+extension StoreMark.Content {
+    func encoded() -> [UInt8] {
+        var bytes = StoreMark.magic + [StoreMark.form, self.isInUse ? 1 : 0, 0, 0]
+        bytes.append(bigEndian: UInt64(self.page), byteCount: 4)
+        bytes.append(bigEndian: self.generation, byteCount: 8)
+        let sum = Self.checksum(of: bytes[...])
+        bytes.append(bigEndian: UInt64(sum.first), byteCount: 4)
+        bytes.append(bigEndian: UInt64(sum.second), byteCount: 4)
+        return bytes
+    }
+
+    init?(decoding bytes: [UInt8]) {
+        guard bytes.count == StoreMark.byteCount, bytes.starts(with: StoreMark.magic), bytes[8] == StoreMark.form else {
+            return nil
+        }
+        self.isInUse = bytes[9] == 1
+        self.page = UInt32(truncatingIfNeeded: bytes[12..<16].bigEndian)
+        self.generation = bytes[16..<24].bigEndian
+        guard self.encoded() == bytes else { return nil }
+    }
+
+    private static func checksum(of bytes: ArraySlice<UInt8>) -> LogChecksum {
+        var sum = LogChecksum()
+        sum.add(bytes, isBigEndian: true)
+        return sum
+    }
+}

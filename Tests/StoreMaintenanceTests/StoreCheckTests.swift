@@ -1,0 +1,56 @@
+import AuditLog
+import PreparedSQL
+import ServerTestSupport
+import StoreMaintenance
+import Testing
+import TestSupport
+import Vocabulary
+
+@testable import WalletStore
+
+@Suite("The search for damage while wallets are served")
+struct StoreCheckTests {
+    @Test("an altered record is found, logged with its wallet and counted")
+    func record() async throws {
+        try await InProcessServer.run { server in
+            let (wallet, _) = (try await server.wallet(), try await server.wallet())
+            await server.maintenance.check()
+            #expect(server.maintenance.damageCount == 0)
+            try await server.store.alterRecord(of: wallet.walletID)
+            await server.maintenance.check()
+            #expect(server.maintenance.damageCount == 1)
+            #expect(server.log.lines.contains("error an attempt record is damaged wallet=\(wallet.walletID)"))
+        }
+    }
+
+    @Test("a damaged database is not backed up")
+    func backup() async throws {
+        try await InProcessServer.run { server in
+            _ = try await server.wallet()
+            try await server.store.damageIndex()
+            await #expect(throws: UnexpectedAnswer.self) { try await server.backup("one") }
+            let failed = try await server.record().contains { entry in
+                if case .failed(_, let reason) = entry.phase { return reason.contains("database is damaged") }
+                return false
+            }
+            #expect(failed)
+        }
+    }
+}
+
+extension SQLiteWalletStore {
+    /// Gives an index the pages of a table, as a misdirected write may.
+    fileprivate func damageIndex() async throws {
+        try await self.queue.perform { connection in
+            for sql in [
+                "PRAGMA writable_schema = ON",
+                """
+                UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'attempts')
+                WHERE name = 'wallets_by_deletion_digest'
+                """,
+            ] {
+                try PreparedStatement(sql, on: connection.db).run()
+            }
+        }
+    }
+}
