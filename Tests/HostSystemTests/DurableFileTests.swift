@@ -122,7 +122,7 @@ struct DurableFileTests {
         try DurableFile.makeFolder(deep, mode: 0o755)
         #expect(try DurableFile.mode(of: deep) == 0o700)
         try DurableFile.write([1], to: self.path)
-        #expect(throws: FileError.exists(self.path)) { try DurableFile.makeFolder(self.path) }
+        #expect(throws: FileError.other(self.path, errno: ENOTDIR)) { try DurableFile.makeFolder(self.path) }
     }
 }
 

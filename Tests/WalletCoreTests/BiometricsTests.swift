@@ -142,7 +142,7 @@ struct BiometricsTests {
         #expect(try await self.phone.opens(with: FakePhone.oldPIN))
         let state = try LocalStore(self.phone.disk).state
         #expect(state.registration?.biometrics == nil)
-        #expect(state.version == 1)
+        #expect(state.version == LocalState.currentVersion)
     }
 
     @Test("SB7: in the safe mode turning biometrics off and changing the PIN each require a prompt")

@@ -22,7 +22,7 @@ struct IdentityTests {
         #expect(app.engine.facts().hasPID)
         #expect(try self.phone.process().engine.facts().hasPID)
         #expect(self.phone.server.onlyRecord?.recoveryCode == Array("a person".utf8))
-        #expect(try LocalStore(self.phone.disk).state.version == 2)
+        #expect(try LocalStore(self.phone.disk).state.version == LocalState.currentVersion)
     }
 
     @Test("a wrong PIN links nothing")
