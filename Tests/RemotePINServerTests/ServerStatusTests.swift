@@ -55,7 +55,7 @@ struct ServerStatusTests {
                 #expect(try await Self.list(call, of: server).map(\.wallet) == wanted.map { ids[$0] }, "\(call)")
             }
             let status = try await server.give(ShowStatus())
-            #expect(WalletCondition.allCases.map { status.wallets[$0] } == [1, 1, 0, 1, 1])
+            #expect(WalletCondition.allCases.map { status.wallets[$0] } == [1, 1, 0, 1, 1, 0])
             #expect([status.pins.valid, status.pins.wrong, status.pins.blocked] == [0, 4, 0])
         }
     }

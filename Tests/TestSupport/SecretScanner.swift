@@ -74,9 +74,12 @@ package struct SecretScanner: Sendable {
     }
 
     /// The findings in lines of JSON, one object each: known secrets, and values that look like one.
+    ///
+    /// A process that was killed may leave a last line without an end, which is searched for known secrets only.
     package func findings(inLines text: String) -> [String] {
         var findings = self.findings(in: text)
-        for line in text.split(separator: "\n") {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+        for line in lines where !line.isEmpty {
             guard let fields = (try? JSONSerialization.jsonObject(with: Data(line.utf8))) as? [String: String] else {
                 findings.append("a line that is not a JSON object: \(line.prefix(80))")
                 continue

@@ -29,6 +29,8 @@ struct WitnessTests {
     private final class Store: Sendable {
         let generation = Mutex<UInt64>(7)
         let step = Mutex<UInt64>(3)
+        /// The number of times that the keeper has read the generation.
+        let reads = Mutex(0)
 
         func keeper(
             _ witness: Witness,
@@ -40,7 +42,10 @@ struct WitnessTests {
                     witness: witness,
                     isRequired: isRequired,
                     interval: interval,
-                    generation: { self.generation.withLock { $0 } },
+                    generation: {
+                        self.reads.withLock { $0 += 1 }
+                        return self.generation.withLock { $0 }
+                    },
                     step: { self.step.withLock { $0 } },
                     raiseStep: {
                         // A commit like any other.
@@ -90,9 +95,11 @@ struct WitnessTests {
         let serving = Task { await keeper.run() }
         while store.step.withLock({ $0 }) == 3 {
             store.generation.withLock { $0 += 1 }
-            try await Task.sleep(for: .milliseconds(20))
+            await Task.yield()
         }
-        try await Task.sleep(for: .seconds(2))
+        // The keeper compares the generation in each interval.
+        let reads = store.reads.withLock { $0 }
+        while store.reads.withLock({ $0 }) < reads + 50 { await Task.yield() }
         // A second request if the store changed once more during the first.
         #expect(store.step.withLock { $0 } <= 5)
         serving.cancel()
