@@ -46,7 +46,7 @@ struct SecretScannerTests {
     )
     func shapes(form: String) throws {
         let line = String(decoding: try JSONEncoder().encode(["message": "m", "value": form]), as: UTF8.self)
-        #expect(SecretScanner().findings(inLines: line).count == 1)
+        #expect(SecretScanner().findings(inLines: line + "\n").count == 1)
     }
 
     @Test("a regular line with ids, times and numbers yields no finding")
@@ -57,7 +57,7 @@ struct SecretScannerTests {
             "remainingMs": "300000", "peer": "127.0.0.1:43009", "count": "1024791",
         ]
         let line = String(decoding: try JSONEncoder().encode(fields), as: UTF8.self)
-        #expect(Self.scanner.findings(inLines: line + "\n" + line).isEmpty)
+        #expect(Self.scanner.findings(inLines: line + "\n" + line + "\n").isEmpty)
         #expect(Self.scanner.findings(in: "m_sum 0.024791\nm_total 1024791\n").isEmpty)
         #expect(!Self.scanner.findings(inLines: "not JSON\n").isEmpty)
     }
