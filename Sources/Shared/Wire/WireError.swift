@@ -38,7 +38,7 @@ package enum WireField: String, Hashable, Sendable {
     case deviceProof, error, expiresAt, features, instruction, keyID, limits, maxInFlight
     case message, model, newPINKeyID, newPINSignature, newPublicKey, osVersion, pinKeyID
     case pinLength, pinNonceY, pinPublicKey, pinSignature, pinState, platform, policy
-    case presenceShare, reason, recoveryCode, remaining, result, retryAfter, revocation
+    case presenceShare, reason, receipt, receiptKeys, recoveryCode, remaining, result, retryAfter, revocation
     case revokedAt, serverTime, sessionLifetime, solution, source, status, token, tokenLifetime
     case unlockShare, update, walletID
 }

@@ -3120,7 +3120,7 @@ const ProtobufCMessageDescriptor remotepin__v1__device_facts__descriptor =
   (ProtobufCMessageInit) remotepin__v1__device_facts__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor remotepin__v1__register_response__field_descriptors[2] =
+static const ProtobufCFieldDescriptor remotepin__v1__register_response__field_descriptors[3] =
 {
   {
     "unlock_share",
@@ -3146,15 +3146,28 @@ static const ProtobufCFieldDescriptor remotepin__v1__register_response__field_de
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "receipt_keys",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Remotepin__V1__RegisterResponse, n_receipt_keys),
+    offsetof(Remotepin__V1__RegisterResponse, receipt_keys),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned remotepin__v1__register_response__field_indices_by_name[] = {
   1,   /* field[1] = deletion_code */
+  2,   /* field[2] = receipt_keys */
   0,   /* field[0] = unlock_share */
 };
 static const ProtobufCIntRange remotepin__v1__register_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor remotepin__v1__register_response__descriptor =
 {
@@ -3164,7 +3177,7 @@ const ProtobufCMessageDescriptor remotepin__v1__register_response__descriptor =
   "Remotepin__V1__RegisterResponse",
   "remotepin.v1",
   sizeof(Remotepin__V1__RegisterResponse),
-  2,
+  3,
   remotepin__v1__register_response__field_descriptors,
   remotepin__v1__register_response__field_indices_by_name,
   1,  remotepin__v1__register_response__number_ranges,
@@ -3337,7 +3350,7 @@ const ProtobufCMessageDescriptor remotepin__v1__open_session_response__descripto
   (ProtobufCMessageInit) remotepin__v1__open_session_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor remotepin__v1__active_wallet__field_descriptors[4] =
+static const ProtobufCFieldDescriptor remotepin__v1__active_wallet__field_descriptors[5] =
 {
   {
     "pin_key_id",
@@ -3387,17 +3400,30 @@ static const ProtobufCFieldDescriptor remotepin__v1__active_wallet__field_descri
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "receipt_keys",
+    5,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Remotepin__V1__ActiveWallet, n_receipt_keys),
+    offsetof(Remotepin__V1__ActiveWallet, receipt_keys),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned remotepin__v1__active_wallet__field_indices_by_name[] = {
   2,   /* field[2] = features */
   0,   /* field[0] = pin_key_id */
   1,   /* field[1] = pin_state */
   3,   /* field[3] = presence_share */
+  4,   /* field[4] = receipt_keys */
 };
 static const ProtobufCIntRange remotepin__v1__active_wallet__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor remotepin__v1__active_wallet__descriptor =
 {
@@ -3407,7 +3433,7 @@ const ProtobufCMessageDescriptor remotepin__v1__active_wallet__descriptor =
   "Remotepin__V1__ActiveWallet",
   "remotepin.v1",
   sizeof(Remotepin__V1__ActiveWallet),
-  4,
+  5,
   remotepin__v1__active_wallet__field_descriptors,
   remotepin__v1__active_wallet__field_indices_by_name,
   1,  remotepin__v1__active_wallet__number_ranges,
@@ -4001,7 +4027,7 @@ const ProtobufCMessageDescriptor remotepin__v1__show_deletion_code__descriptor =
   (ProtobufCMessageInit) remotepin__v1__show_deletion_code__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor remotepin__v1__instruct_response__field_descriptors[7] =
+static const ProtobufCFieldDescriptor remotepin__v1__instruct_response__field_descriptors[8] =
 {
   {
     "check_pin",
@@ -4087,6 +4113,18 @@ static const ProtobufCFieldDescriptor remotepin__v1__instruct_response__field_de
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "receipt",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__InstructResponse, receipt),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned remotepin__v1__instruct_response__field_indices_by_name[] = {
   5,   /* field[5] = blocked */
@@ -4094,13 +4132,14 @@ static const unsigned remotepin__v1__instruct_response__field_indices_by_name[] 
   1,   /* field[1] = change_pin */
   0,   /* field[0] = check_pin */
   2,   /* field[2] = link_recovery_code */
+  7,   /* field[7] = receipt */
   3,   /* field[3] = show_deletion_code */
   4,   /* field[4] = wrong */
 };
 static const ProtobufCIntRange remotepin__v1__instruct_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 7 }
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor remotepin__v1__instruct_response__descriptor =
 {
@@ -4110,7 +4149,7 @@ const ProtobufCMessageDescriptor remotepin__v1__instruct_response__descriptor =
   "Remotepin__V1__InstructResponse",
   "remotepin.v1",
   sizeof(Remotepin__V1__InstructResponse),
-  7,
+  8,
   remotepin__v1__instruct_response__field_descriptors,
   remotepin__v1__instruct_response__field_indices_by_name,
   1,  remotepin__v1__instruct_response__number_ranges,

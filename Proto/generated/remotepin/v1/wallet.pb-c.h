@@ -551,10 +551,16 @@ struct  Remotepin__V1__RegisterResponse
    * 18 characters of Crockford base32; empty if the feature is off
    */
   char *deletion_code;
+  /*
+   * 0 … 32 values of 133 bytes, in ascending order: id ‖ public key ‖ signature by the key before it. The last one
+   * signs receipts.
+   */
+  size_t n_receipt_keys;
+  ProtobufCBinaryData *receipt_keys;
 };
 #define REMOTEPIN__V1__REGISTER_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__register_response__descriptor) \
-    , {0,NULL}, (char *)protobuf_c_empty_string }
+    , {0,NULL}, (char *)protobuf_c_empty_string, 0,NULL }
 
 
 struct  Remotepin__V1__OpenSessionRequest
@@ -629,10 +635,15 @@ struct  Remotepin__V1__ActiveWallet
    * 32 bytes, secret; empty while the wallet is permanently blocked or this version is blocked.
    */
   ProtobufCBinaryData presence_share;
+  /*
+   * as in RegisterResponse
+   */
+  size_t n_receipt_keys;
+  ProtobufCBinaryData *receipt_keys;
 };
 #define REMOTEPIN__V1__ACTIVE_WALLET__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__active_wallet__descriptor) \
-    , {0,NULL}, NULL, NULL, {0,NULL} }
+    , {0,NULL}, NULL, NULL, {0,NULL}, 0,NULL }
 
 
 /*
@@ -846,6 +857,11 @@ typedef enum {
 struct  Remotepin__V1__InstructResponse
 {
   ProtobufCMessage base;
+  /*
+   * 172 … 428 bytes: leaf ‖ place ‖ leaves ‖ epoch ‖ time ‖ key id ‖ root ‖ signature ‖ path (docs/protocol.md,
+   * Receipts).
+   */
+  ProtobufCBinaryData receipt;
   Remotepin__V1__InstructResponse__ResultCase result_case;
   union {
     Remotepin__V1__CheckPINResult *check_pin;
@@ -859,7 +875,7 @@ struct  Remotepin__V1__InstructResponse
 };
 #define REMOTEPIN__V1__INSTRUCT_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__instruct_response__descriptor) \
-    , REMOTEPIN__V1__INSTRUCT_RESPONSE__RESULT__NOT_SET, {0} }
+    , {0,NULL}, REMOTEPIN__V1__INSTRUCT_RESPONSE__RESULT__NOT_SET, {0} }
 
 
 struct  Remotepin__V1__CheckPINResult
