@@ -240,7 +240,7 @@ struct KeyFileTests {
 
     @Test("a file of a newer format is rejected as such")
     func newer() throws {
-        let text = try self.file.text().replacingOccurrences(of: "keys 1\n", with: "keys 2\n")
+        let text = try self.file.text().replacingOccurrences(of: "keys 1\n", with: "keys 3\n")
         try self.file.replace(text)
         #expect(throws: KeyFileError.newerFormat(self.file.path)) { try KeyFileVault(self.file.path) }
     }

@@ -29,7 +29,7 @@ extension CallFailure {
         case .rateLimited(_, let retryAfter): .rateLimited(retryAfter: retryAfter)
         case .store(.unavailable), .store(.notErased), .vault(.unreachable), .contended:
             .unavailable(retryAfter: Self.retryAfter)
-        case .store(.corrupt), .vault(.notOurs), .unexpected: .internal
+        case .store(.corrupt), .store(.notCertified), .vault(.notOurs), .unexpected: .internal
         }
     }
 
@@ -38,12 +38,20 @@ extension CallFailure {
     /// It ends after an invalid proof, so that every further attempt costs a handshake.
     var endsConnection: Bool {
         switch self {
-        case .authentication: true
+        case .authentication, .store(.notCertified): true
         case .violation(let violation): violation.endsConnection
         case .malformed, .inconsistent, .unsupported, .order, .challengeInvalid, .attestation, .notAllowed, .revoked,
             .pinKeyChanged, .rateLimited, .store, .vault, .contended, .unexpected:
             false
         }
+    }
+
+    /// Whether the peer gets a refusal.
+    ///
+    /// Without a receipt it gets nothing, as after a crash: the attempt is counted, and no answer says whether the PIN
+    /// was right.
+    var isAnswered: Bool {
+        if case .store(.notCertified) = self { false } else { true }
     }
 
     /// The text for the log, which holds nothing that the peer sent.
@@ -66,6 +74,7 @@ extension CallFailure {
         case .rateLimited(let limit, _): "rate limited: \(limit.rawValue)"
         case .store(.unavailable): "the store is unavailable"
         case .store(.notErased): "done, but the store's log still holds the destroyed data; is its disk full?"
+        case .store(.notCertified): "the receipts of a commit could not be signed; connections close without a verdict"
         case .store(.corrupt): "the store holds data that it did not write"
         case .vault(.unreachable): "the vault is unreachable"
         case .vault(.notOurs): "a sealed value was altered or belongs to another wallet"
@@ -77,7 +86,7 @@ extension CallFailure {
     /// The log level: an error needs an operator's attention, the rest is caused by the peer.
     var logLevel: Logger.Level {
         switch self {
-        case .store(.corrupt), .store(.notErased), .vault(.notOurs), .unexpected: .error
+        case .store(.corrupt), .store(.notErased), .store(.notCertified), .vault(.notOurs), .unexpected: .error
         case .store(.unavailable), .vault(.unreachable), .contended: .warning
         case .authentication, .attestation, .challengeInvalid, .revoked: .notice
         case .violation, .malformed, .inconsistent, .unsupported, .order, .notAllowed, .pinKeyChanged:

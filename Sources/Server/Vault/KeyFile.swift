@@ -8,14 +8,19 @@ internal import Vocabulary
 ///     # comments
 ///     index <64 digits> <8 digits>
 ///     key 1 <64 digits> <8 digits>
+///     receipt-key <266 digits>
 ///     active 1
+///
+/// A `receipt-key` is public. From the second key version on there is one for each, also for removed ones, and the
+/// form has version 2.
 ///
 /// The eight digits are derived from the key before them, so a damaged key is found when the server starts, not
 /// when the first wallet fails to open.
 enum KeyFile {
     static let sizeLimit = 65_536
     private static let heading = "remote-pin vault keys"
-    private static let formatVersion = 1
+    /// The versions of the form; the second has receipt keys.
+    private static let formatVersions = 1...2
     private static let comment = """
         # Whoever has this file can open what the server has sealed; without it nobody can. Keep it secret, keep a copy
         # of it apart from the database's. The server counts what each key has sealed in the file of this name + .count.
@@ -36,11 +41,17 @@ enum KeyFile {
     }
 
     static func text(of ring: KeyRing) -> SecretBytes {
-        var text = SecretBytes(copying: Array("\(self.heading) \(self.formatVersion)\n\(self.comment)".utf8))
+        // One key needs no link, and its file stays readable for earlier versions of this program.
+        let links = ring.receiptKeys.count > 1 ? ring.receiptKeys : []
+        let formatVersion = links.isEmpty ? self.formatVersions.lowerBound : self.formatVersions.upperBound
+        var text = SecretBytes(copying: Array("\(self.heading) \(formatVersion)\n\(self.comment)".utf8))
         text = text.concatenated(with: self.line("index", ring.indexHexadecimal(), check: ring.indexCheck))
         for version in ring.versions {
             let line = self.line("key \(version.number)", version.hexadecimal(), check: version.check)
             text = text.concatenated(with: line)
+        }
+        for link in links {
+            text = text.concatenated(with: SecretBytes(copying: Array("receipt-key \(link.bytes.hex)\n".utf8)))
         }
         return text.concatenated(with: SecretBytes(copying: Array("active \(ring.active.number)\n".utf8)))
     }
@@ -57,7 +68,7 @@ enum KeyFile {
         return Int(line.dropFirst(self.heading.utf8.count + 1))
     }
 
-    static func isReadable(formatVersion: Int) -> Bool { formatVersion == self.formatVersion }
+    static func isReadable(formatVersion: Int) -> Bool { self.formatVersions.contains(formatVersion) }
 }
 
 /// A parser for the lines of one key file.
@@ -75,6 +86,7 @@ private struct KeyFileReader {
         var versions: [KeyVersion] = []
         var active: UInt32?
         var index: Share?
+        var links: [ReceiptKeyLink] = []
         for (number, line) in lines.enumerated().dropFirst() {
             let understood = text.withBytes { span in
                 switch Self.entry(span, line) {
@@ -82,6 +94,9 @@ private struct KeyFileReader {
                     return true
                 case .key(let version):
                     versions.append(version)
+                    return true
+                case .receiptKey(let link):
+                    links.append(link)
                     return true
                 case .index(let key) where index == nil:
                     index = key
@@ -95,15 +110,16 @@ private struct KeyFileReader {
             }
             if !understood { throw .damaged(self.path, line: number + 1) }
         }
-        guard let active, let index, let ring = KeyRing(versions: versions, active: active, index: index.copy()) else {
-            throw .damaged(self.path, line: lines.count)
-        }
+        guard let active, let index,
+            let ring = KeyRing(versions: versions, active: active, index: index.copy(), links: links)
+        else { throw .damaged(self.path, line: lines.count) }
         return ring
     }
 
     private enum Entry {
         case ignored
         case key(KeyVersion)
+        case receiptKey(ReceiptKeyLink)
         /// A `Share` because an enum case cannot hold a noncopyable secret.
         case index(Share)
         case active(UInt32)
@@ -116,6 +132,11 @@ private struct KeyFileReader {
         switch (self.string(span, words[0]), words.count) {
         case ("active", 2):
             return UInt32(self.string(span, words[1])).map(Entry.active) ?? .unknown
+        case ("receipt-key", 2):
+            guard let bytes = [UInt8](hex: self.string(span, words[1])),
+                let link = ReceiptKeyLink(decoding: bytes)
+            else { return .unknown }
+            return .receiptKey(link)
         case ("index", 3):
             guard let root = SecretBytes(hexadecimal: span.extracting(words[1])),
                 KeyRing.check(of: root).hex == self.string(span, words[2]), let key = Share(root)

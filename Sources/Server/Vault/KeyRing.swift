@@ -1,4 +1,5 @@
 internal import Secrets
+internal import Statements
 internal import Vocabulary
 
 /// One version of the vault's keys, derived from 32 random bytes, with a separate key for each use.
@@ -11,6 +12,8 @@ final class KeyVersion: Sendable {
     /// The key from which each wallet's identity key is derived.
     private let identities: SecretBytes
     private let enrollmentToken: SecretBytes
+    /// Signs receipts while this version is active.
+    let receipts: ReceiptSigningKey
 
     static let byteCount = 32
 
@@ -21,6 +24,11 @@ final class KeyVersion: Sendable {
         self.sealing = SealingKey(root.hkdfSHA256(info: Array("remote-pin/1 vault seal".utf8), count: 32))
         self.identities = root.hkdfSHA256(info: Array("remote-pin/1 vault seal identity".utf8), count: 32)
         self.enrollmentToken = root.hkdfSHA256(info: KeyRing.info(for: .enrollmentToken), count: 32)
+        let seed = root.hkdfSHA256(
+            info: Array("remote-pin/1 vault receipt key".utf8),
+            count: ReceiptSigningKey.seedByteCount
+        )
+        self.receipts = ReceiptSigningKey(id: number, seed: seed)
         self.root = root
     }
 
@@ -77,6 +85,10 @@ final class KeyRing: Sendable {
     /// In ascending order of their numbers.
     let versions: [KeyVersion]
     let active: KeyVersion
+    /// The receipt key of each version up to the active one with its predecessor's signature, in ascending order.
+    ///
+    /// A link outlives its version: a wallet that pinned a key long ago follows the links to the active one.
+    let receiptKeys: [ReceiptKeyLink]
     private let indexRoot: SecretBytes
     private let index: SecretBytes
     /// Derived from the index root, like all keys that are never rotated.
@@ -85,17 +97,48 @@ final class KeyRing: Sendable {
     private let backup: SecretBytes
 
     /// Returns nil if a length is wrong, the numbers do not ascend or the active one is missing.
-    init?(versions: [KeyVersion], active: UInt32, index: consuming SecretBytes) {
+    ///
+    /// - Parameter links: The known links; missing ones are made if the predecessor's key is present.
+    init?(
+        versions: [KeyVersion],
+        active: UInt32,
+        index: consuming SecretBytes,
+        links: [ReceiptKeyLink] = []
+    ) {
         guard let activeVersion = versions.first(where: { $0.number == active }), index.count == KeyVersion.byteCount,
             zip(versions, versions.dropFirst()).allSatisfy({ $0.number < $1.number })
         else { return nil }
         self.versions = versions
         self.active = activeVersion
+        guard let receiptKeys = Self.receiptKeys(of: versions, upTo: active, known: links) else { return nil }
+        self.receiptKeys = receiptKeys
         self.index = index.hkdfSHA256(info: Self.info(for: .recoveryCodeIndex), count: 32)
         self.audit = index.hkdfSHA256(info: Self.info(for: .auditLog), count: 32)
         self.epoch = index.hkdfSHA256(info: Self.info(for: .storeEpoch), count: 32)
         self.backup = index.hkdfSHA256(info: Self.info(for: .backup), count: 32)
         self.indexRoot = index
+    }
+
+    /// Completes the links; nil if a known one has another key than its version.
+    private static func receiptKeys(
+        of versions: [KeyVersion],
+        upTo active: UInt32,
+        known: [ReceiptKeyLink]
+    ) -> [ReceiptKeyLink]? {
+        var links = known
+        for version in versions where version.number <= active {
+            let key = version.receipts.key
+            if let link = links.first(where: { $0.key.id == key.id }) {
+                guard link.key == key else { return nil }
+                continue
+            }
+            let before = versions.first { $0.number + 1 == key.id }
+            guard let link = before.map({ $0.receipts.link(to: key) }) ?? ReceiptKeyLink(key, endorsedBy: nil) else {
+                return nil
+            }
+            links.append(link)
+        }
+        return links.sorted { $0.key.id < $1.key.id }
     }
 
     /// Returns whether these keys may replace `old` ones: the same unrotated keys, no known version changed, and no
@@ -138,14 +181,14 @@ final class KeyRing: Sendable {
         let number = (self.versions.last?.number ?? 0) + 1
         let index = self.indexRoot.withBytes { SecretBytes(copying: $0) }
         guard let version = KeyVersion(number: number, root: root) else { return nil }
-        return KeyRing(versions: self.versions + [version], active: number, index: index)
+        return KeyRing(versions: self.versions + [version], active: number, index: index, links: self.receiptKeys)
     }
 
     /// Returns a ring without some versions; nil if the active one is among them.
     func removing(_ numbers: Set<UInt32>) -> KeyRing? {
         let index = self.indexRoot.withBytes { SecretBytes(copying: $0) }
         let versions = self.versions.filter { !numbers.contains($0.number) }
-        return KeyRing(versions: versions, active: self.active.number, index: index)
+        return KeyRing(versions: versions, active: self.active.number, index: index, links: self.receiptKeys)
     }
 
     static func info(for use: MACUse) -> [UInt8] { Array("remote-pin/1 vault mac \(use.rawValue)".utf8) }

@@ -14,6 +14,7 @@ internal import ServerSettings
 internal import ServiceLifecycle
 internal import StoreMaintenance
 internal import HostSystem
+internal import Statements
 internal import Transport
 internal import UnixSignals
 internal import Vault
@@ -65,7 +66,7 @@ enum RunningServer {
     }
 
     private static func run(_ files: ServerFiles, watch: ServerWatch, output: LogOutput, log: Logger) async throws {
-        let store = try Self.openStore(files.settings, metrics: watch.registry, log: log)
+        let store = try Self.openStore(files, metrics: watch.registry, log: log)
         watch.watch(store)
         do {
             let epoch = try await Self.epoch(of: store, vault: files.vault)
@@ -115,6 +116,7 @@ enum RunningServer {
             statusList: files.statusList,
             audit: audit,
             log: log,
+            receiptKeys: { files.vault.receiptKeys },
             metrics: watch.registry,
             onEvent: { hooks?.report($0) }
         )
@@ -189,7 +191,7 @@ enum RunningServer {
                     .configuration,
                     "the vault cannot open its own test value: is `vault.key-file` the key this store was created with?"
                 )
-            case .store(.unavailable), .store(.notErased):
+            case .store(.unavailable), .store(.notErased), .store(.notCertified):
                 throw StartFailure(.files, "cannot read the store: check its disk for free space and errors")
             case .store(.corrupt):
                 throw StartFailure(
@@ -205,11 +207,12 @@ enum RunningServer {
     }
 
     private static func openStore(
-        _ settings: ServerSettings,
+        _ files: ServerFiles,
         metrics: MetricRegistry,
         log: Logger
     ) throws -> SQLiteWalletStore {
-        try Self.openStore(in: settings[SettingTable.dataFolder], metrics: metrics) { reason in
+        let folder = files.settings[SettingTable.dataFolder]
+        return try Self.openStore(in: folder, receipts: files.vault.receiptSigner, metrics: metrics) { reason in
             // After a failed sync a later one may succeed without the lost page, so no request may be answered any
             // more.
             log.critical("stopping at once", metadata: ["reason": "\(reason)"])
@@ -227,11 +230,17 @@ enum RunningServer {
 
     private static func openStore(
         in folder: String,
+        receipts: (any ReceiptSigner)? = nil,
         metrics: any MetricsFactory = NOOPMetricsHandler.instance,
         onFatal: @escaping @Sendable (String) -> Never
     ) throws -> SQLiteWalletStore {
         do throws(StoreOpenError) {
-            return try SQLiteWalletStore.open(folder: folder, metrics: metrics, onFatal: onFatal)
+            return try SQLiteWalletStore.open(
+                folder: folder,
+                receipts: receipts,
+                metrics: metrics,
+                onFatal: onFatal
+            )
         } catch {
             let kind: StartFailure.Kind
             switch error {

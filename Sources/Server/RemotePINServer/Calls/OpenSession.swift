@@ -72,7 +72,8 @@ extension Conversation {
                 pinKeyID: pinKeyID,
                 pinState: pinState,
                 features: server.terms.features(of: walletID),
-                presenceShare: share
+                presenceShare: share,
+                receiptKeys: server.receiptKeys()
             )
             return .openSession(.active(wallet))
         case .revoked(let revocation):

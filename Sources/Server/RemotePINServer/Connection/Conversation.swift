@@ -79,6 +79,10 @@ struct Conversation {
             self.activity.begin()
             self.log.begin(call: request.id)
             let (result, endsConnection) = await self.answer(request.call)
+            guard let result else {
+                self.isOver = true
+                return
+            }
             let isUse = self.idleTimeout.isReset(by: request.call, result)
             let response = Response(id: request.id, result: result)
             let isSent = await self.connection.send(response, isUse: isUse)
@@ -98,8 +102,8 @@ struct Conversation {
         }
     }
 
-    /// Returns the call's result or refusal, and whether the connection ends with it.
-    private mutating func answer(_ call: Call) async -> (result: CallResult, endsConnection: Bool) {
+    /// Returns the call's result or refusal, and whether the connection ends with it; nil if it ends without one.
+    private mutating func answer(_ call: Call) async -> (result: CallResult?, endsConnection: Bool) {
         self.calledAt = self.server.clock.now()
         do {
             try self.requireAllowance(for: call)
@@ -110,7 +114,8 @@ struct Conversation {
         } catch {
             let failure = CallFailure(error)
             self.server.statistics.calls.note(CallKind(call), failure)
-            return (.refused(self.refuse(failure)), failure.endsConnection)
+            let refusal = self.refuse(failure)
+            return (failure.isAnswered ? .refused(refusal) : nil, failure.endsConnection)
         }
     }
 

@@ -3,6 +3,7 @@ internal import GRDB
 internal import HostSystem
 internal import Synchronization
 package import Metrics
+package import Statements
 package import Vocabulary
 
 /// A store of wallets in one SQLite file, for one process.
@@ -19,7 +20,7 @@ package final class SQLiteWalletStore: WalletStore {
     /// Steps of one sweep at most, so that the caller can do other work in between.
     private static let sweepSteps = 20
     /// The rows after which the next sweep continues.
-    private let sweptUntil = Mutex((unopened: Int64.min, attempts: Int64.min))
+    private let sweptUntil = Mutex(Int64.min)
 
     private init(queue: CommitQueue, committed: CommittedFacts, latency: CommitLatency) {
         self.queue = queue
@@ -33,11 +34,13 @@ package final class SQLiteWalletStore: WalletStore {
 
     /// Opens the store in a folder, or creates an empty one if `creating`; blocks the calling thread meanwhile.
     ///
-    /// A missing store is an error unless `creating`: an empty store in its place would forget every count.
+    /// A missing store is an error unless `creating`: an empty store in its place would forget every count. With a
+    /// signer every verdict gets a receipt.
     /// `onFatal` is called with a line for the log after a file error that may lose counts; it ends the process.
     package static func open(
         folder: String,
         creating: Bool = false,
+        receipts signer: (any ReceiptSigner)? = nil,
         metrics factory: any MetricsFactory = NOOPMetricsHandler.instance,
         onFatal: @escaping @Sendable (String) -> Never = { fatalError($0) }
     ) throws(StoreOpenError) -> SQLiteWalletStore {
@@ -62,7 +65,15 @@ package final class SQLiteWalletStore: WalletStore {
         let (queue, latency) = (CommitQueue(meters: meters), CommitLatency())
         let thread = Thread {
             database.inDatabase {
-                self.serve($0, queue: queue, committed: committed, latency: latency, meters: meters, onFatal: onFatal)
+                self.serve(
+                    $0,
+                    queue: queue,
+                    receipts: signer,
+                    committed: committed,
+                    latency: latency,
+                    meters: meters,
+                    onFatal: onFatal
+                )
             }
             // Copies the log into the file and removes it; after a failure the next start does so.
             try? database.close()
@@ -103,6 +114,7 @@ package final class SQLiteWalletStore: WalletStore {
     private static func serve(
         _ db: Database,
         queue: CommitQueue,
+        receipts signer: (any ReceiptSigner)?,
         committed: CommittedFacts,
         latency: CommitLatency,
         meters: StoreMeters,
@@ -110,9 +122,10 @@ package final class SQLiteWalletStore: WalletStore {
     ) {
         do {
             let writer = BatchWriter(
-                connection: try StoreConnection(db),
+                connection: try StoreConnection(db, issuesReceipts: signer != nil),
                 latency: latency,
                 meters: meters,
+                receipts: signer,
                 committed: committed,
                 onFatal: onFatal
             )
@@ -136,8 +149,16 @@ extension SQLiteWalletStore {
         try await self.queue.perform { try $0.beginSession(session) }
     }
 
-    package func judge(_ attempt: Attempt) async throws(StoreError) -> AttemptOutcome {
-        try await self.queue.perform { try $0.judge(attempt) }
+    package func certify(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome {
+        try await self.queue.perform(
+            { try $0.certify(attempt) },
+            answering: { judged in
+                guard let leaf = judged.leaf else { return .success(CertifiedOutcome(judged.outcome)) }
+                // The attempt is counted but not certified: no verdict leaves.
+                guard let receipt = leaf.batch.receipt(at: leaf.place) else { return .failure(.notCertified) }
+                return .success(CertifiedOutcome(judged.outcome, receipt))
+            }
+        )
     }
 
     package func revoke(
@@ -151,6 +172,8 @@ extension SQLiteWalletStore {
         try await self.queue.perform { try $0.recordWipe(of: wallet, at: now) }
     }
 
+    package var newestRoot: SignedRoot? { self.committed.newestRoot.withLock(\.self) }
+
     package func isSolutionRevoked() async throws(StoreError) -> Bool {
         self.committed.isSolutionRevoked.load(ordering: .acquiring)
     }
@@ -158,9 +181,7 @@ extension SQLiteWalletStore {
     /// Reads few rows, however many the store has.
     ///
     /// Keys are assigned in the order of registration, so due rows come first. If the clock was set back, some due
-    /// rows may follow others that are not. A walk over all rows, one step for each sweep, finds those, and attempt
-    /// records that have been empty since before the last start.
-    /// are found by a walk over all rows, one step each sweep.
+    /// rows may follow others that are not. A walk over all rows, one step for each sweep, finds those.
     package func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
         var removed = 0
         var start = Int64.min
@@ -173,14 +194,11 @@ extension SQLiteWalletStore {
             guard some.due > 0, let next = some.next else { break }
             start = next
         }
-        let places = self.sweptUntil.withLock { $0 }
+        let place = self.sweptUntil.withLock { $0 }
         let unopened = try await self.queue.perform {
-            try $0.sweepUnopened(since: limit, after: places.unopened, most: Self.sweptAtOnce)
+            try $0.sweepUnopened(since: limit, after: place, most: Self.sweptAtOnce)
         }
-        let attempts = try await self.queue.perform {
-            try $0.sweepAttempts(after: places.attempts, most: Self.sweptAtOnce)
-        }
-        self.sweptUntil.withLock { $0 = (unopened.next ?? .min, attempts ?? .min) }
+        self.sweptUntil.withLock { $0 = unopened.next ?? .min }
         return removed + unopened.removed
     }
 }
