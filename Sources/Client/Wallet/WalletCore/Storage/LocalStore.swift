@@ -27,6 +27,7 @@ final class LocalStore {
     /// The contents of `state.json`; changed only by ``save(_:)``.
     private(set) var state: LocalState
     private(set) var serverState: CachedServerState
+    private(set) var receipts = ReceiptRecord()
 
     /// Reads all files, and removes access data without a registration, which an interrupted wipe
     /// leaves.
@@ -46,6 +47,10 @@ final class LocalStore {
             // An unreadable file is dropped: it proves nothing, and the next answer of the server
             // replaces it.
             self.serverState = Self.decode(CachedServerState.self, bytes) ?? CachedServerState()
+        }
+        if let bytes = try disk.read(.receipts) {
+            // Without it the wallet pins the key again at its next session.
+            self.receipts = Self.decode(ReceiptRecord.self, bytes) ?? ReceiptRecord()
         }
         if self.state.registration == nil { try self.removeAccessData() }
     }
@@ -89,16 +94,27 @@ final class LocalStore {
         try? self.disk.write(Self.encode(serverState), to: .serverState)
     }
 
+    /// Changes the record of receipts; after a failed write the change lasts until the process ends.
+    func changeReceipts(_ change: (inout ReceiptRecord) -> Void) {
+        var receipts = self.receipts
+        change(&receipts)
+        guard receipts != self.receipts else { return }
+        self.receipts = receipts
+        try? self.disk.write(Self.encode(receipts), to: .receipts)
+    }
+
     func accessData() throws -> [UInt8]? { try self.disk.read(.accessData) }
 
     func saveAccessData(_ sealed: [UInt8]) throws { try self.disk.write(sealed, to: .accessData) }
 
     func removeAccessData() throws { try self.disk.remove(.accessData) }
 
-    /// Drops all cached statements about a wallet that no longer exists.
+    /// Drops all cached statements about a wallet that no longer exists, and its receipts.
     func forgetServerState() {
         self.serverState = CachedServerState()
+        self.receipts = ReceiptRecord()
         try? self.disk.remove(.serverState)
+        try? self.disk.remove(.receipts)
     }
 
     private struct Version: Codable {

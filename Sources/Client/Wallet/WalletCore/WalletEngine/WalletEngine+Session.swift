@@ -25,7 +25,7 @@ extension WalletEngine {
             await channel.close()
             throw Failure(refusal)
         case .success(.beginEnrollment), .success(.register), .success(.openSession), .success(.instruct),
-            .success(.revokeWithCode), .success(.reportWipe):
+            .success(.judged), .success(.revokeWithCode), .success(.reportWipe):
             await channel.close()
             throw Failure.local
         case .failure(let error):
@@ -87,6 +87,7 @@ extension WalletEngine {
                     presenceShare: wallet.presenceShare
                 )
                 connection.begin(session)
+                if walletID == self.store.state.registration?.walletID.value { self.adopt(wallet.receiptKeys) }
                 return .active(connection)
             case .success(.openSession(.revoked(let revocation))):
                 // A connection allows one OpenSession, so the next call needs a new connection.
@@ -98,7 +99,7 @@ extension WalletEngine {
             case .success(.refused(let refusal)):
                 throw Failure(refusal)
             case .success(.hello), .success(.beginEnrollment), .success(.register), .success(.instruct),
-                .success(.revokeWithCode), .success(.reportWipe):
+                .success(.judged), .success(.revokeWithCode), .success(.reportWipe):
                 throw Failure.local
             case .failure(let error):
                 // An idle connection may have ended long ago, which does not mean that the server
