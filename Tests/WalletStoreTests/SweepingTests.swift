@@ -63,29 +63,6 @@ struct SweepingTests {
         #expect(try self.count("wallets") == 602)
     }
 
-    @Test("empty attempt records are removed in any row; records with a count stay")
-    func attempts() async throws {
-        _ = try await self.prepared { store in
-            let wallet = try await TestWallet(in: store)
-            _ = try await store.judge(wallet.attempt(right: false))
-            let other = try await TestWallet(in: store)
-            _ = try await store.judge(other.attempt(right: true))
-            return wallet
-        }
-        try self.change(
-            """
-            \(Self.numbers) INSERT INTO attempts (wallet, record)
-            SELECT -i, record FROM numbers, attempts WHERE wallet = 1
-            """
-        )
-        #expect(try self.count("attempts") == 602)
-        let store = try self.folder.store()
-        for _ in 0..<2 { _ = try await store.sweep(unopenedSince: TestWallet.start) }
-        await store.close()
-        #expect(try self.count("attempts") == 601)
-        #expect(try self.count("attempts WHERE wallet = 2") == 0)
-    }
-
     @Test("a purge examines only ended wallets, including those that an older server ended")
     func purgeable() async throws {
         var ended: [WalletID] = []

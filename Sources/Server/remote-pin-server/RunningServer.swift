@@ -14,6 +14,7 @@ internal import ServerSettings
 internal import ServiceLifecycle
 internal import StoreMaintenance
 internal import HostSystem
+internal import Statements
 internal import Transport
 internal import UnixSignals
 internal import Vault
@@ -87,7 +88,7 @@ enum RunningServer {
         output: LogOutput,
         log: Logger
     ) async throws {
-        let store = try Self.openStore(files.settings, metrics: watch.registry, log: log)
+        let store = try Self.openStore(files, metrics: watch.registry, log: log)
         watch.watch(store)
         do {
             let epoch = try await Self.epoch(of: store, vault: files.vault)
@@ -149,6 +150,7 @@ enum RunningServer {
             statusList: files.statusList,
             audit: audit,
             log: log,
+            receiptKeys: { [vault = files.vault] in vault.receiptKeys },
             metrics: watch.registry,
             onEvent: { hooks?.report($0) }
         )
@@ -227,7 +229,7 @@ enum RunningServer {
                     .configuration,
                     "the vault cannot open its own test value: is `vault.key-file` the key this store was created with?"
                 )
-            case .store(.unavailable), .store(.notErased):
+            case .store(.unavailable), .store(.notErased), .store(.notCertified):
                 throw StartFailure(.files, "cannot read the store: check its disk for free space and errors")
             case .store(.corrupt):
                 throw StartFailure(
@@ -243,13 +245,13 @@ enum RunningServer {
     }
 
     private static func openStore(
-        _ settings: ServerSettings,
+        _ files: ServerFiles,
         metrics: MetricRegistry,
         log: Logger
     ) throws -> SQLiteWalletStore {
         let lines = LogRateLimiter(burst: 3, each: .seconds(10))
-        let folder = settings[SettingTable.dataFolder]
-        let store = try Self.openStore(in: folder, metrics: metrics) { reason in
+        let folder = files.settings[SettingTable.dataFolder]
+        let store = try Self.openStore(in: folder, receipts: files.vault.receiptSigner, metrics: metrics) { reason in
             guard let metadata = lines.allow(["reason": "\(reason)"]) else { return }
             log.error("the store refused calls", metadata: metadata)
         } onFatal: { reason in
@@ -280,6 +282,7 @@ enum RunningServer {
 
     private static func openStore(
         in folder: String,
+        receipts: (any ReceiptSigner)? = nil,
         metrics: any MetricsFactory = NOOPMetricsHandler.instance,
         onRefusal: @escaping @Sendable (String) -> Void = { _ in },
         onFatal: @escaping @Sendable (String) -> Never
@@ -287,6 +290,7 @@ enum RunningServer {
         do throws(StoreOpenError) {
             return try SQLiteWalletStore.open(
                 folder: folder,
+                receipts: receipts,
                 metrics: metrics,
                 onRefusal: onRefusal,
                 onFatal: onFatal

@@ -69,7 +69,7 @@ package enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible 
                 + "others, or an older backup, which may have them intact"
         case .epochs(let path): "no restore made the epoch records in \(path); use another backup"
         case .store(let error): error.description
-        case .step(.unavailable), .step(.notErased):
+        case .step(.unavailable), .step(.notErased), .step(.notCertified):
             "the restored store cannot be changed; is the disk full?"
         case .step(.corrupt): "the restored store holds data that no server wrote; use another backup"
         case .audit(let error): "the audit log rejected the restore: \(error)"

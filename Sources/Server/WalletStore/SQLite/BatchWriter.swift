@@ -1,11 +1,13 @@
 internal import GRDB
 internal import Metrics
 internal import PreparedSQL
+internal import Statements
 internal import Synchronization
+internal import Vocabulary
 
 /// Runs batches of steps in one transaction each, on the store's thread.
 ///
-///     BEGIN IMMEDIATE ─▶ every step ─▶ COMMIT, synced ─▶ every answer
+///     BEGIN IMMEDIATE ─▶ every step ─▶ the root of the receipts, signed ─▶ COMMIT, synced ─▶ every answer
 ///
 /// Invariant (G4): an answer leaves this thread only after the commit that holds its count was synced. A full disk
 /// fails the whole batch, whatever its steps found, so the refusal reveals nothing. After any other file error the
@@ -14,6 +16,8 @@ struct BatchWriter {
     let connection: StoreConnection
     var latency = CommitLatency()
     var meters = StoreMeters.none
+    /// Signs the roots of receipts; nil if the store issues none.
+    var receipts: (any ReceiptSigner)?
     var committed = CommittedFacts()
     let onFatal: @Sendable (String) -> Never
     /// Receives the reason of each refusal, for the log.
@@ -60,9 +64,13 @@ struct BatchWriter {
             for step in batch {
                 prepared.append(apart ? try self.runApart(step) : try self.run(step))
             }
+            if let signer = self.receipts {
+                self.connection.receipts?.certify(by: signer, epoch: UInt64(self.connection.epoch))
+            }
             try self.connection.commit()
             self.committed.isSolutionRevoked.store(self.connection.isSolutionRevoked, ordering: .releasing)
             self.committed.generation.store(self.connection.generation, ordering: .releasing)
+            if let signed = self.connection.receipts?.signed { self.committed.newestRoot.withLock { $0 = signed } }
             let duration = ContinuousClock.now - start
             self.latency.note(duration)
             self.meters.commit.record(duration)
@@ -90,6 +98,7 @@ struct BatchWriter {
     ///
     /// Its refusal waits for the commit like any other answer.
     private func runApart(_ step: CommitQueue.PendingStep) throws -> Prepared {
+        let leafCount = self.connection.receipts?.count ?? 0
         try self.connection.beginStep()
         do {
             let prepared = try self.run(step)
@@ -98,6 +107,7 @@ struct BatchWriter {
         } catch {
             if case .diskFull = self.failure(for: error) { throw error }
             try self.connection.undoStep()
+            self.connection.receipts?.truncate(to: leafCount)
             let reason = error as? StoreError ?? .corrupt
             if let error = error as? DatabaseError { self.onRefusal(self.text(error)) }
             return ({ step.refuse(reason) }, false)
@@ -167,4 +177,6 @@ struct BatchWriter {
 final class CommittedFacts: Sendable {
     let isSolutionRevoked = Atomic(false)
     let generation = Atomic<UInt64>(0)
+    /// The newest signed root of receipts; nil before the first verdict.
+    let newestRoot = Mutex<SignedRoot?>(nil)
 }

@@ -13,7 +13,7 @@ import Vocabulary
 /// - SQLite removes a wallet from the cache if any statement changes or deletes its row of `wallets`
 ///   (``attach(to:)``): no share is released from the cache for a wallet that has ended;
 /// - a row of `attempts` is written only if it holds the cached value, otherwise the step fails
-///   (`StoreConnection.keep(_:of:)`); deleting such rows empties the cache;
+///   (`StoreConnection.keep(_:of:)`), and deleted only together with its wallet's row;
 /// - a rollback empties the cache.
 final class KnownWallets: Sendable {
     /// The capacity, some four megabytes; a full cache is emptied.

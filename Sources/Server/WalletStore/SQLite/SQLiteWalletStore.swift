@@ -3,6 +3,7 @@ internal import GRDB
 internal import HostSystem
 internal import Synchronization
 package import Metrics
+package import Statements
 package import Vocabulary
 
 /// A store of wallets in one SQLite file, for one process.
@@ -26,7 +27,7 @@ package final class SQLiteWalletStore: WalletStore {
     /// The most steps of one sweep, so that the caller can do other work in between.
     private static let sweepSteps = 20
     /// The rows after which the next sweep continues.
-    private let sweptUntil = Mutex((unopened: Int64.min, attempts: Int64.min))
+    private let sweptUntil = Mutex(Int64.min)
 
     private init(
         folder: String,
@@ -50,12 +51,14 @@ package final class SQLiteWalletStore: WalletStore {
 
     /// Opens the store in a folder, or creates an empty one if `creating`; blocks the calling thread meanwhile.
     ///
-    /// A missing store is an error unless `creating`: an empty store in its place would forget every count.
+    /// A missing store is an error unless `creating`: an empty store in its place would forget every count. With a
+    /// signer every verdict gets a receipt.
     /// `onRefusal` is called with the reason why steps were refused, and `onFatal` with a line for the log after a
     /// file error that may lose counts; it ends the process.
     package static func open(
         folder: String,
         creating: Bool = false,
+        receipts signer: (any ReceiptSigner)? = nil,
         metrics factory: any MetricsFactory = NOOPMetricsHandler.instance,
         onRefusal: @escaping @Sendable (String) -> Void = { _ in },
         onFatal: @escaping @Sendable (String) -> Never = { fatalError($0) }
@@ -93,6 +96,7 @@ package final class SQLiteWalletStore: WalletStore {
                 self.serve(
                     $0,
                     queue: queue,
+                    receipts: signer,
                     committed: committed,
                     announced: announced,
                     latency: latency,
@@ -156,6 +160,7 @@ package final class SQLiteWalletStore: WalletStore {
     private static func serve(
         _ db: Database,
         queue: CommitQueue,
+        receipts signer: (any ReceiptSigner)?,
         committed: CommittedFacts,
         announced: AnnouncedEntry,
         latency: CommitLatency,
@@ -164,12 +169,13 @@ package final class SQLiteWalletStore: WalletStore {
         onFatal: @escaping @Sendable (String) -> Never
     ) {
         do {
-            let connection = try StoreConnection(db)
+            let connection = try StoreConnection(db, issuesReceipts: signer != nil)
             connection.announced = announced
             let writer = BatchWriter(
                 connection: connection,
                 latency: latency,
                 meters: meters,
+                receipts: signer,
                 committed: committed,
                 onFatal: onFatal,
                 onRefusal: onRefusal
@@ -197,8 +203,16 @@ extension SQLiteWalletStore {
         try await self.queue.perform { try $0.beginSession(session) }
     }
 
-    package func judge(_ attempt: Attempt) async throws(StoreError) -> AttemptOutcome {
-        try await self.queue.perform { try $0.judge(attempt) }
+    package func certify(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome {
+        try await self.queue.perform(
+            { try $0.certify(attempt) },
+            answering: { judged in
+                guard let leaf = judged.leaf else { return .success(CertifiedOutcome(judged.outcome)) }
+                // The attempt is counted but not certified: no verdict leaves.
+                guard let receipt = leaf.batch.receipt(at: leaf.place) else { return .failure(.notCertified) }
+                return .success(CertifiedOutcome(judged.outcome, receipt))
+            }
+        )
     }
 
     package func confirm(_ confirmation: ShareConfirmation) async throws(StoreError) -> ShareConfirmationOutcome {
@@ -229,6 +243,8 @@ extension SQLiteWalletStore {
         }
     }
 
+    package var newestRoot: SignedRoot? { self.committed.newestRoot.withLock { $0 } }
+
     package func isSolutionRevoked() async throws(StoreError) -> Bool {
         self.committed.isSolutionRevoked.load(ordering: .acquiring)
     }
@@ -236,8 +252,7 @@ extension SQLiteWalletStore {
     /// Reads few rows, however many the store has.
     ///
     /// Keys are assigned in the order of registration, so due rows come first. If the clock was set back, some due
-    /// rows may follow others that are not. A walk over all rows, one step for each sweep, finds those, and attempt
-    /// records that have been empty since before the last start.
+    /// rows may follow others that are not. A walk over all rows, one step for each sweep, finds those.
     package func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
         var removed = 0
         var start = Int64.min
@@ -250,14 +265,11 @@ extension SQLiteWalletStore {
             guard some.due > 0, let next = some.next else { break }
             start = next
         }
-        let places = self.sweptUntil.withLock { $0 }
+        let place = self.sweptUntil.withLock { $0 }
         let unopened = try await self.queue.perform {
-            try $0.sweepUnopened(since: limit, after: places.unopened, most: Self.sweptAtOnce)
+            try $0.sweepUnopened(since: limit, after: place, most: Self.sweptAtOnce)
         }
-        let attempts = try await self.queue.perform {
-            try $0.sweepAttempts(after: places.attempts, most: Self.sweptAtOnce)
-        }
-        self.sweptUntil.withLock { $0 = (unopened.next ?? .min, attempts ?? .min) }
+        self.sweptUntil.withLock { $0 = unopened.next ?? .min }
         return removed + unopened.removed
     }
 }

@@ -1,5 +1,4 @@
 internal import GRDB
-import PINPolicy
 import Vocabulary
 
 /// Removal of unneeded rows, some at a time.
@@ -44,28 +43,5 @@ extension StoreConnection {
         var removed = 0
         /// The mark to continue after; nil at the end.
         var next: Int64?
-    }
-
-    /// Removes empty attempt records, among the next `most` after `start`.
-    ///
-    /// - Returns: The row to continue after; nil at the end.
-    func sweepAttempts(after start: Int64, most: Int) throws -> Int64? {
-        let empty = AttemptRecord().encoded()
-        let rows = try Row.fetchCursor(
-            self.db.makeStatement(
-                sql: "SELECT wallet, record FROM attempts WHERE wallet > ? ORDER BY wallet LIMIT ?"
-            ),
-            arguments: [start, most]
-        )
-        var last = start
-        var count = 0
-        var holdNothing: [Int64] = []
-        while let row = try rows.next() {
-            last = try row.number(0)
-            count += 1
-            if try row.bytes(1).starts(with: empty) { holdNothing.append(last) }
-        }
-        for wallet in holdNothing { try self.dropAttemptsIfEmpty(of: WalletKey(number: wallet)) }
-        return count < most ? nil : last
     }
 }

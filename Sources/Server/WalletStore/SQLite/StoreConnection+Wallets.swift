@@ -11,29 +11,28 @@ struct WalletKey: Hashable {
     let number: Int64
 }
 
-/// The stored form of attempts: the record and its number of writes.
+/// The stored form of attempts: the record and the number of the wallet's judged attempts.
 ///
-/// The number of writes makes every write change the page. Otherwise a right PIN for a wallet without counted
-/// attempts would write nothing, and on a full disk only it would get an answer.
+/// The number is part of every receipt and never decreases, so the row stays as long as the wallet. It also makes
+/// every judged attempt change the page. Otherwise a right PIN for a wallet without counted attempts would write
+/// nothing, and on a full disk only it would get an answer.
 struct KeptAttempts {
     var record = AttemptRecord()
-    var writes: UInt64 = 0
+    var number: UInt64 = 0
 
     static let byteCount = AttemptRecord.byteCount + 8
 
     init() {}
 
     init?(decoding bytes: [UInt8]) {
-        guard bytes.count == Self.byteCount,
-            let record = AttemptRecord(decoding: [UInt8](bytes[..<AttemptRecord.byteCount]))
-        else { return nil }
+        guard bytes.count > 8, let record = AttemptRecord(decoding: Array(bytes.dropLast(8))) else { return nil }
         self.record = record
-        self.writes = bytes[AttemptRecord.byteCount...].bigEndian
+        self.number = bytes.suffix(8).bigEndian
     }
 
     func encoded() -> [UInt8] {
         var bytes = self.record.encoded()
-        bytes.append(bigEndian: self.writes, byteCount: 8)
+        bytes.append(bigEndian: self.number, byteCount: 8)
         return bytes
     }
 }
@@ -92,7 +91,7 @@ extension StoreConnection {
         try statement.run()
     }
 
-    /// Writes an attempt record of the fixed width; it always changes.
+    /// Writes an attempt record of the fixed width, which the caller has changed.
     ///
     /// Invariant (G4): an attempt is counted only on top of the record that it replaces. The statement compares the
     /// stored record with the one that was judged from; if they differ, the step fails and is repeated from the
@@ -100,7 +99,6 @@ extension StoreConnection {
     func keep(_ found: Attempted, of wallet: WalletID) throws {
         self.counts = true
         var kept = found
-        kept.attempts.writes &+= 1
         let bytes = kept.attempts.encoded()
         let statement = found.onFile == nil ? self.statements.addAttempts : self.statements.changeAttempts
         statement.bind(found.row.key.number, at: 1)
@@ -109,7 +107,6 @@ extension StoreConnection {
         guard try statement.change() == 1 else { throw StoreError.corrupt }
         kept.onFile = bytes
         self.known.remember(kept, of: wallet)
-        if kept.attempts.record.isEmpty { self.justEmptied.append(found.row.key) }
     }
 
     /// Ends a wallet permanently, if it has not ended yet.

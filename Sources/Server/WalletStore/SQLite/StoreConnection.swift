@@ -21,8 +21,9 @@ final class StoreConnection {
     var mustTruncateLog = false
     /// Indicates that copies of destroyed shares may be in the log.
     private var owesTruncation = false
-    /// Wallets whose attempt records became empty in this transaction; a later step of it may have counted again.
-    var justEmptied: [WalletKey] = []
+    /// The verdicts of this transaction; nil if the store issues no receipts.
+    private(set) var receipts: ReceiptBatch?
+    private let issuesReceipts: Bool
     /// Work for this thread after the transaction's steps are answered.
     var chores: [() -> Void] = []
     /// The generation of the last commit; the present transaction's is one more, if it counts.
@@ -40,19 +41,10 @@ final class StoreConnection {
     ///
     /// An undone link stays in the set; its reader checks the row.
     var linkedDuring: [LinkSearch: Set<WalletID>] = [:]
-    /// Wallets with empty records from earlier transactions; at ``mostEmptied`` of them, the next transaction
-    /// deletes the rows.
-    ///
-    /// So the table stays small and a batch writes few pages; a wallet that returns soon keeps its row; and no row is
-    /// deleted in the commit of the verdict that emptied it.
-    private var emptied: Set<WalletKey> = []
-    private var dropsEmptied = false
-    private static let emptyRecord = AttemptRecord().encoded()
-    /// The number of empty rows that may remain: three pages of the table.
-    private static let mostEmptied = 256
 
-    init(_ db: Database) throws {
+    init(_ db: Database, issuesReceipts: Bool = false) throws {
         self.db = db
+        self.issuesReceipts = issuesReceipts
         try self.known.attach(to: db)
         self.statements = try Statements(db)
         try self.readEpochs()
@@ -68,29 +60,16 @@ final class StoreConnection {
     }
 
     func begin() throws {
-        self.justEmptied = []
+        self.receipts = self.issuesReceipts ? ReceiptBatch() : nil
         self.counts = false
         if !self.chores.isEmpty { self.chores = [] }
         try self.statements.begin.run()
-        self.dropsEmptied = self.emptied.count >= Self.mostEmptied
-        if self.dropsEmptied { for wallet in self.emptied { try self.dropAttemptsIfEmpty(of: wallet) } }
-    }
-
-    /// Deletes an empty row; the statement checks the row itself, so no count can be lost here.
-    func dropAttemptsIfEmpty(of wallet: WalletKey) throws {
-        self.known.forgetAll()
-        let statement = self.statements.dropAttempts
-        statement.bind(wallet.number, at: 1)
-        statement.bind(Self.emptyRecord, at: 2)
-        try statement.run()
     }
 
     func commit() throws {
         try self.raiseGeneration()
         try self.statements.commit.run()
         if self.counts { self.generation += 1 }
-        if self.dropsEmptied { self.emptied.removeAll(keepingCapacity: true) }
-        self.emptied.formUnion(self.justEmptied)
     }
 
     func rollBack() throws {
@@ -163,7 +142,7 @@ final class StoreConnection {
 struct Statements {
     let begin, commit, solution, setGeneration: PreparedStatement
     let wallet, keepWallet, nextShares, isDenied: PreparedStatement
-    let attempted, addAttempts, changeAttempts, dropAttempts: PreparedStatement
+    let attempted, addAttempts, changeAttempts: PreparedStatement
 
     init(_ db: Database) throws {
         self.begin = try PreparedStatement("BEGIN IMMEDIATE", on: db)
@@ -184,10 +163,6 @@ struct Statements {
         )
         self.changeAttempts = try PreparedStatement(
             "UPDATE attempts SET record = ?2 WHERE wallet = ?1 AND record = ?3",
-            on: db
-        )
-        self.dropAttempts = try PreparedStatement(
-            "DELETE FROM attempts WHERE wallet = ? AND substr(record, 1, \(AttemptRecord.byteCount)) = ?",
             on: db
         )
         self.keepWallet = try PreparedStatement(
