@@ -92,10 +92,12 @@ package struct GatedStore: WalletStore {
         return result
     }
 
-    package func judge(_ attempt: Attempt) async throws(StoreError) -> AttemptOutcome {
+    package var newestRoot: SignedRoot? { self.store.newestRoot }
+
+    package func certify(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome {
         self.judging(attempt.walletID, false)
         defer { self.judging(attempt.walletID, true) }
-        let outcome = try await self.store.judge(attempt)
+        let outcome = try await self.store.certify(attempt)
         await self.gate.pass()
         return outcome
     }

@@ -6,6 +6,7 @@ internal import Evidence
 internal import Lab
 internal import Logging
 package import RemotePINServer
+package import Statements
 package import StoreMaintenance
 package import Telemetry
 internal import HostSystem
@@ -50,6 +51,8 @@ package final class InProcessServer: Sendable {
         package var wrapping: (any WalletStore) -> any WalletStore = { $0 }
         /// Wraps the vault for the server.
         package var wrappingVault: (any Vault) -> any Vault = { $0 }
+        /// Replaces the signer of receipts.
+        package var receiptSigner: (KeyFileVault) -> any ReceiptSigner = { $0.receiptSigner }
 
         package init() {}
     }
@@ -67,6 +70,7 @@ package final class InProcessServer: Sendable {
             folder: "\(path)/data",
             key: try await RecordKey.derived(by: self.vault),
             creating: true,
+            receipts: options.receiptSigner(self.vault),
             metrics: self.metrics
         )
         let audit = AuditLog.Parts(path: "\(path)/audit.log", vault: self.vault, clock: self.clock)
@@ -94,6 +98,7 @@ package final class InProcessServer: Sendable {
                 attestations: try Self.verifier(authority, options),
                 audit: self.audit,
                 log: Logger(label: "test") { _ in handler },
+                receiptKeys: { [vault = self.vault] in vault.receiptKeys },
                 metrics: self.metrics
             )
         )

@@ -341,7 +341,7 @@ package final class TestSession: Sendable {
         ).encoded()
         let signature = key.sign(self.statement(.instructPIN, counter, body))
         let call = Instruct(counter: counter, body: body, pinSignature: signature)
-        return try await self.connection.call(.instruct(call), timeout: TestWallet.patience)
+        return try await self.connection.call(.instruct(call), timeout: TestWallet.patience).withoutReceipt
     }
 
     /// Checks a PIN, or carries out an instruction that needs a right one.
@@ -351,7 +351,7 @@ package final class TestSession: Sendable {
         attemptID: AttemptID = .random()
     ) async throws -> CallResult {
         let call = try self.instructCall(instruction, pin: pin, attemptID: attemptID)
-        return try await self.connection.call(.instruct(call), timeout: TestWallet.patience)
+        return try await self.connection.call(.instruct(call), timeout: TestWallet.patience).withoutReceipt
     }
 
     /// Changes the PIN; the wallet uses the new one afterwards if the server accepted it.
@@ -365,7 +365,7 @@ package final class TestSession: Sendable {
             pin: old,
             newPIN: (pair, new)
         )
-        let result = try await self.connection.call(.instruct(call), timeout: TestWallet.patience)
+        let result = try await self.connection.call(.instruct(call), timeout: TestWallet.patience).withoutReceipt
         if case .instruct(.pinChanged) = result { self.wallet.pinPair = pair }
         return result
     }

@@ -22,7 +22,7 @@ package enum VerdictSummary: Hashable, Sendable {
 
     /// Reduces an answer to the parts that tests compare.
     package init(_ result: CallResult) {
-        switch result {
+        switch result.withoutReceipt {
         case .instruct(.pinValid(let share, _)): self = .valid(share: share.exposedBytes().hex)
         case .instruct(.pinChanged): self = .pinChanged
         case .instruct(.recoveryCodeLinked): self = .recoveryCodeLinked
@@ -31,6 +31,7 @@ package enum VerdictSummary: Hashable, Sendable {
         case .instruct(.blocked(let remaining)): self = .blocked(remaining: remaining)
         case .instruct(.blockedPermanently): self = .blockedPermanently
         case .refused(let refusal): self = .refused(refusal.reason)
+        case .judged: self = .other("judged")
         case .hello: self = .other("hello")
         case .beginEnrollment: self = .other("beginEnrollment")
         case .register: self = .other("register")

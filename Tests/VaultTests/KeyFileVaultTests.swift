@@ -177,6 +177,17 @@ struct KeyRotationTests {
         }
     }
 
+    @Test("the file keeps the receipt keys of removed versions")
+    func receiptKeys() throws {
+        #expect(try !self.file.text().contains("receipt-key"))
+        try KeyFileVault.addVersion(to: self.file.path)
+        try self.vault.reload()
+        try self.vault.remove([1])
+        let again = try KeyFileVault(self.file.path)
+        #expect(again.receiptKeys.map(\.key.id) == [1, 2])
+        #expect(again.receiptKeys == self.vault.receiptKeys)
+    }
+
     @Test("a key file of format 1 keeps working: its MACs come from the index key until the next rotation")
     func formatOne() async throws {
         let lines = try self.file.text().replacing("keys 2\n", with: "keys 1\n").split(separator: "\n")

@@ -51,7 +51,13 @@ extension FakeServer {
                 deletionCode: .random()
             )
             state.records[walletID] = record
-            return .register(Registration(unlockShare: record.unlockShare, deletionCode: record.deletionCode))
+            return .register(
+                Registration(
+                    unlockShare: record.unlockShare,
+                    deletionCode: record.deletionCode,
+                    receiptKeys: state.receiptLinks
+                )
+            )
         }
     }
 
@@ -69,7 +75,8 @@ extension FakeServer {
                         pinState: .open(attemptsLeft: 4, finalRound: false),
                         features: Features(deletionCode: true, safeBiometricUnlock: state.wantsSafeMode),
                         presenceShare: record.isBlockedPermanently ? nil : record.presenceShare,
-                        nextPresenceShare: record.isBlockedPermanently ? nil : record.nextPresenceShare
+                        nextPresenceShare: record.isBlockedPermanently ? nil : record.nextPresenceShare,
+                        receiptKeys: state.receiptLinks
                     )
                 )
             )
@@ -124,25 +131,33 @@ extension FakeServer {
                 return .refused(Refusal(.pinKeyChanged(current: record.pinKeyID)))
             }
             guard body.candidate == record.pinKey else {
-                if record.lastWrong != body.attemptID { record.wrongAttempts += 1 }
+                let isJudged = record.lastWrong != body.attemptID
+                if isJudged {
+                    record.wrongAttempts += 1
+                    record.number += 1
+                }
                 record.lastWrong = body.attemptID
                 state.records[walletID] = record
-                return .instruct(.wrong(.open(attemptsLeft: 3, finalRound: false)))
+                let leaf = record.leaf(isJudged ? .wrong : .notJudged, of: body.attemptID, walletID)
+                return state.certified(.wrong(.open(attemptsLeft: 3, finalRound: false)), leaf)
             }
+            record.number += 1
+            let leaf = record.leaf(.right, of: body.attemptID, walletID)
             record.wrongAttempts = 0
             record.lastWrong = nil
             defer { state.records[walletID] = record }
             switch body.instruction {
             case .checkPIN:
-                return .instruct(.pinValid(unlockShare: record.unlockShare, next: record.nextUnlockShare))
+                let result = InstructResult.pinValid(unlockShare: record.unlockShare, next: record.nextUnlockShare)
+                return state.certified(result, leaf)
             case .changePIN(let newKey, let newKeyID):
                 record.pinKey = newKey
                 record.pinKeyID = newKeyID
-                return .instruct(.pinChanged)
+                return state.certified(.pinChanged, leaf)
             case .linkRecoveryCode(let code):
                 record.recoveryCode = record.recoveryCode ?? code
-                return .instruct(.recoveryCodeLinked)
-            case .showDeletionCode: return .instruct(.deletionCode(record.deletionCode))
+                return state.certified(.recoveryCodeLinked, leaf)
+            case .showDeletionCode: return state.certified(.deletionCode(record.deletionCode), leaf)
             }
         }
     }

@@ -26,12 +26,17 @@ final class FakeServer: ServerDialer {
         var recoveryCode: [UInt8]?
         var lastWrong: AttemptID?
         var revocation: Revocation?
+        /// The number of judged attempts.
+        var number: UInt64 = 0
     }
 
     struct State {
         var records: [WalletID: Record] = [:]
         var tokens: [[UInt8]: WalletID] = [:]
         var verdict = UpdateVerdict.ok
+        /// The keys of receipts, the last one signing; empty for a server without receipts.
+        var receiptKeys: [ReceiptSigningKey] = []
+        var epoch: UInt64 = 1
         /// The flag for the safe mode, for all wallets.
         var wantsSafeMode = false
         var reachable = true

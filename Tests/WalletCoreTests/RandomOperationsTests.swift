@@ -1,4 +1,6 @@
 import DeviceInterface
+import Secrets
+import Statements
 import TestSupport
 import Testing
 import Vocabulary
@@ -14,13 +16,16 @@ struct RandomOperationsTests {
     }
 
     @Test(
-        "after random operations and crashes one PIN unlocks and the keychain holds exactly the current item",
+        "after random operations and crashes one PIN unlocks, the keychain holds exactly the current item, and no "
+            + "receipt contradicts the wallet",
         arguments: [UInt64(1), 2, .random(in: 3 ... .max)]
     )
     func lives(seed: UInt64) async throws {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<25 {
             let phone = FakePhone()
+            let key = ReceiptSigningKey(id: 1, seed: .random(count: 48))
+            phone.server.withState { $0.receiptKeys = [key] }
             _ = try await EngineUnderTest.setUp(phone, .off)
             var pin = FakePhone.oldPIN
             var story: [String] = []
@@ -37,6 +42,8 @@ struct RandomOperationsTests {
                 story.append("\(wish) \(cut) safe \(wantsSafe)")
                 if wish == .changePIN, try await phone.opens(with: other) { pin = other }
                 try #require(try await phone.opens(with: pin), "seed \(seed): \(story)")
+                let notice = try LocalStore(phone.disk).receipts.notice
+                try #require(notice?.tampering ?? [] == [], "seed \(seed): \(story)")
             }
         }
     }

@@ -258,6 +258,10 @@ extension BatchWriter {
     }
 }
 
+extension StoreConnection {
+    fileprivate func judge(_ attempt: Attempt) throws -> AttemptOutcome { try self.certify(attempt).outcome }
+}
+
 /// The answers to callers, in order.
 private final class Answers: Sendable {
     private let told = Mutex<[String]>([])

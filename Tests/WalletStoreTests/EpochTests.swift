@@ -62,7 +62,7 @@ struct EpochTests {
         #expect(try await self.store.judge(never.attempt(right: false)) == .notValid(.wrong(.blockedPermanently)))
     }
 
-    @Test("a right PIN ends the charge permanently")
+    @Test("a right PIN ends the charge permanently, also after a sweep")
     func validEndsIt() async throws {
         let wallet = try await TestWallet(in: self.store)
         try await self.open(.strict)

@@ -80,10 +80,10 @@ struct RecordTests {
         let (counted, fresh) = (try await self.wallet(failures: 3), try await self.wallet(failures: 0))
         let damaged = try await self.wallet(failures: 2)
         try self.connected { connection in
+            try connection.setRecord(connection.recordInFirstForm())
             try connection.db.execute(
                 sql: """
-                    DROP TABLE record_key; PRAGMA user_version = 13;
-                    UPDATE attempts SET record = substr(record, 1, 44); DELETE FROM attempts WHERE wallet = 2;
+                    DROP TABLE record_key; PRAGMA user_version = 13; DELETE FROM attempts WHERE wallet = 2;
                     UPDATE attempts SET record = zeroblob(44) WHERE wallet = 3;
                     """
             )
@@ -104,9 +104,28 @@ struct RecordTests {
         await store.close()
         // Not a second time: an attacker could otherwise write records without a MAC.
         try self.connected { connection in
-            try connection.db.execute(sql: "UPDATE attempts SET record = substr(record, 1, 44) WHERE wallet = 1")
+            try connection.setRecord(connection.recordInFirstForm())
             #expect(try connection.adoptRecords() == .done(adopted: 0))
             #expect(throws: StoreError.corrupt) { try connection.attempted(counted.id) }
+        }
+    }
+
+    @Test("a record in the first form is read, and the next judged attempt writes the present form")
+    func firstForm() async throws {
+        let wallet = try await self.wallet(failures: 2)
+        try self.connected { connection in
+            let plain = try connection.recordInFirstForm()
+            try connection.setRecord(plain + RecordKey.test.mac(of: plain, of: wallet.id))
+            let found = try #require(try connection.attempted(wallet.id)).attempts
+            #expect(found.record.failures == 2 && found.record.wrongPINs == 0 && found.number == 2)
+        }
+        let store = try self.folder.store()
+        _ = try await store.judge(wallet.attempt(right: false))
+        await store.close()
+        try self.connected { connection in
+            try #expect(connection.record().count == KeptAttempts.byteCount)
+            let found = try #require(try connection.attempted(wallet.id)).attempts
+            #expect(found.record.failures == 3 && found.record.wrongPINs == 1 && found.number == 3)
         }
     }
 
@@ -150,6 +169,15 @@ extension StoreConnection {
     /// The stored record of the first wallet.
     fileprivate func record() throws -> [UInt8] {
         [UInt8](try #require(try Data.fetchOne(self.db, sql: "SELECT record FROM attempts WHERE wallet = 1")))
+    }
+
+    /// The same as a server of version 13 wrote it: in the first form and without a MAC.
+    fileprivate func recordInFirstForm() throws -> [UInt8] {
+        let record = try self.record()
+        var bytes: [UInt8] = [1]
+        bytes += record[1..<AttemptRecord.firstByteCount]
+        bytes += record.dropFirst(AttemptRecord.byteCount).prefix(8)
+        return bytes
     }
 
     fileprivate func setRecord(_ bytes: [UInt8]) throws {

@@ -40,10 +40,18 @@ struct RoundTripTests {
         for attempts in [1, 127, 128] {
             results += [false, true].map { .instruct(.wrong(.open(attemptsLeft: attempts, finalRound: $0))) }
         }
-        for id: UInt64 in [1, 300] {
-            #expect(Set(results.map { Response(id: id, result: $0).encoded().count }).count == 1)
+        // The receipt's length depends on the number of verdicts in its commit only.
+        let receipt = try Samples.receipt()
+        let judged = results.compactMap { result -> CallResult? in
+            guard case .instruct(let verdict) = result else { return nil }
+            return .judged(verdict, receipt)
         }
-        #expect(results.count > 15)
+        for results in [results, judged] {
+            for id: UInt64 in [1, 300] {
+                #expect(Set(results.map { Response(id: id, result: $0).encoded().count }).count == 1)
+            }
+        }
+        #expect(results.count > 15 && judged.count == results.count)
     }
 
     @Test("a share decodes to the encoded value and is not printed")

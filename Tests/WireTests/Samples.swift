@@ -21,6 +21,32 @@ enum Samples {
     static let proof = DeviceProof(Samples.bytes(64))
     static let policy = AttemptPolicy(rounds: 4, attemptsPerRound: 4, blocks: [.seconds(60), .zero, .seconds(3600)])
 
+    static func receiptKey(_ id: UInt32) throws(MissingSample) -> ReceiptKeyLink {
+        try need(ReceiptKeyLink(ReceiptKey(id: id, publicKey: try need(self.key)), endorsedBy: self.signature))
+    }
+
+    /// The second of three receipts.
+    static func receipt() throws(MissingSample) -> Receipt {
+        let leaf = AttemptLeaf(
+            outcome: .wrong,
+            wrongPINs: 3,
+            walletID: try need(self.walletID),
+            attemptID: try need(self.attemptID),
+            number: 9,
+            lastWrong: nil
+        )
+        let signed = SignedRoot(
+            epoch: 1,
+            time: Timestamp(milliseconds: 1_700_000_000_000),
+            keyID: 1,
+            root: try need(self.digest),
+            signature: try need(self.signature)
+        )
+        var bytes: [UInt8] = []
+        leaf.write(to: &bytes)
+        return Receipt(leaf: bytes[...], place: 1, leafCount: 3, signedRoot: signed.encoded(), path: self.bytes(64))
+    }
+
     static func calls() throws(MissingSample) -> [Call] {
         let signature = try need(self.signature)
         let proof = try need(self.proof)
@@ -66,6 +92,15 @@ enum Samples {
             ),
             .register(Registration(unlockShare: share, deletionCode: code)),
             .register(Registration(unlockShare: share, deletionCode: nil)),
+            .register(
+                Registration(
+                    unlockShare: share,
+                    deletionCode: nil,
+                    receiptKeys: [try self.receiptKey(1), try self.receiptKey(2)]
+                )
+            ),
+            .judged(.pinValid(unlockShare: share), try self.receipt()),
+            .judged(.blockedPermanently, try self.receipt()),
             .instruct(.pinValid(unlockShare: share)),
             .instruct(.pinValid(unlockShare: share, next: share)),
             .instruct(.pinChanged),
@@ -91,7 +126,8 @@ enum Samples {
                 pinKeyID: keyID,
                 pinState: state,
                 features: features,
-                presenceShare: state == .blockedPermanently ? nil : share
+                presenceShare: state == .blockedPermanently ? nil : share,
+                receiptKeys: state == .blockedPermanently ? [] : [try self.receiptKey(1)]
             )
             results.append(.openSession(.active(wallet)))
         }

@@ -84,13 +84,17 @@ def unlocks(lab, wallet):
     with lab.connect() as connection:
         hello = connection.send(hello=messages.HelloRequest(platform="PLATFORM_ANDROID", app_version="1.0.0", os_version="16"))
         session = connection.send(open_session=wallet.session_call(connection))
-        check = connection.send(instruct=wallet.instruct_call(connection, 1, PIN))
+        call = wallet.instruct_call(connection, 1, PIN)
+        check = connection.send(instruct=call)
         connection.answer(hello)
         active = connection.answer(session).active
         expect(active.pin_key_id == wallet.pair.id, "the server returns the id of the wallet's PIN key")
         expect(len(active.presence_share) == 32, "the server returns the presence share")
-        share = connection.answer(check).check_pin.unlock_share
+        verdict = connection.answer(check)
+        share = verdict.check_pin.unlock_share
         expect(wallet.pair.open(PIN, share, wallet.id) == wallet.data_key, "the unlock share opens the PIN slot")
+        wallet.check_receipt(call, verdict)
+        expect(wallet.last_number == 1, "the receipt has the number 1 and a path to a root that the pinned key signed")
 
 
 def gets_wrong_pins(lab, wallet, policy):
@@ -126,6 +130,9 @@ def gets_wrong_pins(lab, wallet, policy):
         wallet.open_session(connection)
         kind, _ = wallet.instruct(connection, 1, PIN)
         expect(kind == "check_pin", "the right PIN is accepted")
+        expect(wallet.receipt.wrong == 1 and wallet.receipt.last_wrong > 0, "its receipt states the wrong PIN before it")
+        kind, _ = wallet.instruct(connection, 2, PIN)
+        expect(wallet.receipt.wrong == 0 and wallet.last_number == 4, "judged attempts are numbered without a gap")
     with lab.greeted() as connection:
         state = wallet.open_session(connection).active.pin_state
         expect(state.open.attempts_left == policy.attempts_per_round, "the right PIN resets the count")

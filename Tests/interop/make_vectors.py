@@ -13,6 +13,7 @@ import json
 from google.protobuf import json_format
 
 import messages
+import receipts as rc
 import remote_pin as rp
 
 
@@ -113,6 +114,68 @@ def deletion_codes():
         yield {"typed": typed, "code": rp.read_deletion_code(typed)}
 
 
+def receipts():
+    key = rp.pin_key("024791", fixed("receipt key", 32))
+    for number, count in enumerate([1, 2, 3, 5, 8, 11]):
+        epoch, time, key_id = number + 1, 1795244400000 + number, 7
+        leaves = [
+            rc.leaf(
+                place % 3 + 1,
+                place,
+                fixed(f"wallet {place}", 16),
+                fixed(f"attempt {place}", 16),
+                place + (1 << 33),
+                time - 1 if place else 0,
+            )
+            for place in range(count)
+        ]
+        statement = rc.root_statement(epoch, rc.root(leaves), time, key_id)
+        signature = rp.sign(key, statement, deterministic=True)
+        yield {
+            "leaves": [leaf.hex() for leaf in leaves],
+            "epoch": str(epoch),
+            "time": str(time),
+            "key_id": key_id,
+            "public_key": rp.public_bytes(key).hex(),
+            "root": rc.root(leaves).hex(),
+            "statement": statement.hex(),
+            "signature": signature.hex(),
+            "receipts": [
+                rc.receipt(leaves, place, epoch, time, key_id, signature).hex() for place in range(count)
+            ],
+        }
+
+
+def receipt_keys():
+    """Yields lists of keys and the newest one to which they lead from the pinned one, or null."""
+    keys = [rp.pin_key("024791", fixed(f"receipt key {number}", 32)) for number in range(4)]
+    public = [rp.public_bytes(key) for key in keys]
+
+    def link(number, signer):
+        statement = rc.key_statement(number - 1, number, public[number])
+        return rc.link(number, public[number], rp.sign(keys[signer], statement, deterministic=True))
+
+    first, second, third = rc.link(1, public[1]), link(2, 1), link(3, 2)
+    for name, pinned, links in [
+        ("no rotation", 1, [first]),
+        ("two rotations", 1, [first, second, third]),
+        ("pinned in between", 2, [first, second, third]),
+        ("the first link is no longer sent", 1, [second, third]),
+        ("a missing link", 1, [first, third]),
+        ("a link by another key", 1, [first, second, link(3, 1)]),
+        ("another key of the pinned id", 1, [rc.link(1, public[2]), second]),
+        ("older than the pinned key", 3, [first, second]),
+    ]:
+        newest = rc.follow((pinned, public[pinned]), links)
+        yield {
+            "name": name,
+            "pinned_id": pinned,
+            "pinned_key": public[pinned].hex(),
+            "links": [data.hex() for data in links],
+            "newest_id": newest and newest[0],
+        }
+
+
 def requests():
     version = {"app_version": "1.4.0", "os_version": "16"}
     yield messages.Request(id=1, hello=messages.HelloRequest(platform="PLATFORM_ANDROID", **version))
@@ -189,6 +252,14 @@ def responses():
     yield messages.Response(
         id=3, register={"unlock_share": fixed("unlock share 0", 32), "deletion_code": "0110111100000ABCDE"}
     )
+    links = next(receipt_keys())["links"]
+    yield messages.Response(
+        id=3,
+        register={
+            "unlock_share": fixed("unlock share 0", 32),
+            "receipt_keys": [bytes.fromhex(link) for link in links],
+        },
+    )
     yield messages.Response(
         id=4,
         open_session={
@@ -206,6 +277,14 @@ def responses():
     yield messages.Response(id=5, instruct={"check_pin": {"unlock_share": fixed("unlock share 0", 32)}})
     yield messages.Response(id=5, instruct={"wrong": {"state": {"blocked": {"remaining_ms": 60000}}}})
     yield messages.Response(id=5, instruct={"blocked_permanently": {}})
+    receipt = list(receipts())[2]["receipts"][1]
+    yield messages.Response(
+        id=5,
+        instruct={
+            "wrong": {"state": {"open": {"attempts_left": 3}}},
+            "receipt": bytes.fromhex(receipt),
+        },
+    )
     yield messages.Response(id=6, revoke_with_code={"revoked": {"revoked_at_ms": 1795244400000}})
     yield messages.Response(
         id=8,
@@ -231,6 +310,8 @@ def main():
         "statements": list(statements()),
         "slot_keys": list(slot_keys()),
         "deletion_codes": list(deletion_codes()),
+        "receipts": list(receipts()),
+        "receipt_keys": list(receipt_keys()),
         "frames": list(frames()),
     }
     print(json.dumps(vectors, indent=2))

@@ -6,6 +6,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 import messages
+import receipts
 import remote_pin as rp
 from connection import VERSION
 
@@ -39,6 +40,9 @@ class Wallet:
         self.data_key = os.urandom(32)
         self.id = None
         self.deletion_code = None
+        # The pinned receipt key and the number of the last receipt.
+        self.receipt_key = None
+        self.last_number = 0
 
     # Enrollment
 
@@ -69,6 +73,7 @@ class Wallet:
             )
         )
         self.deletion_code = result.deletion_code
+        self.pin(result.receipt_keys)
         self.pair.seal(pin, result.unlock_share, self.id, self.data_key)
 
     # Session
@@ -79,7 +84,32 @@ class Wallet:
         return messages.OpenSessionRequest(wallet_id=self.id, body=body, device_proof=proof)
 
     def open_session(self, connection):
-        return connection.call(open_session=self.session_call(connection))
+        answer = connection.call(open_session=self.session_call(connection))
+        if answer.WhichOneof("status") == "active":
+            self.pin(answer.active.receipt_keys)
+        return answer
+
+    # Receipts
+
+    def pin(self, links):
+        """Pins the server's receipt key, or follows its rotations from the pinned one."""
+        if self.receipt_key is None:
+            self.receipt_key = (int.from_bytes(links[-1][:4], "big"), links[-1][4:69])
+        else:
+            self.receipt_key = receipts.follow(self.receipt_key, links)
+            assert self.receipt_key is not None, "the server's receipt key does not follow from the pinned one"
+
+    def check_receipt(self, call, response):
+        """Verifies the receipt of an answer and that its number is the next one, or unchanged without a judgment."""
+        body = messages.InstructBody.FromString(call.body)
+        receipt = receipts.Receipt(response.receipt)
+        kind = response.WhichOneof("result")
+        assert receipt.is_genuine(self.receipt_key[1]) and receipt.key_id == self.receipt_key[0]
+        assert (receipt.wallet_id, receipt.attempt_id) == (self.id, body.attempt_id)
+        assert (receipt.outcome == receipts.RIGHT) == (kind not in ("wrong", "blocked", "blocked_permanently"))
+        assert receipt.number == self.last_number + (receipt.outcome != receipts.NOT_JUDGED)
+        self.last_number = receipt.number
+        return receipt
 
     def instruct_call(self, connection, counter, pin, attempt=None, new=None, nonce=False, **instruction):
         """Returns an Instruct call; `new` is (PIN, pair) to change the PIN, and `nonce` adds the R of the signature."""
@@ -110,6 +140,8 @@ class Wallet:
 
     def instruct(self, connection, counter, pin, **options):
         """Makes an Instruct call; returns the kind of result and the result."""
-        response = connection.call(instruct=self.instruct_call(connection, counter, pin, **options))
+        call = self.instruct_call(connection, counter, pin, **options)
+        response = connection.call(instruct=call)
+        self.receipt = self.check_receipt(call, response)
         kind = response.WhichOneof("result")
         return kind, getattr(response, kind)

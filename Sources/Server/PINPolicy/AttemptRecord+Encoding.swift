@@ -2,20 +2,27 @@ import Vocabulary
 
 /// The stored form of a record: always ``byteCount`` bytes.
 ///
-///     0       version of the form, 1
+///     0       version of the form, 2
 ///     1       bit 0: permanently blocked · bit 1: a block exists · bit 2: a last wrong attempt exists
 ///     2–3     wrong PINs since the last right one
 ///     4–11    end of the block, milliseconds since 1970
 ///     12–19   length of the block, milliseconds
 ///     20–35   id of the last wrong attempt
+///     36–37   wrong PINs that were judged since the last right one
+///     38–45   time of the last of them, milliseconds since 1970
+///
+/// Version 1 ended after 36 bytes. Its records read as if no such PIN had been judged, because their failures may
+/// contain the charges of restores. The next judged attempt writes the present form, whatever its verdict.
 ///
 /// Numbers are big-endian; absent values are zero. The fixed width keeps a full disk from distinguishing a
 /// right PIN from a wrong one.
 extension AttemptRecord {
     /// The length of every encoded record.
-    package static let byteCount = 36
+    package static let byteCount = 46
+    /// The length of records in version 1 of the form.
+    package static let firstByteCount = 36
 
-    private static let form: UInt8 = 1
+    private static let form: UInt8 = 2
     private static let permanentFlag: UInt8 = 1
     private static let blockFlag: UInt8 = 2
     private static let attemptFlag: UInt8 = 4
@@ -36,12 +43,16 @@ extension AttemptRecord {
         bytes.append(bigEndian: UInt64(bitPattern: self.block?.end.milliseconds ?? 0), byteCount: 8)
         bytes.append(bigEndian: UInt64(bitPattern: self.block?.length.milliseconds ?? 0), byteCount: 8)
         bytes.append(contentsOf: self.lastWrongAttempt?.bytes ?? Self.noAttempt)
+        bytes.append(bigEndian: UInt64(self.wrongPINs), byteCount: 2)
+        bytes.append(bigEndian: UInt64(bitPattern: self.lastWrong?.milliseconds ?? 0), byteCount: 8)
         return bytes
     }
 
-    /// Decodes only the output of ``encoded()``: a damaged record must not pass for one with fewer failures.
+    /// Decodes only the output of ``encoded()``, of this or an earlier version: a damaged record must not pass for one
+    /// with fewer failures.
     package init?(decoding bytes: [UInt8]) {
-        guard bytes.count == Self.byteCount, bytes[0] == Self.form else { return nil }
+        let isFirst = bytes.count == Self.firstByteCount && bytes[0] == 1
+        guard isFirst || (bytes.count == Self.byteCount && bytes[0] == Self.form) else { return nil }
         let flags = bytes[1]
         guard flags & ~(Self.permanentFlag | Self.blockFlag | Self.attemptFlag) == 0 else { return nil }
         self.init()
@@ -62,6 +73,11 @@ extension AttemptRecord {
         }
         // A record without failures has no other content.
         guard flags == 0 || self.failures > 0 else { return nil }
+        guard !isFirst else { return }
+        self.wrongPINs = Int(bytes[36..<38].bigEndian)
+        let lastWrong = Timestamp(milliseconds: Int64(bitPattern: bytes[38..<46].bigEndian))
+        if self.wrongPINs > 0 { self.lastWrong = lastWrong } else if lastWrong.milliseconds != 0 { return nil }
+        guard self.wrongPINs <= self.failures else { return nil }
     }
 
     private static func isZero(_ bytes: ArraySlice<UInt8>) -> Bool {

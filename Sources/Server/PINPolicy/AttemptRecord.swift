@@ -36,6 +36,10 @@ package struct AttemptRecord: Hashable, Sendable {
     package internal(set) var isBlockedPermanently = false
     /// The id of the attempt counted last, kept so that a repetition of its message costs nothing.
     package internal(set) var lastWrongAttempt: AttemptID?
+    /// Wrong PINs that were judged since the last right one, without the charges of restores; for receipts only.
+    package internal(set) var wrongPINs = 0
+    /// The time of the last of them.
+    package internal(set) var lastWrong: Timestamp?
 
     /// The largest count that fits into two bytes; no policy allows as many.
     package static let mostFailures = Int(UInt16.max)
@@ -104,7 +108,11 @@ extension AttemptRecord {
         case .refused(let verdict):
             return verdict
         case .granted:
-            guard isRight() else { return .wrong(self.state(policy: policy, now: now)) }
+            guard isRight() else {
+                self.wrongPINs = min(self.wrongPINs + 1, Self.mostFailures)
+                self.lastWrong = now
+                return .wrong(self.state(policy: policy, now: now))
+            }
             self.acquit()
             return .valid
         }

@@ -29,16 +29,21 @@ extension CallFailure {
         case .rateLimited(_, let retryAfter): .rateLimited(retryAfter: retryAfter)
         case .store(.unavailable), .store(.notErased), .vault(.unreachable), .contended:
             .unavailable(retryAfter: Self.retryAfter)
-        case .store(.corrupt), .vault(.notOurs), .unexpected: .internal
+        case .store(.corrupt), .store(.notCertified), .vault(.notOurs), .unexpected: .internal
         // Not sent.
         case .unanswered(let failure): failure.refusal
         }
     }
 
-    /// True if the peer gets an answer; false for ``unanswered(_:)``.
+    /// Whether the peer gets an answer.
+    ///
+    /// Without a receipt it gets none, as after a crash: the attempt is counted, and no answer says whether the PIN
+    /// was right.
     var isAnswered: Bool {
-        if case .unanswered = self { return false }
-        return true
+        switch self {
+        case .store(.notCertified), .unanswered: false
+        default: true
+        }
     }
 
     /// Whether the connection ends with the answer.
@@ -46,7 +51,7 @@ extension CallFailure {
     /// It ends after an invalid proof, so that every further attempt costs a handshake.
     var endsConnection: Bool {
         switch self {
-        case .authentication, .unanswered: true
+        case .authentication, .store(.notCertified), .unanswered: true
         case .violation(let violation): violation.endsConnection
         case .malformed, .inconsistent, .unsupported, .order, .challengeInvalid, .attestation, .notAllowed, .revoked,
             .pinKeyChanged, .rateLimited, .store, .vault, .contended, .unexpected:
@@ -74,6 +79,7 @@ extension CallFailure {
         case .rateLimited(let limit, _): "rate limited: \(limit.rawValue)"
         case .store(.unavailable): "the store is unavailable"
         case .store(.notErased): "done, but the store's log still holds the destroyed data; is its disk full?"
+        case .store(.notCertified): "the receipts of a commit could not be signed; connections close without a verdict"
         case .store(.corrupt): "the store holds data that it did not write"
         case .vault(.unreachable): "the vault is unreachable"
         case .vault(.notOurs): "a sealed value was altered or belongs to another wallet"
@@ -86,7 +92,7 @@ extension CallFailure {
     /// The log level: an error needs an operator's attention; the peer causes the rest.
     var logLevel: Logger.Level {
         switch self {
-        case .store(.corrupt), .store(.notErased), .vault(.notOurs), .unexpected: .error
+        case .store(.corrupt), .store(.notErased), .store(.notCertified), .vault(.notOurs), .unexpected: .error
         case .store(.unavailable), .vault(.unreachable), .contended: .warning
         case .authentication, .attestation, .challengeInvalid, .revoked: .notice
         case .violation, .malformed, .inconsistent, .unsupported, .order, .notAllowed, .pinKeyChanged:

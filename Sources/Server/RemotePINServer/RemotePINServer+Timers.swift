@@ -1,5 +1,6 @@
 internal import Logging
 internal import ServiceLifecycle
+internal import Synchronization
 internal import Vocabulary
 internal import WalletStore
 
@@ -20,6 +21,7 @@ extension RemotePINServer {
         self.state.limits.metrics.note(sources: self.state.limits.sources.count)
         await self.write(self.state.lastSessions.takeDue(at: now))
         await self.state.permanentBlocks.recordMissing(log: self.log)
+        self.logRoot(at: now)
         await self.refreshControls()
         let limit = now + (.zero - self.state.terms.rules.unopenedLifetime)
         do throws(StoreError) {
@@ -28,6 +30,28 @@ extension RemotePINServer {
         } catch {
             self.log.warning("unopened registrations were not removed", metadata: ["reason": "\(error)"])
         }
+    }
+
+    /// The interval between two roots of receipts in the log stream.
+    private static let rootInterval: Duration = .seconds(3600)
+
+    /// Writes the newest signed root of receipts to the log stream: hourly, and at the end if there is a new one.
+    ///
+    /// At every level, like the marks of the audit log. A copy of the stream on another machine exposes a store that
+    /// was later replaced by an older one.
+    private func logRoot(at now: Timestamp, isLast: Bool = false) {
+        guard let root = self.state.store.newestRoot else { return }
+        let isDue = self.state.loggedRoot.withLock { logged in
+            guard logged?.root != root, isLast || logged.map({ now >= $0.at + Self.rootInterval }) ?? true else {
+                return false
+            }
+            logged = (at: now, root: root)
+            return true
+        }
+        guard isDue else { return }
+        var stream = self.log
+        stream.logLevel = .notice
+        stream.notice("receipts", metadata: ["epoch": "\(root.epoch)", "signedRoot": "\(root.encoded().hex)"])
     }
 
     /// Writes the times of last sessions to the store.
@@ -82,5 +106,6 @@ extension RemotePINServer {
         }
         await self.write(self.state.lastSessions.takeAll())
         await self.state.permanentBlocks.recordMissing(log: self.log)
+        self.logRoot(at: self.state.clock.now(), isLast: true)
     }
 }

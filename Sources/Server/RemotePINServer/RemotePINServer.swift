@@ -28,6 +28,8 @@ package final class RemotePINServer: Sendable {
         /// The record of every command and every revocation.
         package var audit: AuditLog
         package var log: Logger
+        /// The keys of the store's receipts in ascending order; the last one signs.
+        package var receiptKeys: @Sendable () -> [ReceiptKeyLink]
         /// The registry of the call counters.
         package var metrics: any MetricsFactory
         /// Receives each committed incident of a wallet; must not block.
@@ -42,6 +44,7 @@ package final class RemotePINServer: Sendable {
             statusList: StatusListFile? = nil,
             audit: AuditLog,
             log: Logger,
+            receiptKeys: @escaping @Sendable () -> [ReceiptKeyLink] = { [] },
             metrics: any MetricsFactory = NOOPMetricsHandler.instance,
             onEvent: @escaping @Sendable (WalletIncident) -> Void = { _ in }
         ) {
@@ -53,6 +56,7 @@ package final class RemotePINServer: Sendable {
             self.statusList = statusList
             self.audit = audit
             self.log = log
+            self.receiptKeys = receiptKeys
             self.metrics = metrics
             self.onEvent = onEvent
         }

@@ -21,6 +21,10 @@ package final class ServerState: Sendable {
     let permanentBlocks: PermanentBlocks
     let limits: RateLimits
     let lastSessions = LastSessions()
+    /// The keys of receipts, which wallets pin.
+    let receiptKeys: @Sendable () -> [ReceiptKeyLink]
+    /// The root of receipts that was logged last.
+    let loggedRoot = Mutex<(at: Timestamp, root: SignedRoot)?>(nil)
     let statistics: ServerStatistics
     /// Receives each committed incident of a wallet; does not block.
     package let onEvent: @Sendable (WalletIncident) -> Void
@@ -43,6 +47,7 @@ package final class ServerState: Sendable {
             notify(incident)
         }
         self.onEvent = onEvent
+        self.receiptKeys = parts.receiptKeys
         self.registry = ConnectionRegistry()
         self.revocations = Revocations(
             store: parts.store,

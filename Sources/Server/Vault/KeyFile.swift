@@ -9,9 +9,13 @@ internal import Vocabulary
 ///     index <64 digits> <8 digits>
 ///     key 1 <64 digits> <8 digits>
 ///     history 1 <64 digits> <8 digits>
+///     receipt-key <266 digits>
 ///     active 1
 ///
 /// Format 1 has no `history` lines: audit log and epochs use keys from `index`. The next rotation adds the first one.
+///
+/// A `receipt-key` is public. From the second key version on, format 2 has one for each version, also for removed ones.
+/// Format 1 needs none: while a file has it, the active key is the only one that has signed receipts.
 ///
 /// The eight digits are derived from the key before them, so a damaged key is found when the server starts, not
 /// when the first wallet fails to open.
@@ -50,6 +54,10 @@ enum KeyFile {
         for keys in history {
             text = text.concatenated(with: self.line("history \(keys.number)", keys.hexadecimal(), check: keys.check))
         }
+        let links = history.isEmpty || ring.receiptKeys.count == 1 ? [] : ring.receiptKeys
+        for link in links {
+            text = text.concatenated(with: SecretBytes(copying: Array("receipt-key \(link.bytes.hex)\n".utf8)))
+        }
         return text.concatenated(with: SecretBytes(copying: Array("active \(ring.active.number)\n".utf8)))
     }
 
@@ -87,6 +95,7 @@ private struct KeyFileReader {
         var history: [HistoryKeys] = []
         var active: UInt32?
         var index: Share?
+        var links: [ReceiptKeyLink] = []
         for (number, line) in lines.enumerated().dropFirst() {
             let understood = text.withBytes { span in
                 switch Self.entry(span, line) {
@@ -97,6 +106,9 @@ private struct KeyFileReader {
                     return true
                 case .history(let keys):
                     history.append(keys)
+                    return true
+                case .receiptKey(let link):
+                    links.append(link)
                     return true
                 case .index(let key) where index == nil:
                     index = key
@@ -111,7 +123,7 @@ private struct KeyFileReader {
             if !understood { throw .damaged(self.path, line: number + 1) }
         }
         guard let active, let index, KeyFile.hasHistory(formatVersion: format) == !history.isEmpty,
-            let ring = KeyRing(versions: versions, active: active, index: index.copy(), history: history)
+            let ring = KeyRing(versions: versions, active: active, index: index.copy(), history: history, links: links)
         else {
             throw .damaged(self.path, line: lines.count)
         }
@@ -122,6 +134,7 @@ private struct KeyFileReader {
         case ignored
         case key(KeyVersion)
         case history(HistoryKeys)
+        case receiptKey(ReceiptKeyLink)
         /// A `Share` because an enum case cannot hold a noncopyable secret.
         case index(Share)
         case active(UInt32)
@@ -134,6 +147,11 @@ private struct KeyFileReader {
         switch (self.string(span, words[0]), words.count) {
         case ("active", 2):
             return UInt32(self.string(span, words[1])).map(Entry.active) ?? .unknown
+        case ("receipt-key", 2):
+            guard let bytes = [UInt8](hex: self.string(span, words[1])),
+                let link = ReceiptKeyLink(decoding: bytes)
+            else { return .unknown }
+            return .receiptKey(link)
         case ("index", 3):
             guard let root = SecretBytes(hexadecimal: span.extracting(words[1])),
                 KeyRing.check(of: root).hex == self.string(span, words[2]), let key = Share(root)

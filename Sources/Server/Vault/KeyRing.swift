@@ -1,4 +1,5 @@
 internal import Secrets
+internal import Statements
 internal import Vocabulary
 
 /// One version of the vault's keys, derived from 32 random bytes, with a separate key for each use.
@@ -11,6 +12,8 @@ final class KeyVersion: Sendable {
     /// The key from which each wallet's identity key is derived.
     private let identities: SecretBytes
     private let enrollmentToken: SecretBytes
+    /// Signs receipts while this version is active.
+    let receipts: ReceiptSigningKey
 
     static let byteCount = 32
 
@@ -21,6 +24,11 @@ final class KeyVersion: Sendable {
         self.sealing = SealingKey(root.hkdfSHA256(info: Array("remote-pin/1 vault seal".utf8), count: 32))
         self.identities = root.hkdfSHA256(info: Array("remote-pin/1 vault seal identity".utf8), count: 32)
         self.enrollmentToken = root.hkdfSHA256(info: KeyRing.info(for: .enrollmentToken), count: 32)
+        let seed = root.hkdfSHA256(
+            info: Array("remote-pin/1 vault receipt key".utf8),
+            count: ReceiptSigningKey.seedByteCount
+        )
+        self.receipts = ReceiptSigningKey(id: number, seed: seed)
         self.root = root
         self.root.keepOutOfSwap()
         self.sealing.keepOutOfSwap()
@@ -83,6 +91,10 @@ final class KeyRing: Sendable {
     let active: KeyVersion
     /// In ascending order of their numbers, from ``HistoryKeys/ofIndex`` on; the last one makes MACs.
     let history: [HistoryKeys]
+    /// The receipt key of each version up to the active one with its predecessor's signature, in ascending order.
+    ///
+    /// A link outlives its version: a wallet that pinned a key long ago follows the links to the active one.
+    let receiptKeys: [ReceiptKeyLink]
     private let indexRoot: SecretBytes
     private let index: SecretBytes
     /// Derived from the index root, which is never rotated.
@@ -91,9 +103,17 @@ final class KeyRing: Sendable {
 
     /// Returns nil if a length is wrong, numbers do not ascend, or the active version is missing.
     ///
-    /// - Parameter history: The versions of the keys for history after the first one; the last has the number of the
-    ///   last sealing version, unless there are none.
-    init?(versions: [KeyVersion], active: UInt32, index: consuming SecretBytes, history: [HistoryKeys]) {
+    /// - Parameters:
+    ///   - history: The versions of the keys for history after the first one; the last has the number of the last
+    ///     sealing version, unless there are none.
+    ///   - links: The known links; missing ones are made if the predecessor's key is present.
+    init?(
+        versions: [KeyVersion],
+        active: UInt32,
+        index: consuming SecretBytes,
+        history: [HistoryKeys],
+        links: [ReceiptKeyLink] = []
+    ) {
         guard let activeVersion = versions.first(where: { $0.number == active }), index.count == KeyVersion.byteCount,
             zip(versions, versions.dropFirst()).allSatisfy({ $0.number < $1.number }),
             let first = HistoryKeys(number: HistoryKeys.ofIndex, root: index.withBytes { SecretBytes(copying: $0) }),
@@ -103,6 +123,8 @@ final class KeyRing: Sendable {
         self.versions = versions
         self.active = activeVersion
         self.history = [first] + history
+        guard let receiptKeys = Self.receiptKeys(of: versions, upTo: active, known: links) else { return nil }
+        self.receiptKeys = receiptKeys
         self.index = index.hkdfSHA256(info: Self.info(for: .recoveryCodeIndex), count: 32)
         self.backup = index.hkdfSHA256(info: Self.info(for: .backup), count: 32)
         self.attempts = index.hkdfSHA256(info: Self.info(for: .attemptRecords), count: 32)
@@ -111,6 +133,28 @@ final class KeyRing: Sendable {
         self.index.keepOutOfSwap()
         self.backup.keepOutOfSwap()
         self.attempts.keepOutOfSwap()
+    }
+
+    /// Completes the links; nil if a known one has another key than its version.
+    private static func receiptKeys(
+        of versions: [KeyVersion],
+        upTo active: UInt32,
+        known: [ReceiptKeyLink]
+    ) -> [ReceiptKeyLink]? {
+        var links = known
+        for version in versions where version.number <= active {
+            let key = version.receipts.key
+            if let link = links.first(where: { $0.key.id == key.id }) {
+                guard link.key == key else { return nil }
+                continue
+            }
+            let before = versions.first { $0.number + 1 == key.id }
+            guard let link = before.map({ $0.receipts.link(to: key) }) ?? ReceiptKeyLink(key, endorsedBy: nil) else {
+                return nil
+            }
+            links.append(link)
+        }
+        return links.sorted { $0.key.id < $1.key.id }
     }
 
     /// Returns whether these keys may replace `old` ones: the same unrotated keys, no known version changed, and no
@@ -175,8 +219,13 @@ final class KeyRing: Sendable {
         guard let version = KeyVersion(number: number, root: root),
             let keys = HistoryKeys(number: number, root: historyRoot)
         else { return nil }
-        let history = self.history.dropFirst() + [keys]
-        return KeyRing(versions: self.versions + [version], active: number, index: index, history: Array(history))
+        return KeyRing(
+            versions: self.versions + [version],
+            active: number,
+            index: index,
+            history: Array(self.history.dropFirst() + [keys]),
+            links: self.receiptKeys
+        )
     }
 
     /// Returns a ring without some sealing versions; nil if the active one is among them.
@@ -185,8 +234,13 @@ final class KeyRing: Sendable {
     func removing(_ numbers: Set<UInt32>) -> KeyRing? {
         let index = self.indexRoot.withBytes { SecretBytes(copying: $0) }
         let versions = self.versions.filter { !numbers.contains($0.number) }
-        let history = Array(self.history.dropFirst())
-        return KeyRing(versions: versions, active: self.active.number, index: index, history: history)
+        return KeyRing(
+            versions: versions,
+            active: self.active.number,
+            index: index,
+            history: Array(self.history.dropFirst()),
+            links: self.receiptKeys
+        )
     }
 
     static func info(for use: MACUse) -> [UInt8] { Array("remote-pin/1 vault mac \(use.rawValue)".utf8) }

@@ -18,7 +18,7 @@ package final class RecordKey: Sendable {
         self.key.keepOutOfSwap()
     }
 
-    /// Returns the MAC of a wallet's record and its number of writes.
+    /// Returns the MAC of a wallet's record and its number of judged attempts.
     func mac(of record: [UInt8], of wallet: WalletID) -> [UInt8] {
         Array(self.key.hmacSHA256(wallet.bytes + record).prefix(Self.macByteCount))
     }

@@ -159,6 +159,18 @@ package struct Attempt: Sendable {
     }
 }
 
+/// The outcome of an attempt with its receipt.
+package struct CertifiedOutcome: Hashable, Sendable {
+    package var outcome: AttemptOutcome
+    /// Nil without a verdict, or if the store issues no receipts.
+    package var receipt: Receipt?
+
+    package init(_ outcome: AttemptOutcome, _ receipt: Receipt? = nil) {
+        self.outcome = outcome
+        self.receipt = receipt
+    }
+}
+
 /// The outcome of an attempt, in the order of the checks.
 package enum AttemptOutcome: Hashable, Sendable {
     /// The wallet, its recovery code or the solution is revoked; nothing was judged.

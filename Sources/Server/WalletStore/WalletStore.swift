@@ -21,8 +21,9 @@ package protocol WalletStore: OperatorStore {
     /// first session ends the period in which the token may be registered again.
     func beginSession(_ session: NewSession) async throws(StoreError) -> SessionOutcome
 
-    /// Counts one attempt, judges it and writes the instruction's effect, in one commit.
-    func judge(_ attempt: Attempt) async throws(StoreError) -> AttemptOutcome
+    /// Counts one attempt, judges it and writes the instruction's effect, in one commit; returns the outcome and, for
+    /// a verdict, its receipt.
+    func certify(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome
 
     /// Replaces shares by the next ones under which a wallet has sealed its data, and destroys the old ones.
     func confirm(_ confirmation: ShareConfirmation) async throws(StoreError) -> ShareConfirmationOutcome
@@ -42,6 +43,9 @@ package protocol WalletStore: OperatorStore {
     /// Notes that the permanent blocks of these wallets are in the audit log.
     func noteRecorded(blocksOf wallets: [WalletID]) async throws(StoreError)
 
+    /// The newest signed root of receipts; nil before the first verdict since the start.
+    var newestRoot: SignedRoot? { get }
+
     /// Returns whether the whole solution is revoked.
     func isSolutionRevoked() async throws(StoreError) -> Bool
 
@@ -52,8 +56,18 @@ package protocol WalletStore: OperatorStore {
     func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int
 }
 
-/// The reason why a step was not done; nothing of it was written and nothing was judged.
+extension WalletStore {
+    /// Judges an attempt whose receipt is not needed.
+    package func judge(_ attempt: Attempt) async throws(StoreError) -> AttemptOutcome {
+        try await self.certify(attempt).outcome
+    }
+}
+
+/// The reason why a step was not done; nothing of it was written and nothing was judged, except as noted.
 package enum StoreError: Error, Hashable, Sendable {
+    /// The attempt is judged and counted, but its receipt could not be signed: close the connection without an
+    /// answer.
+    case notCertified
     /// Answer `unavailable`: the disk is full, or the store is closing.
     case unavailable
     /// The step is committed and durable, but the store's log still has copies of the shares that it destroyed.

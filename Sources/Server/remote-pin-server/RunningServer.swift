@@ -14,6 +14,7 @@ internal import ServerSettings
 internal import ServiceLifecycle
 internal import StoreMaintenance
 internal import HostSystem
+internal import Statements
 internal import Transport
 internal import UnixSignals
 internal import Vault
@@ -149,6 +150,7 @@ enum RunningServer {
             statusList: files.statusList,
             audit: audit,
             log: log,
+            receiptKeys: { [vault = files.vault] in vault.receiptKeys },
             metrics: watch.registry,
             onEvent: { hooks?.report($0) }
         )
@@ -228,7 +230,7 @@ enum RunningServer {
                     .configuration,
                     "the vault cannot open its own test value: is `vault.key-file` the key this store was created with?"
                 )
-            case .store(.unavailable), .store(.notErased):
+            case .store(.unavailable), .store(.notErased), .store(.notCertified):
                 throw StartFailure(.files, "cannot read the store: check its disk for free space and errors")
             case .store(.corrupt):
                 throw StartFailure(
@@ -251,7 +253,12 @@ enum RunningServer {
         let key = try await Self.recordKey(by: files.vault)
         let lines = LogRateLimiter(burst: 3, each: .seconds(10))
         let folder = files.settings[SettingTable.dataFolder]
-        let store = try Self.openStore(in: folder, key: key, metrics: metrics) { reason in
+        let store = try Self.openStore(
+            in: folder,
+            key: key,
+            receipts: files.vault.receiptSigner,
+            metrics: metrics
+        ) { reason in
             guard let metadata = lines.allow(["reason": "\(reason)"]) else { return }
             log.error("the store refused calls", metadata: metadata)
         } onFatal: { reason in
@@ -295,6 +302,7 @@ enum RunningServer {
         in folder: String,
         key: RecordKey,
         acceptingDamage: Bool = false,
+        receipts: (any ReceiptSigner)? = nil,
         metrics: any MetricsFactory = NOOPMetricsHandler.instance,
         onRefusal: @escaping @Sendable (String) -> Void = { _ in },
         onFatal: @escaping @Sendable (String) -> Never
@@ -304,6 +312,7 @@ enum RunningServer {
                 folder: folder,
                 key: key,
                 acceptingDamage: acceptingDamage,
+                receipts: receipts,
                 metrics: metrics,
                 onRefusal: onRefusal,
                 onFatal: onFatal

@@ -41,6 +41,11 @@ extension CallResult {
         case .instruct(let result):
             root.set(\.result_case, REMOTEPIN__V1__RESPONSE__RESULT_INSTRUCT)
             result.write(to: root.add(\.instruct, remotepin__v1__instruct_response__init))
+        case .judged(let result, let receipt):
+            root.set(\.result_case, REMOTEPIN__V1__RESPONSE__RESULT_INSTRUCT)
+            let message = root.add(\.instruct, remotepin__v1__instruct_response__init)
+            result.write(to: message)
+            message.set(\.receipt, receipt.bytes)
         case .revokeWithCode(let revocation):
             root.set(\.result_case, REMOTEPIN__V1__RESPONSE__RESULT_REVOKE_WITH_CODE)
             revocation.write(to: root.add(\.revoke_with_code, remotepin__v1__revoke_with_code_response__init))
@@ -67,7 +72,9 @@ extension CallResult {
         case REMOTEPIN__V1__RESPONSE__RESULT_OPEN_SESSION:
             self = .openSession(try SessionOpening(reading: root.part(\.open_session, .result)))
         case REMOTEPIN__V1__RESPONSE__RESULT_INSTRUCT:
-            self = .instruct(try InstructResult(reading: root.part(\.instruct, .result)))
+            let message = try root.part(\.instruct, .result)
+            let result = try InstructResult(reading: message)
+            self = message.isEmpty(\.receipt) ? .instruct(result) : .judged(result, try message.receipt(\.receipt))
         case REMOTEPIN__V1__RESPONSE__RESULT_REVOKE_WITH_CODE:
             self = .revokeWithCode(try CodeRevocation(reading: root.part(\.revoke_with_code, .result)))
         case REMOTEPIN__V1__RESPONSE__RESULT_REPORT_WIPE:
@@ -102,13 +109,15 @@ extension Registration {
     fileprivate func write(to message: MessageWriter<Remotepin__V1__RegisterResponse>) {
         message.set(\.unlock_share, self.unlockShare)
         message.set(\.deletion_code, self.deletionCode?.characters)
+        message.set(\.receipt_keys, count: \.n_receipt_keys, self.receiptKeys.map(\.bytes))
     }
 
     fileprivate init(reading message: MessageReader<Remotepin__V1__RegisterResponse>) throws(FieldFault) {
         let code = try message.text(\.deletion_code, .deletionCode, in: 0...DeletionCode.length)
         self.init(
             unlockShare: try message.share(\.unlock_share, .unlockShare),
-            deletionCode: code.isEmpty ? nil : try DeletionCode(wire: code)
+            deletionCode: code.isEmpty ? nil : try DeletionCode(wire: code),
+            receiptKeys: try message.receiptKeys(\.receipt_keys, count: \.n_receipt_keys)
         )
     }
 }

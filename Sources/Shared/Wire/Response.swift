@@ -18,11 +18,21 @@ package enum CallResult: Sendable {
     case beginEnrollment(Enrollment)
     case register(Registration)
     case openSession(SessionOpening)
+    /// An answer without a receipt.
     case instruct(InstructResult)
+    /// A verdict with its receipt, which is not verified yet.
+    case judged(InstructResult, Receipt)
     case revokeWithCode(CodeRevocation)
     case reportWipe
     case confirmShares
     case refused(Refusal)
+}
+
+extension CallResult {
+    /// The result without its receipt, for callers that do not check receipts.
+    package var withoutReceipt: CallResult {
+        if case .judged(let result, _) = self { .instruct(result) } else { self }
+    }
 }
 
 /// The answer to Hello: the terms on which the server serves this version of the app.
@@ -88,10 +98,13 @@ package struct Registration: Sendable {
     package var unlockShare: Share
     /// Nil if the feature is off.
     package var deletionCode: DeletionCode?
+    /// The keys of receipts, in ascending order; the last one signs.
+    package var receiptKeys: [ReceiptKeyLink]
 
-    package init(unlockShare: Share, deletionCode: DeletionCode?) {
+    package init(unlockShare: Share, deletionCode: DeletionCode?, receiptKeys: [ReceiptKeyLink] = []) {
         self.unlockShare = unlockShare
         self.deletionCode = deletionCode
+        self.receiptKeys = receiptKeys
     }
 }
 
@@ -109,19 +122,23 @@ package struct ActiveWallet: Sendable {
     package var presenceShare: Share?
     /// Replaces the presence share once the wallet confirms it; nil unless the shares are being replaced.
     package var nextPresenceShare: Share?
+    /// The keys of receipts, in ascending order; the last one signs.
+    package var receiptKeys: [ReceiptKeyLink]
 
     package init(
         pinKeyID: PINKeyID,
         pinState: PINState,
         features: Features,
         presenceShare: Share?,
-        nextPresenceShare: Share? = nil
+        nextPresenceShare: Share? = nil,
+        receiptKeys: [ReceiptKeyLink] = []
     ) {
         self.pinKeyID = pinKeyID
         self.pinState = pinState
         self.features = features
         self.presenceShare = presenceShare
         self.nextPresenceShare = nextPresenceShare
+        self.receiptKeys = receiptKeys
     }
 }
 

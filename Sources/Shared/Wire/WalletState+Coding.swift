@@ -1,3 +1,4 @@
+internal import CProtobufC
 internal import RemotePINProto
 internal import Secrets
 internal import Vocabulary
@@ -121,6 +122,7 @@ extension ActiveWallet {
         self.features.write(to: message.add(\.features, remotepin__v1__features__init))
         message.set(\.presence_share, self.presenceShare)
         message.set(\.next_presence_share, self.nextPresenceShare)
+        message.set(\.receipt_keys, count: \.n_receipt_keys, self.receiptKeys.map(\.bytes))
     }
 
     fileprivate init(reading message: MessageReader<Remotepin__V1__ActiveWallet>) throws(FieldFault) {
@@ -131,7 +133,38 @@ extension ActiveWallet {
             presenceShare: message.isEmpty(\.presence_share)
                 ? nil : try message.share(\.presence_share, .presenceShare),
             nextPresenceShare: message.isEmpty(\.next_presence_share)
-                ? nil : try message.share(\.next_presence_share, .nextPresenceShare)
+                ? nil : try message.share(\.next_presence_share, .nextPresenceShare),
+            receiptKeys: try message.receiptKeys(\.receipt_keys, count: \.n_receipt_keys)
         )
+    }
+}
+
+extension MessageReader {
+    /// A receipt, whose signature is not verified here.
+    @inline(__always) @safe func receipt(_ field: BytesField) throws(FieldFault) -> Receipt {
+        let bytes = try self.bytes(field, .receipt, in: Receipt.allowedByteCounts)
+        guard let receipt = Receipt(bytes) else { throw .invalid(.receipt) }
+        return receipt
+    }
+
+    /// The keys of receipts, whose signatures are not verified here.
+    @inline(__always) @safe func receiptKeys(
+        _ field: PartField<ProtobufCBinaryData>,
+        count: KeyPath<Message, Int>
+    ) throws(FieldFault) -> [ReceiptKeyLink] {
+        let most = ReceiptKeyLink.mostLinks
+        let links = try self.byteStrings(
+            field,
+            count: count,
+            .receiptKeys,
+            in: 0...most,
+            totalByteCount: most * ReceiptKeyLink.byteCount
+        )
+        var keys: [ReceiptKeyLink] = []
+        for link in links {
+            guard let key = ReceiptKeyLink(decoding: link) else { throw .invalid(.receiptKeys) }
+            keys.append(key)
+        }
+        return keys
     }
 }

@@ -39,7 +39,7 @@ package enum WireField: String, Hashable, Sendable {
     case message, model, newPINKeyID, newPINSignature, newPublicKey, nextPresenceShare, nextUnlockShare
     case osVersion, pinKeyID
     case pinLength, pinNonceY, pinPublicKey, pinSignature, pinState, platform, policy
-    case presenceShare, reason, recoveryCode, remaining, result, retryAfter, revocation
+    case presenceShare, reason, receipt, receiptKeys, recoveryCode, remaining, result, retryAfter, revocation
     case revokedAt, serverTime, sessionLifetime, solution, source, status, token, tokenLifetime
     case unlockShare, update, walletID
 }

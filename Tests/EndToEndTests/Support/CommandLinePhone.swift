@@ -49,7 +49,7 @@ struct CommandLinePhone: Sendable {
 
     /// The files without the cached server state, which every reply may rewrite.
     func ownFiles() throws -> [String: [UInt8]] {
-        try self.files().filter { $0.key != "server-words.json" }
+        try self.files().filter { !["server-words.json", "receipts.json"].contains($0.key) }
     }
 
     /// The stored ids of the wallet and of its last known current PIN key.

@@ -3236,7 +3236,7 @@ const ProtobufCMessageDescriptor remotepin__v1__device_facts__descriptor =
   (ProtobufCMessageInit) remotepin__v1__device_facts__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor remotepin__v1__register_response__field_descriptors[2] =
+static const ProtobufCFieldDescriptor remotepin__v1__register_response__field_descriptors[3] =
 {
   {
     "unlock_share",
@@ -3262,15 +3262,28 @@ static const ProtobufCFieldDescriptor remotepin__v1__register_response__field_de
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "receipt_keys",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Remotepin__V1__RegisterResponse, n_receipt_keys),
+    offsetof(Remotepin__V1__RegisterResponse, receipt_keys),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned remotepin__v1__register_response__field_indices_by_name[] = {
   1,   /* field[1] = deletion_code */
+  2,   /* field[2] = receipt_keys */
   0,   /* field[0] = unlock_share */
 };
 static const ProtobufCIntRange remotepin__v1__register_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor remotepin__v1__register_response__descriptor =
 {
@@ -3280,7 +3293,7 @@ const ProtobufCMessageDescriptor remotepin__v1__register_response__descriptor =
   "Remotepin__V1__RegisterResponse",
   "remotepin.v1",
   sizeof(Remotepin__V1__RegisterResponse),
-  2,
+  3,
   remotepin__v1__register_response__field_descriptors,
   remotepin__v1__register_response__field_indices_by_name,
   1,  remotepin__v1__register_response__number_ranges,
@@ -3453,7 +3466,7 @@ const ProtobufCMessageDescriptor remotepin__v1__open_session_response__descripto
   (ProtobufCMessageInit) remotepin__v1__open_session_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor remotepin__v1__active_wallet__field_descriptors[5] =
+static const ProtobufCFieldDescriptor remotepin__v1__active_wallet__field_descriptors[6] =
 {
   {
     "pin_key_id",
@@ -3515,6 +3528,18 @@ static const ProtobufCFieldDescriptor remotepin__v1__active_wallet__field_descri
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "receipt_keys",
+    6,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Remotepin__V1__ActiveWallet, n_receipt_keys),
+    offsetof(Remotepin__V1__ActiveWallet, receipt_keys),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned remotepin__v1__active_wallet__field_indices_by_name[] = {
   2,   /* field[2] = features */
@@ -3522,11 +3547,12 @@ static const unsigned remotepin__v1__active_wallet__field_indices_by_name[] = {
   0,   /* field[0] = pin_key_id */
   1,   /* field[1] = pin_state */
   3,   /* field[3] = presence_share */
+  5,   /* field[5] = receipt_keys */
 };
 static const ProtobufCIntRange remotepin__v1__active_wallet__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor remotepin__v1__active_wallet__descriptor =
 {
@@ -3536,7 +3562,7 @@ const ProtobufCMessageDescriptor remotepin__v1__active_wallet__descriptor =
   "Remotepin__V1__ActiveWallet",
   "remotepin.v1",
   sizeof(Remotepin__V1__ActiveWallet),
-  5,
+  6,
   remotepin__v1__active_wallet__field_descriptors,
   remotepin__v1__active_wallet__field_indices_by_name,
   1,  remotepin__v1__active_wallet__number_ranges,
@@ -4130,7 +4156,7 @@ const ProtobufCMessageDescriptor remotepin__v1__show_deletion_code__descriptor =
   (ProtobufCMessageInit) remotepin__v1__show_deletion_code__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor remotepin__v1__instruct_response__field_descriptors[8] =
+static const ProtobufCFieldDescriptor remotepin__v1__instruct_response__field_descriptors[9] =
 {
   {
     "check_pin",
@@ -4217,6 +4243,18 @@ static const ProtobufCFieldDescriptor remotepin__v1__instruct_response__field_de
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
+    "receipt",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Remotepin__V1__InstructResponse, receipt),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
     "padding",
     15,
     PROTOBUF_C_LABEL_NONE,
@@ -4235,15 +4273,16 @@ static const unsigned remotepin__v1__instruct_response__field_indices_by_name[] 
   1,   /* field[1] = change_pin */
   0,   /* field[0] = check_pin */
   2,   /* field[2] = link_recovery_code */
-  7,   /* field[7] = padding */
+  8,   /* field[8] = padding */
+  7,   /* field[7] = receipt */
   3,   /* field[3] = show_deletion_code */
   4,   /* field[4] = wrong */
 };
 static const ProtobufCIntRange remotepin__v1__instruct_response__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 15, 7 },
-  { 0, 8 }
+  { 15, 8 },
+  { 0, 9 }
 };
 const ProtobufCMessageDescriptor remotepin__v1__instruct_response__descriptor =
 {
@@ -4253,7 +4292,7 @@ const ProtobufCMessageDescriptor remotepin__v1__instruct_response__descriptor =
   "Remotepin__V1__InstructResponse",
   "remotepin.v1",
   sizeof(Remotepin__V1__InstructResponse),
-  8,
+  9,
   remotepin__v1__instruct_response__field_descriptors,
   remotepin__v1__instruct_response__field_indices_by_name,
   2,  remotepin__v1__instruct_response__number_ranges,

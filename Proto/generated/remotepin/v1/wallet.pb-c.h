@@ -557,10 +557,16 @@ struct  Remotepin__V1__RegisterResponse
    * 18 characters of Crockford base32; empty if the feature is off
    */
   char *deletion_code;
+  /*
+   * 0 … 32 values of 133 bytes, in ascending order: id ‖ public key ‖ signature by the key before it. The last one
+   * signs receipts.
+   */
+  size_t n_receipt_keys;
+  ProtobufCBinaryData *receipt_keys;
 };
 #define REMOTEPIN__V1__REGISTER_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__register_response__descriptor) \
-    , {0,NULL}, (char *)protobuf_c_empty_string }
+    , {0,NULL}, (char *)protobuf_c_empty_string, 0,NULL }
 
 
 struct  Remotepin__V1__OpenSessionRequest
@@ -639,10 +645,15 @@ struct  Remotepin__V1__ActiveWallet
    * Empty or 32 bytes, secret: replaces presence_share once ConfirmShares accepts it. Present only with presence_share.
    */
   ProtobufCBinaryData next_presence_share;
+  /*
+   * as in RegisterResponse
+   */
+  size_t n_receipt_keys;
+  ProtobufCBinaryData *receipt_keys;
 };
 #define REMOTEPIN__V1__ACTIVE_WALLET__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__active_wallet__descriptor) \
-    , {0,NULL}, NULL, NULL, {0,NULL}, {0,NULL} }
+    , {0,NULL}, NULL, NULL, {0,NULL}, {0,NULL}, 0,NULL }
 
 
 /*
@@ -857,7 +868,12 @@ struct  Remotepin__V1__InstructResponse
 {
   ProtobufCMessage base;
   /*
-   * ignored; gives every InstructResponse the same length, so that the length tells no verdict
+   * 172 … 428 bytes: leaf ‖ place ‖ leaves ‖ epoch ‖ time ‖ key id ‖ root ‖ signature ‖ path (docs/protocol.md,
+   * Receipts).
+   */
+  ProtobufCBinaryData receipt;
+  /*
+   * Ignored; gives every InstructResponse without its receipt the same length, so that the length tells no verdict.
    */
   ProtobufCBinaryData padding;
   Remotepin__V1__InstructResponse__ResultCase result_case;
@@ -873,7 +889,7 @@ struct  Remotepin__V1__InstructResponse
 };
 #define REMOTEPIN__V1__INSTRUCT_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&remotepin__v1__instruct_response__descriptor) \
-    , {0,NULL}, REMOTEPIN__V1__INSTRUCT_RESPONSE__RESULT__NOT_SET, {0} }
+    , {0,NULL}, {0,NULL}, REMOTEPIN__V1__INSTRUCT_RESPONSE__RESULT__NOT_SET, {0} }
 
 
 struct  Remotepin__V1__CheckPINResult

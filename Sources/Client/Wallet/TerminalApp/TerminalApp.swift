@@ -139,6 +139,7 @@ package actor TerminalApp {
         case .pidRequested: "The issuer was asked to identify the user."
         case .scanRequested: "The app's own scanner was opened."
         case .linkAccepted(let kind, let url): "Link accepted (\(kind.rawValue)): \(url)"
+        case .tampering(let finding): "The server's receipts contradict this wallet's attempts (\(finding.rawValue))."
         }
     }
 }

@@ -281,6 +281,7 @@ public actor Wallet {
         let facts = self.engine.facts()
         if let due = self.app.timeDue(facts) { return due }
         self.observer(.screen(self.settings.wording.screen(scene, at: facts.now), scene.obstacle))
+        if scene.notice != nil { self.engine.store.changeReceipts { $0.noteShown() } }
         if self.settings.skipsSplash, case .some(.after) = scene.timer?.end { return self.app.timerFired(facts) }
         guard scene.prompt != nil, self.engine.device.answersPrompts, presented.insert(scene.step).inserted else {
             return nil
@@ -291,6 +292,7 @@ public actor Wallet {
     /// Sends changes that an effect may have caused to the streams and the observer.
     private func noteChanges() {
         self.configuration.send(WalletConfiguration(self.engine.store.serverState))
+        for finding in self.engine.takeFindings() { self.observer(.event(.tampering(finding))) }
         let isLocked = self.isLocked
         if self.lockState.send(isLocked) { self.observer(.locked(isLocked)) }
     }

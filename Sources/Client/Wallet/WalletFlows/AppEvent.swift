@@ -12,6 +12,8 @@ public enum AppEvent: Hashable, Sendable {
     case scanRequested
     /// A valid universal link (PF2.7/1.1e), which the host application resolves.
     case linkAccepted(kind: LinkKind, url: String)
+    /// The server's receipts contradict the attempts that this wallet sent; shown after the next unlock, too.
+    case tampering(Tampering)
 
     /// The name for programs, which never changes its meaning.
     public var name: String {
@@ -22,6 +24,7 @@ public enum AppEvent: Hashable, Sendable {
         case .pidRequested: "pid-requested"
         case .scanRequested: "scan-requested"
         case .linkAccepted: "link-accepted"
+        case .tampering: "tampering"
         }
     }
 
@@ -30,6 +33,7 @@ public enum AppEvent: Hashable, Sendable {
         switch self {
         case .suspended, .closed, .storeOpened, .pidRequested, .scanRequested: [:]
         case .linkAccepted(let kind, let url): ["kind": .text(kind.rawValue), "url": .text(url)]
+        case .tampering(let finding): ["kind": .text(finding.rawValue)]
         }
     }
 }

@@ -199,9 +199,19 @@ extension AppStateMachine {
     }
 
     /// Shows the present screen again.
-    func stay(_ snapshot: Snapshot) -> Action {
-        guard let scene = self.scene else { return .leave(.suspended, nil) }
-        return .show(scene)
+    mutating func stay(_ snapshot: Snapshot) -> Action {
+        guard var dialog = self.stack.dialog else { return .leave(.suspended, nil) }
+        self.addNotice(to: &dialog, snapshot)
+        self.stack.show(dialog)
+        return .show(dialog.scene)
+    }
+
+    /// Adds the facts about attempts to the first screen behind the lock; the host then forgets them.
+    private func addNotice(to dialog: inout Dialog, _ snapshot: Snapshot) {
+        guard let notice = snapshot.attemptNotice, !snapshot.isLocked, self.stack.isBehindLock,
+            dialog.scene.prompt == nil
+        else { return }
+        dialog.scene.notice = notice
     }
 
     private mutating func leave(_ event: AppEvent, _ snapshot: Snapshot) -> Action {
@@ -216,6 +226,7 @@ extension AppStateMachine {
             dialog.scene.banner = self.banner
             self.banner = nil
         }
+        self.addNotice(to: &dialog, snapshot)
         // An error screen's step is the case that led to it, which is in the trace already.
         if self.trace.last != dialog.scene.step { self.trace.append(dialog.scene.step) }
         self.stack.show(dialog)

@@ -43,6 +43,8 @@ package struct Snapshot: Sendable {
     var link: IncomingLink?
     /// The server's last feature flag: whether it gives wallets a deletion code.
     package var offersDeletionCode = true
+    /// The facts about attempts that were not shown yet.
+    package var attemptNotice: AttemptNotice?
     /// Host and port of the server, as `App information` shows it.
     package var server = ""
 

@@ -26,7 +26,9 @@ extension Conversation {
         defer { self.instructionLock?.release() }
         let body = try InstructBody(decoding: call.body)
         try await self.verifySignatures(of: call, body: body, for: session.walletID)
-        return .instruct(try await self.judge(body, in: session))
+        let (result, receipt) = try await self.judge(body, in: session)
+        guard let receipt else { return .instruct(result) }
+        return .judged(result, receipt)
     }
 
     /// Verifies the candidate key's signature and, for a change of the PIN, the new key's, over the
@@ -83,12 +85,12 @@ extension Conversation {
         return isTrue
     }
 
-    /// Counts and judges the attempt, and answers it; repeats the step if the wallet's identity
+    /// Counts and judges the attempt, and answers it with its receipt; repeats the step if the wallet's identity
     /// changed meanwhile.
     private mutating func judge(
         _ body: InstructBody,
         in session: ConnectionStateMachine.Session
-    ) async throws -> InstructResult {
+    ) async throws -> (InstructResult, Receipt?) {
         var identity = session.identity
         for _ in 0..<Self.identityAttempts {
             let (effect, newIdentity) = try await self.effect(of: body.instruction, on: identity, of: session.walletID)
@@ -103,13 +105,13 @@ extension Conversation {
                 policy: self.server.terms.rules.attempts,
                 now: self.server.clock.now()
             )
-            let outcome =
+            let certified =
                 if case .linkRecoveryCode(let bytes) = effect, let code = RecoveryCodeMAC(bytes) {
                     try await self.judge(attempt, linking: code)
                 } else {
-                    try await self.server.store.judge(attempt)
+                    try await self.server.store.certify(attempt)
                 }
-            switch outcome {
+            switch certified.outcome {
             case .identityChanged(let sealed):
                 identity = try await self.identity(sealed, of: session.walletID)
                 self.machine.identityReplaced(by: identity)
@@ -119,11 +121,11 @@ extension Conversation {
                 throw CallFailure.pinKeyChanged(current: current)
             case .notValid(let verdict):
                 await self.imitateRelease(after: body.instruction)
-                return try await self.result(of: verdict, on: session.walletID, at: attempt.now)
+                return (try await self.result(of: verdict, on: session.walletID, at: attempt.now), certified.receipt)
             case .valid(let result):
                 if let newIdentity { self.machine.identityReplaced(by: newIdentity) }
                 do {
-                    return try await self.release(result, to: session.walletID)
+                    return (try await self.release(result, to: session.walletID), certified.receipt)
                 } catch {
                     throw CallFailure.afterVerdict(error)
                 }

@@ -11,19 +11,19 @@ extension Conversation {
     /// The end is recorded only after the commit that found the PIN right: a wrong PIN, a repeated
     /// or outdated attempt and a wallet that is linked already leave no entry. The lock keeps a
     /// denial of the same code from committing between the verdict and the end.
-    func judge(_ attempt: Attempt, linking code: RecoveryCodeMAC) async throws -> AttemptOutcome {
+    func judge(_ attempt: Attempt, linking code: RecoveryCodeMAC) async throws -> CertifiedOutcome {
         let (store, revocations) = (self.server.store, self.server.revocations)
         let outcome = try await revocations.recoveryCodeLocks.withLock(code) {
-            let outcome = try await store.judge(attempt)
-            guard case .valid(.codeDenied) = outcome else { return outcome }
+            let certified = try await store.certify(attempt)
+            guard case .valid(.codeDenied) = certified.outcome else { return certified }
             do {
-                return .revoked(try await self.endWallet(of: attempt, linking: code))
+                return CertifiedOutcome(.revoked(try await self.endWallet(of: attempt, linking: code)))
             } catch {
                 throw CallFailure.afterVerdict(error)
             }
         }
         // Nothing that the wallet's other connections carry may outlive this answer (G7).
-        if case .revoked(let revocation) = outcome, revocation.reason == .recoveryCode {
+        if case .revoked(let revocation) = outcome.outcome, revocation.reason == .recoveryCode {
             await self.server.registry.abortAll(of: attempt.walletID, except: self.handle.id)
         }
         return outcome

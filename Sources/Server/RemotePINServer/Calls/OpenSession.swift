@@ -83,7 +83,8 @@ extension Conversation {
                 pinState: pinState,
                 features: server.terms.features(of: walletID),
                 presenceShare: share,
-                nextPresenceShare: next
+                nextPresenceShare: next,
+                receiptKeys: server.receiptKeys()
             )
             return .openSession(.active(wallet))
         case .revoked(let revocation):

@@ -104,7 +104,9 @@ extension Conversation {
         switch try await server.store.register(registration) {
         case .registered:
             self.log.info("wallet registered", metadata: ["wallet": "\(walletID)", "attested": "\(attested)"])
-            return .register(Registration(unlockShare: unlockShare, deletionCode: code))
+            return .register(
+                Registration(unlockShare: unlockShare, deletionCode: code, receiptKeys: server.receiptKeys())
+            )
         case .tokenUsed: throw CallFailure.challengeInvalid(.used)
         case .counterNotIncreased: throw CallFailure.authentication(.assertionCounter)
         case .solutionRevoked: throw CallFailure.revoked(.solution)

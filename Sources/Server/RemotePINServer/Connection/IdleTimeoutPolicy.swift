@@ -19,7 +19,7 @@ struct IdleTimeoutPolicy {
         case .register:
             self.hasBegunEnrollment = false
             return true
-        case .hello, .openSession, .instruct, .revokeWithCode, .reportWipe, .confirmShares:
+        case .hello, .openSession, .instruct, .judged, .revokeWithCode, .reportWipe, .confirmShares:
             return true
         }
     }

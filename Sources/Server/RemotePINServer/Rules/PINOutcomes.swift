@@ -10,8 +10,12 @@ final class PINOutcomes: Sendable {
 
     /// Counts a result that is a verdict.
     func note(_ result: CallResult) {
-        guard case .instruct(let result) = result else { return }
+        let verdict: InstructResult
         switch result {
+        case .instruct(let result), .judged(let result, _): verdict = result
+        default: return
+        }
+        switch verdict {
         case .pinValid, .pinChanged, .recoveryCodeLinked, .deletionCode: self.valid.add(1, ordering: .relaxed)
         case .wrong: self.wrong.add(1, ordering: .relaxed)
         case .blocked: self.blocked.add(1, ordering: .relaxed)

@@ -2,11 +2,13 @@ internal import GRDB
 internal import HostSystem
 internal import Metrics
 internal import PreparedSQL
+internal import Statements
 internal import Synchronization
+internal import Vocabulary
 
 /// Runs batches of steps in one transaction each, on the store's thread.
 ///
-///     BEGIN IMMEDIATE ─▶ every step ─▶ COMMIT, synced ─▶ every answer
+///     BEGIN IMMEDIATE ─▶ every step ─▶ the root of the receipts, signed ─▶ COMMIT, synced ─▶ every answer
 ///
 /// Invariant (G4): an answer leaves this thread only after the commit that holds its count was synced. A full disk
 /// fails the whole batch, regardless of the outcome of its steps, so the refusal reveals nothing. After any other file
@@ -15,6 +17,8 @@ struct BatchWriter {
     let connection: StoreConnection
     var latency = CommitLatency()
     var meters = StoreMeters.none
+    /// Signs the roots of receipts; nil if the store issues none.
+    var receipts: (any ReceiptSigner)?
     var committed = CommittedFacts()
     /// Nil for a store that is not served.
     var mark: StoreMark?
@@ -63,6 +67,9 @@ struct BatchWriter {
             for step in batch {
                 prepared.append(apart ? try self.runApart(step) : try self.run(step))
             }
+            if let signer = self.receipts {
+                self.connection.receipts?.certify(by: signer, epoch: UInt64(self.connection.epoch))
+            }
             if try self.connection.commit() { self.noteCommit() }
             self.committed.note(self.connection)
             let duration = ContinuousClock.now - start
@@ -109,6 +116,7 @@ struct BatchWriter {
     ///
     /// Its refusal waits for the commit like any other answer.
     private func runApart(_ step: CommitQueue.PendingStep) throws -> Prepared {
+        let leafCount = self.connection.receipts?.count ?? 0
         try self.connection.beginStep()
         do {
             let prepared = try self.run(step)
@@ -117,6 +125,7 @@ struct BatchWriter {
         } catch {
             if case .diskFull = self.failure(for: error) { throw error }
             try self.connection.undoStep()
+            self.connection.receipts?.truncate(to: leafCount)
             let reason = error as? StoreError ?? .corrupt
             if let error = error as? DatabaseError { self.onRefusal(self.text(error)) }
             return ({ step.refuse(reason) }, false)
@@ -186,9 +195,12 @@ struct BatchWriter {
 final class CommittedFacts: Sendable {
     let isSolutionRevoked = Atomic(false)
     let generation = Atomic<UInt64>(0)
+    /// The newest signed root of receipts; nil before the first verdict.
+    let newestRoot = Mutex<SignedRoot?>(nil)
 
     func note(_ connection: StoreConnection) {
         self.isSolutionRevoked.store(connection.isSolutionRevoked, ordering: .releasing)
         self.generation.store(connection.generation, ordering: .releasing)
+        if let signed = connection.receipts?.signed { self.newestRoot.withLock { $0 = signed } }
     }
 }

@@ -81,6 +81,25 @@ final class CommitQueue: Sendable {
         return try result.get()
     }
 
+    /// Runs a step in the next batch and returns what `answer` makes of its result once that batch is durable.
+    func perform<Found: Sendable, Answer: Sendable>(
+        _ step: @escaping @Sendable (StoreConnection) throws -> Found,
+        answering answer: @escaping @Sendable (Found) -> Result<Answer, StoreError>
+    ) async throws(StoreError) -> Answer {
+        let result = await withCheckedContinuation { (waiter: CheckedContinuation<Result<Answer, StoreError>, Never>) in
+            self.enqueue(
+                PendingStep(
+                    run: { connection in
+                        let found = try step(connection)
+                        return { waiter.resume(returning: answer(found)) }
+                    },
+                    refuse: { waiter.resume(returning: .failure($0)) }
+                )
+            )
+        }
+        return try result.get()
+    }
+
     /// Runs work on the store's thread between two transactions, after the next batch was answered.
     ///
     /// All callers wait for it; it may take some hundreds of microseconds at most.

@@ -3,6 +3,7 @@ internal import GRDB
 internal import HostSystem
 internal import Synchronization
 package import Metrics
+package import Statements
 package import Vocabulary
 
 /// A store of wallets in one SQLite file, for one process.
@@ -53,7 +54,7 @@ package final class SQLiteWalletStore: WalletStore {
     ///
     /// A missing store is an error unless `creating`: an empty store in its place would forget every count.
     /// With `acceptingDamage`, a store that lacks commits is opened as far as it goes; it may be copied and not
-    /// served, and the next opening rejects it again.
+    /// served, and the next opening rejects it again. With a signer, every verdict gets a receipt.
     /// `onRefusal` is called with the reason why steps were refused, and `onFatal` with a line for the log after a
     /// file error that may lose counts; it ends the process.
     package static func open(
@@ -61,6 +62,7 @@ package final class SQLiteWalletStore: WalletStore {
         key: RecordKey,
         creating: Bool = false,
         acceptingDamage: Bool = false,
+        receipts signer: (any ReceiptSigner)? = nil,
         metrics factory: any MetricsFactory = NOOPMetricsHandler.instance,
         onRefusal: @escaping @Sendable (String) -> Void = { _ in },
         onFatal: @escaping @Sendable (String) -> Never = { fatalError($0) }
@@ -106,6 +108,7 @@ package final class SQLiteWalletStore: WalletStore {
                     key: key,
                     mark: mark,
                     queue: queue,
+                    receipts: signer,
                     committed: committed,
                     announced: announced,
                     latency: latency,
@@ -172,6 +175,7 @@ package final class SQLiteWalletStore: WalletStore {
         key: RecordKey,
         mark: StoreMark?,
         queue: CommitQueue,
+        receipts signer: (any ReceiptSigner)?,
         committed: CommittedFacts,
         announced: AnnouncedEntry,
         latency: CommitLatency,
@@ -180,12 +184,13 @@ package final class SQLiteWalletStore: WalletStore {
         onFatal: @escaping @Sendable (String) -> Never
     ) {
         do {
-            let connection = try StoreConnection(db, key: key)
+            let connection = try StoreConnection(db, key: key, issuesReceipts: signer != nil)
             connection.announced = announced
             let writer = BatchWriter(
                 connection: connection,
                 latency: latency,
                 meters: meters,
+                receipts: signer,
                 committed: committed,
                 mark: mark,
                 onFatal: onFatal,
@@ -215,8 +220,16 @@ extension SQLiteWalletStore {
         try await self.queue.perform { try $0.beginSession(session) }
     }
 
-    package func judge(_ attempt: Attempt) async throws(StoreError) -> AttemptOutcome {
-        try await self.queue.perform { try $0.judge(attempt) }
+    package func certify(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome {
+        try await self.queue.perform(
+            { try $0.certify(attempt) },
+            answering: { judged in
+                guard let leaf = judged.leaf else { return .success(CertifiedOutcome(judged.outcome)) }
+                // The attempt is counted but not certified: no verdict leaves.
+                guard let receipt = leaf.batch.receipt(at: leaf.place) else { return .failure(.notCertified) }
+                return .success(CertifiedOutcome(judged.outcome, receipt))
+            }
+        )
     }
 
     package func confirm(_ confirmation: ShareConfirmation) async throws(StoreError) -> ShareConfirmationOutcome {
@@ -246,6 +259,8 @@ extension SQLiteWalletStore {
             try await self.queue.perform { try $0.noteRecorded(blocksOf: some) }
         }
     }
+
+    package var newestRoot: SignedRoot? { self.committed.newestRoot.withLock { $0 } }
 
     package func isSolutionRevoked() async throws(StoreError) -> Bool {
         self.committed.isSolutionRevoked.load(ordering: .acquiring)

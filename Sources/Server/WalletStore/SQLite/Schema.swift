@@ -34,7 +34,7 @@ enum Schema {
         CREATE TABLE attestations (wallet INTEGER PRIMARY KEY, attested TEXT NOT NULL) STRICT;
         -- New registrations; whether a session was opened since is in the row of wallets.
         CREATE TABLE unopened (wallet INTEGER PRIMARY KEY, registered_at INTEGER NOT NULL) STRICT;
-        -- The attempt record of 36 bytes, the number of its writes of 8 and, since version 14, a MAC of 8.
+        -- The attempt record, the number of the wallet's judged attempts of 8 bytes and, since version 14, a MAC of 8.
         CREATE TABLE attempts (wallet INTEGER PRIMARY KEY, record BLOB NOT NULL) STRICT;
         -- The vault's MACs of recovery codes that no wallet may use.
         CREATE TABLE denied_recovery_codes (mac BLOB PRIMARY KEY, denied_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;

@@ -19,7 +19,22 @@ import Vocabulary
 ///
 /// All writes are in one transaction with the rest of the batch, and no answer leaves before that is synced.
 extension StoreConnection {
-    func judge(_ attempt: Attempt) throws -> AttemptOutcome {
+    /// Judges an attempt and adds its verdict to the receipts of this transaction.
+    func certify(_ attempt: Attempt) throws -> JudgedStep {
+        var leaf: AttemptLeaf?
+        let outcome = try self.judge(attempt, stating: &leaf)
+        guard let leaf, let batch = self.receipts else { return JudgedStep(outcome: outcome) }
+        return JudgedStep(outcome: outcome, leaf: (batch, batch.add(leaf, at: attempt.now)))
+    }
+
+    /// An outcome, with the place of its verdict among the receipts.
+    struct JudgedStep: Sendable {
+        var outcome: AttemptOutcome
+        /// Nil without a verdict, or if the store issues no receipts.
+        var leaf: (batch: ReceiptBatch, place: Int)?
+    }
+
+    private func judge(_ attempt: Attempt, stating leaf: inout AttemptLeaf?) throws -> AttemptOutcome {
         guard var found = try self.attempted(attempt.walletID) else { throw StoreError.corrupt }
         if let revocation = self.revocation(of: found.row.state) { return .revoked(revocation) }
         guard attempt.namedKeyID == found.row.pinKeyID else { return .pinKeyChanged(current: found.row.pinKeyID) }
@@ -33,6 +48,8 @@ extension StoreConnection {
             isJudged = true
             return constantTimeEqual(attempt.candidate.bytes, attempt.pinKey.bytes)
         }
+        if isJudged { found.attempts.number &+= 1 }
+        leaf = self.leaf(of: attempt, isJudged ? verdict : nil, before: before, after: found.attempts)
         if isJudged || found.attempts.record != before {
             try self.keep(found, of: attempt.walletID)
             if isBehind { try self.nameEpoch(of: attempt.walletID) }
@@ -49,6 +66,31 @@ extension StoreConnection {
         case .replacePINKey, .linkRecoveryCode:
             return try self.writeEffect(of: attempt, verdict: verdict)
         }
+    }
+
+    /// The facts for a receipt; those of a right PIN are the ones that it ended.
+    private func leaf(
+        of attempt: Attempt,
+        _ verdict: PINVerdict?,
+        before: AttemptRecord,
+        after: KeptAttempts
+    ) -> AttemptLeaf? {
+        guard self.receipts != nil else { return nil }
+        let outcome: AttemptLeaf.Outcome =
+            switch verdict {
+            case .some(.valid): .right
+            case .some: .wrong
+            case .none: .notJudged
+            }
+        let record = outcome == .right ? before : after.record
+        return AttemptLeaf(
+            outcome: outcome,
+            wrongPINs: record.wrongPINs,
+            walletID: attempt.walletID,
+            attemptID: attempt.attemptID,
+            number: after.number,
+            lastWrong: record.lastWrong
+        )
     }
 
     /// Writes the wallet's row for every verdict, and the effect only for a valid PIN.

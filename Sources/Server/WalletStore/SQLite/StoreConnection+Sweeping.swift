@@ -1,5 +1,4 @@
 internal import GRDB
-import PINPolicy
 import Vocabulary
 
 /// Removal of unneeded rows, a few at a time.

@@ -64,14 +64,13 @@ extension StoreConnection {
         try statement.run()
     }
 
-    /// Writes an attempt record of the fixed width; it always changes.
+    /// Writes an attempt record of the fixed width, which the caller has changed.
     ///
     /// Invariant (G4): an attempt is counted only on top of the record that it replaces. The statement compares the
     /// stored record with the one that was judged from; if they differ, the step fails and is repeated from the
     /// stored one (``BatchWriter``).
     func keep(_ found: Attempted, of wallet: WalletID) throws {
         var kept = found
-        kept.attempts.writes &+= 1
         kept.onFile = kept.attempts.encoded(of: wallet, by: self.key)
         let statement = self.statements.changeAttempts
         statement.bind(found.row.key.number, at: 1)

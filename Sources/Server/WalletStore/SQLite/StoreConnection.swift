@@ -23,6 +23,9 @@ final class StoreConnection {
     var mustTruncateLog = false
     /// Indicates that copies of destroyed shares may be in the log.
     private var owesTruncation = false
+    /// The verdicts of this transaction; nil if the store issues no receipts.
+    private(set) var receipts: ReceiptBatch?
+    private let issuesReceipts: Bool
     /// Work for this thread after the transaction's steps are answered.
     var chores: [() -> Void] = []
     /// The generation of the last commit; the present transaction's is one more, if it changes the store.
@@ -40,9 +43,10 @@ final class StoreConnection {
     /// An undone link stays in the set; its reader checks the row.
     var linkedDuring: [LinkSearch: Set<WalletID>] = [:]
 
-    init(_ db: Database, key: RecordKey) throws {
+    init(_ db: Database, key: RecordKey, issuesReceipts: Bool = false) throws {
         self.db = db
         self.key = key
+        self.issuesReceipts = issuesReceipts
         try self.known.attach(to: db)
         self.statements = try Statements(db)
         try self.readEpochs()
@@ -58,6 +62,7 @@ final class StoreConnection {
     }
 
     func begin() throws {
+        self.receipts = self.issuesReceipts ? ReceiptBatch() : nil
         if !self.chores.isEmpty { self.chores = [] }
         self.changesBefore = self.db.totalChangesCount
         try self.statements.begin.run()

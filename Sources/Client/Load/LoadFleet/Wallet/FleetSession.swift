@@ -174,7 +174,7 @@ package final class FleetSession: Sendable {
 
     /// Interprets a response; records a new current PIN.
     private func result(of answer: CallResult, to prepared: Prepared) throws(FleetFailure) -> InstructResult {
-        switch answer {
+        switch answer.withoutReceipt {
         case .instruct(let result):
             if case .pinValid(let share, _) = result, !self.isProven(share) { throw .falseShare }
             if case .pinChanged = result, let next = prepared.next { try self.adopt(generation: next) }

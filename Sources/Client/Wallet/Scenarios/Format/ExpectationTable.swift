@@ -8,7 +8,7 @@ enum ExpectationTable {
         Field("screen", StepTable.step, "Step that shows the screen."),
         Field("kind", .name("kind", ["screen", "prompt", "os-prompt"]), "How the screen is displayed."),
         Field("title", .text("a text"), "The exact title."),
-        Field("text", .list(.text("a text")), "Texts that the message or the banner contains."),
+        Field("text", .list(.text("a text")), "Texts that the message, the banner or the notice contains."),
         Field("actions", .list(StepTable.action), "Actions that the screen offers; it may offer more."),
         Field("no_actions", .list(StepTable.action), "Actions that the screen does not offer."),
         Field("input", .name("input", ["pin", "biometric", "none"]), "Input that the screen asks for."),
@@ -49,12 +49,14 @@ enum ExpectationTable {
     static let states = ["open", "blocked", "blocked-permanently", "unknown"]
     static let errors = ["no-internet", "server-unreachable", "device-insecure", "generic", "none"]
     static let events = [
-        "suspended", "closed", "store-opened", "pid-requested", "scan-requested", "link-accepted", "none",
+        "suspended", "closed", "store-opened", "pid-requested", "scan-requested", "link-accepted", "tampering", "none",
     ]
+
+    private static let eventKinds = LinkKind.allCases.map(\.rawValue) + Tampering.allCases.map(\.rawValue)
 
     static let event: [Field] = [
         Field("name", .name("event", Self.events), "The event.", required: true),
-        Field("kind", .name("kind", LinkKind.allCases.map(\.rawValue)), "Kind of the link."),
+        Field("kind", .name("kind", Self.eventKinds), "Kind of the link, or the contradiction of the receipts."),
         Field("url", .text("an address"), "The link."),
     ]
 }

@@ -13,7 +13,8 @@ extension ScenarioRun {
         found.compare("screen", expectation.screen, screen.step)
         found.compare("kind", expectation.kind, screen.kind.rawValue)
         found.compare("title", try self.filled(expectation.title), screen.title)
-        let text = [screen.message, screen.values["banner"]?.text].compactMap(\.self).joined(separator: " ")
+        let lines = [screen.message, screen.values["banner"]?.text, screen.values["notice"]?.text]
+        let text = lines.compactMap(\.self).joined(separator: " ")
         for expected in expectation.texts { found.contains("text", try self.filled(expected), text) }
         let offered = screen.actions.map(\.id.rawValue)
         let missing = expectation.actions.filter { !offered.contains($0) }

@@ -72,8 +72,8 @@ struct ScreenLayoutBuilder {
     /// All lines except the actions.
     var upper: [ScreenLayout.Line] {
         var parts: [[ScreenLayout.Line]] = []
-        if case .text(let banner) = self.screen.values["banner"] {
-            parts.append(self.wrapped(banner, .warning))
+        for name in ["banner", "notice"] {
+            if case .text(let text) = self.screen.values[name] { parts.append(self.wrapped(text, .warning)) }
         }
         parts.append(self.wrapped(self.screen.title, .title))
         parts.append(self.wrapped(self.screen.message, .plain))
@@ -150,7 +150,8 @@ struct ScreenLayoutBuilder {
     /// The values that the texts do not contain, with their names.
     private var rows: [ScreenLayout.Line] {
         let said: Set = [
-            "banner", "deletionCode", "remainingMs", "attemptsLeft", "finalRound", "rule", "correlationID", "cause",
+            "banner", "notice", "deletionCode", "remainingMs", "attemptsLeft", "finalRound", "rule", "correlationID",
+            "cause", "wrongPINs", "wrongPINsSinceMs", "tampering",
         ]
         return self.screen.values.filter { !said.contains($0.key) }.sorted { $0.key < $1.key }.map { name, value in
             let text =

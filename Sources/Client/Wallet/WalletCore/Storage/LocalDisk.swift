@@ -38,6 +38,8 @@ public enum LocalFile: String, Sendable, CaseIterable {
     /// The server's latest statements, which prove nothing; a separate file so that no reply
     /// rewrites the others.
     case serverState = "server-words.json"
+    /// The pinned receipt key, the last receipt and the attempts sent since; no other file depends on it.
+    case receipts = "receipts.json"
 }
 
 /// A folder of the file system, written by: new file, fsync, rename, fsync of the folder.

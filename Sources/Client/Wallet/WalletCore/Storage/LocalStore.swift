@@ -31,6 +31,7 @@ final class LocalStore {
     /// The contents of `state.json`; changed only by ``save(_:)``.
     private(set) var state: LocalState
     private(set) var serverState: CachedServerState
+    private(set) var receipts = ReceiptRecord()
 
     /// Reads all files, replaces a state of an earlier version, and removes access data without a
     /// registration, which an interrupted wipe or enrollment leaves.
@@ -54,6 +55,10 @@ final class LocalStore {
             // An unreadable file is dropped: it proves nothing, and the next answer of the server
             // replaces it.
             self.serverState = Self.decode(CachedServerState.self, bytes) ?? CachedServerState()
+        }
+        if let bytes = try disk.read(.receipts) {
+            // Without it the wallet pins the key again at its next session.
+            self.receipts = Self.decode(ReceiptRecord.self, bytes) ?? ReceiptRecord()
         }
         if self.state.registration == nil { try self.removeAccessData() }
     }
@@ -95,6 +100,15 @@ final class LocalStore {
         try? self.disk.write(Self.encode(serverState), to: .serverState)
     }
 
+    /// Changes the record of receipts; after a failed write the change lasts until the process ends.
+    func changeReceipts(_ change: (inout ReceiptRecord) -> Void) {
+        var receipts = self.receipts
+        change(&receipts)
+        guard receipts != self.receipts else { return }
+        self.receipts = receipts
+        try? self.disk.write(Self.encode(receipts), to: .receipts)
+    }
+
     func accessData() throws -> [UInt8]? { try self.disk.read(.accessData) }
 
     func saveAccessData(_ sealed: [UInt8]) throws { try self.disk.write(sealed, to: .accessData) }
@@ -107,13 +121,15 @@ final class LocalStore {
 
     /// Removes all files, without reading them; the state last, so that an interrupted call can be repeated.
     static func removeAll(_ disk: any LocalDisk) throws {
-        for file in [LocalFile.accessData, .serverState, .state] { try disk.remove(file) }
+        for file in [LocalFile.accessData, .serverState, .receipts, .state] { try disk.remove(file) }
     }
 
-    /// Drops all cached statements about a wallet that no longer exists.
+    /// Drops all cached statements about a wallet that no longer exists, and its receipts.
     func forgetServerState() {
         self.serverState = CachedServerState()
+        self.receipts = ReceiptRecord()
         try? self.disk.remove(.serverState)
+        try? self.disk.remove(.receipts)
     }
 
     private static func decode<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]) -> Value? {

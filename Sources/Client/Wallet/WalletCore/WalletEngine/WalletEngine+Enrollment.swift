@@ -48,7 +48,7 @@ extension WalletEngine {
         switch try await self.callWithRetry({ _ in .beginEnrollment }) {
         case .beginEnrollment(let enrollment): begun = enrollment
         case .refused(let refusal): throw Failure(refusal)
-        case .hello, .register, .openSession, .instruct, .revokeWithCode, .reportWipe, .confirmShares:
+        case .hello, .register, .openSession, .instruct, .judged, .revokeWithCode, .reportWipe, .confirmShares:
             throw Failure.local(.replyUnexpected)
         }
         let challenge = Vocabulary.SHA256Digest.of(begun.token)
@@ -83,7 +83,7 @@ extension WalletEngine {
             return .beginAnew(Failure(refusal))
         case .refused(let refusal):
             throw Failure(refusal)
-        case .hello, .beginEnrollment, .openSession, .instruct, .revokeWithCode, .reportWipe, .confirmShares:
+        case .hello, .beginEnrollment, .openSession, .instruct, .judged, .revokeWithCode, .reportWipe, .confirmShares:
             throw Failure.local(.replyUnexpected)
         }
     }
@@ -143,6 +143,9 @@ extension WalletEngine {
         )
         let sealed = accessData.sealed(under: dataKey, walletID: walletID)
         try self.store.saveAccessData(sealed)
+        // Before the commit: the numbers of another wallet would contradict those of this one.
+        let now = self.clock.now()
+        self.store.changeReceipts { $0 = ReceiptRecord(registeredWith: registration.receiptKeys, at: now) }
         try self.change { state in
             state.registration = LocalRegistration(
                 walletID: StoredID(walletID),

@@ -140,24 +140,25 @@ extension WalletEngine {
             guard let pair = registration.pair(session.pinKeyID) else { throw Failure.local(.pinKeyUnknown) }
             guard let (instruction, newPIN) = try make(pair) else { return nil }
             let request = self.request(instruction, entry, pair, newPIN, session: session, on: connection)
-            let result: CallResult
+            let answer: CallResult
+            self.noteSend()
             do {
-                result = try await self.call(.instruct(request), on: connection)
+                answer = try await self.call(.instruct(request), on: connection)
             } catch {
                 self.unanswered = entry.attemptID
                 failure = Failure(error, notCounted: false)
                 if error == .malformed { throw failure }
                 continue
             }
-            switch result {
-            case .instruct(let result):
+            func outcome(_ result: InstructResult, _ receipt: Receipt?) -> InstructionOutcome {
+                let walletID = registration.walletID.value
                 self.unanswered = nil
-                return InstructionOutcome(
-                    result: result,
-                    pair: pair,
-                    walletID: registration.walletID.value,
-                    connection: connection
-                )
+                self.take(receipt, of: result, to: entry, walletID: walletID)
+                return InstructionOutcome(result: result, pair: pair, walletID: walletID, connection: connection)
+            }
+            switch answer {
+            case .instruct(let result): return outcome(result, nil)
+            case .judged(let result, let receipt): return outcome(result, receipt)
             case .refused(let refusal):
                 failure = try await self.recover(from: refusal, on: connection)
             case .hello, .beginEnrollment, .register, .openSession, .revokeWithCode, .reportWipe, .confirmShares:

@@ -25,7 +25,7 @@ extension WalletEngine {
             await channel.close()
             throw Failure(refusal)
         case .success(.beginEnrollment), .success(.register), .success(.openSession), .success(.instruct),
-            .success(.revokeWithCode), .success(.reportWipe), .success(.confirmShares):
+            .success(.judged), .success(.revokeWithCode), .success(.reportWipe), .success(.confirmShares):
             await channel.close()
             throw Failure.local(.replyUnexpected)
         case .failure(let error):
@@ -88,6 +88,7 @@ extension WalletEngine {
                     nextPresenceShare: wallet.nextPresenceShare
                 )
                 connection.begin(session)
+                if walletID == self.store.state.registration?.walletID.value { self.adopt(wallet.receiptKeys) }
                 return .active(connection)
             case .success(.openSession(.revoked(let revocation))):
                 // A connection allows one OpenSession, so the next call needs a new connection.
@@ -99,7 +100,7 @@ extension WalletEngine {
             case .success(.refused(let refusal)):
                 throw Failure(refusal)
             case .success(.hello), .success(.beginEnrollment), .success(.register), .success(.instruct),
-                .success(.revokeWithCode), .success(.reportWipe), .success(.confirmShares):
+                .success(.judged), .success(.revokeWithCode), .success(.reportWipe), .success(.confirmShares):
                 throw Failure.local(.replyUnexpected)
             case .failure(let error):
                 // An idle connection may have ended long ago, which does not mean that the server

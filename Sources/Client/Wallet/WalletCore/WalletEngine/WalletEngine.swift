@@ -31,6 +31,8 @@ final class WalletEngine {
     /// The last PIN entry that was sent without an answer: the server may have counted it, even if
     /// later tries fail.
     var unanswered: AttemptID?
+    /// The findings about receipts that were not reported yet.
+    var findings: [Tampering] = []
     /// The operation in progress in the host application.
     var hostSession: HostSession?
 
@@ -112,6 +114,7 @@ final class WalletEngine {
         facts.platform = self.device.platform
         facts.biometrics = self.device.biometrics
         facts.hasPasscode = self.device.hasPasscode
+        facts.attemptNotice = self.store.receipts.notice
         return facts
     }
 

@@ -110,6 +110,7 @@ struct Dutch {
         case .wipeAppData: "Appgegevens wissen"
         case .sureToDelete: "Wil je alle gegevens verwijderen?"
         case .underConstruction: "in aanbouw"
+        case .attempts(let notice): self.attempts(notice)
         case .noInternet: "Geen internet"
         case .checkConnection: "Controleer je internetverbinding en probeer het opnieuw."
         case .serverUnreachable: "Server niet bereikbaar"

@@ -108,6 +108,7 @@ struct English {
         case .wipeAppData: "Wipe app data"
         case .sureToDelete: "Do you want to delete all data?"
         case .underConstruction: "under construction"
+        case .attempts(let notice): self.attempts(notice)
         case .noInternet: "No internet"
         case .checkConnection: "Check your internet connection and try again."
         case .serverUnreachable: "Server unreachable"

@@ -9,6 +9,8 @@ package struct Scene: Hashable, Sendable {
     package var title: Text
     package var message: Text?
     package var banner: Text?
+    /// Facts about attempts, on the first screen behind the lock after an unlock.
+    package var notice: AttemptNotice?
     package var values: [Value] = []
     package var input: Input?
     /// The question of the operating system to the phone's owner; the scene's kind is then `osPrompt`.

@@ -59,6 +59,8 @@ package enum Text: Hashable, Sendable {
     case deletionCode
     case wipeAppData, sureToDelete
     case underConstruction
+    // Receipts
+    case attempts(AttemptNotice)
     // Errors
     case noInternet, checkConnection
     case serverUnreachable, notReachedNow(notCounted: Bool), notReachedEitherPIN

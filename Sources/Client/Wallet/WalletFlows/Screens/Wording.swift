@@ -26,6 +26,7 @@ public struct Wording: Hashable, Sendable {
         var values: [String: Screen.Value] = [:]
         for value in scene.values { self.add(value, to: &values, at: now) }
         if let banner = scene.banner { values["banner"] = .text(self.string(banner, at: now)) }
+        if let notice = scene.notice { self.add(notice, to: &values, at: now) }
         return Screen(
             step: scene.step.description,
             kind: scene.kind,
@@ -61,6 +62,18 @@ public struct Wording: Hashable, Sendable {
         case .product: values["product"] = .text(self.product)
         case .version(let version): values["version"] = .text(version.description)
         case .server(let address): values["server"] = .text(address)
+        }
+    }
+
+    /// Adds the facts about attempts, as a text and as values.
+    private func add(_ notice: AttemptNotice, to values: inout [String: Screen.Value], at now: Timestamp) {
+        values["notice"] = .text(self.string(.attempts(notice), at: now))
+        if notice.wrongPINs > 0 {
+            values["wrongPINs"] = .number(Int64(notice.wrongPINs))
+            if let since = notice.since { values["wrongPINsSinceMs"] = .number(since.milliseconds) }
+        }
+        if !notice.tampering.isEmpty {
+            values["tampering"] = .text(notice.tampering.map(\.rawValue).joined(separator: " "))
         }
     }
 

@@ -89,7 +89,9 @@ final class Printer: Sendable {
     private func draw(_ screen: Screen) {
         var text = self.ink.bold(screen.title) + "\n"
         if !screen.message.isEmpty { text += screen.message + "\n" }
-        if case .text(let banner) = screen.values["banner"] { text += self.ink.highlight(banner) + "\n" }
+        for name in ["banner", "notice"] {
+            if case .text(let line) = screen.values[name] { text += self.ink.highlight(line) + "\n" }
+        }
         if case .text(let code) = screen.values["deletionCode"] { text += "\n    \(self.ink.bold(code))\n\n" }
         for name in ["product", "version", "server"] {
             if case .text(let value) = screen.values[name] { text += "\(name): \(value)\n" }

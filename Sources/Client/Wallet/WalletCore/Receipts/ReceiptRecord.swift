@@ -1,0 +1,200 @@
+internal import Statements
+internal import Vocabulary
+internal import WalletFlows
+
+/// The pinned receipt key, the last receipt, and the attempts that this wallet sent since (docs/protocol.md, Receipts).
+///
+///     noteSend, durably ─▶ the message ─▶ take its receipt: verify, compare its number, keep it
+///
+/// A receipt explains the attempts up to its own. A number may exceed the last one by as many attempts as were sent
+/// without an answer; any further one was made elsewhere.
+struct ReceiptRecord: Codable, Hashable, Sendable {
+    /// The pinned key; nil until a server has stated one.
+    private var key: PinnedKey?
+    /// The last receipt, as received.
+    private var last: StoredBytes?
+    /// The largest number in any receipt.
+    ///
+    /// After a change of epoch it is the limit, because the store may be a copy from before or after the last receipt.
+    private var highest: UInt64 = 0
+    /// True if the key was pinned at registration, so that the first number is known.
+    private var countsFromZero = false
+    /// Messages sent since the last receipt, the one under way included.
+    private var unanswered: UInt64 = 0
+    /// Messages sent before the last receipt that may still arrive at the server, and the time until which they may.
+    private var late: UInt64 = 0
+    private var lateUntilMs: Int64 = 0
+    /// A receipt by a key that the next session has to introduce, with the messages that it answers.
+    private var waiting: Waiting?
+    private var lastRightMs: Int64?
+    /// The notice that the next unlock shows.
+    private var wrongPINs = 0
+    private var wrongSinceMs: Int64?
+    private var tampering: [String] = []
+
+    private struct PinnedKey: Codable, Hashable, Sendable {
+        var id: UInt32
+        var publicKey: StoredID<P256PublicKeyKind>
+
+        init(_ key: ReceiptKey) {
+            self.id = key.id
+            self.publicKey = StoredID(key.publicKey)
+        }
+
+        var value: ReceiptKey { ReceiptKey(id: self.id, publicKey: self.publicKey.value) }
+    }
+
+    private struct Waiting: Codable, Hashable, Sendable {
+        var receipt: StoredBytes
+        var unanswered: UInt64
+    }
+
+    /// The time for which a message on a lost connection may still arrive: longer than any session lasts.
+    static let lateFor: Duration = .seconds(3600)
+
+    init() {}
+
+    /// The record of a new registration, which pins the server's key; empty for a server without receipts.
+    init(registeredWith links: [ReceiptKeyLink], at now: Timestamp) {
+        self.key = links.last.map { PinnedKey($0.key) }
+        self.countsFromZero = self.key != nil
+        self.lastRightMs = now.milliseconds
+    }
+
+    /// The facts to show at the next unlock; nil if there are none.
+    var notice: AttemptNotice? {
+        guard self.wrongPINs > 0 || !self.tampering.isEmpty else { return nil }
+        return AttemptNotice(
+            wrongPINs: self.wrongPINs,
+            since: self.wrongSinceMs.map { Timestamp(milliseconds: $0) },
+            tampering: self.tampering.compactMap { Tampering(rawValue: $0) }
+        )
+    }
+
+    /// Forgets the notice once it was shown.
+    mutating func noteShown() {
+        self.wrongPINs = 0
+        self.tampering = []
+    }
+
+    /// Counts a message before it is sent.
+    mutating func noteSend() { self.unanswered &+= 1 }
+}
+
+// MARK: - Keys
+
+extension ReceiptRecord {
+    /// Pins the server's key, or follows its rotations from the pinned one; then checks a receipt that waited for it.
+    mutating func adopt(_ links: [ReceiptKeyLink], at now: Timestamp) -> Tampering? {
+        guard let newest = links.last?.key else { return nil }
+        guard let pinned = self.key?.value else {
+            // A wallet of an earlier version: its numbers so far are unknown.
+            self.key = PinnedKey(newest)
+            self.unanswered = 0
+            return nil
+        }
+        guard let current = pinned.newest(following: links) else { return self.note(.unknownKey) }
+        self.key = PinnedKey(current)
+        guard let waiting = self.waiting, let receipt = Receipt(waiting.receipt.bytes) else { return nil }
+        self.waiting = nil
+        return self.accept(receipt, answering: waiting.unanswered, at: now)
+    }
+}
+
+// MARK: - Receipts
+
+extension ReceiptRecord {
+    /// An attempt that was answered.
+    struct Answered {
+        var walletID: WalletID
+        var attemptID: AttemptID
+        /// The outcomes that fit the verdict of the answer.
+        var outcomes: Set<AttemptLeaf.Outcome>
+    }
+
+    /// Checks and keeps the receipt of an answer.
+    mutating func take(_ receipt: Receipt?, of answered: Answered, at now: Timestamp) -> Tampering? {
+        guard let key = self.key?.value else { return nil }
+        guard let receipt else { return self.note(.missingReceipt) }
+        let leaf = receipt.leaf
+        guard leaf.walletID == answered.walletID, leaf.attemptID == answered.attemptID,
+            answered.outcomes.contains(leaf.outcome)
+        else { return self.note(.forgedReceipt) }
+        if receipt.signed.keyID > key.id {
+            let before = self.waiting?.unanswered ?? 0
+            self.waiting = Waiting(receipt: StoredBytes(receipt.bytes), unanswered: before + self.unanswered)
+            self.unanswered = 0
+            return nil
+        }
+        let unanswered = self.unanswered
+        self.unanswered = 0
+        return self.accept(receipt, answering: unanswered, at: now)
+    }
+
+    /// Verifies a receipt, compares its number with the last one, and keeps it.
+    private mutating func accept(_ receipt: Receipt, answering sent: UInt64, at now: Timestamp) -> Tampering? {
+        guard let key = self.key?.value, receipt.isGenuine(by: key) else {
+            // Its attempt may have been judged all the same.
+            self.unanswered += sent
+            return self.note(.forgedReceipt)
+        }
+        let leaf = receipt.leaf
+        let late = now.milliseconds < self.lateUntilMs ? self.late : 0
+        let explained = sent + late
+        let finding = self.finding(receipt, explained: explained)
+        // The answered message itself cannot arrive again.
+        let growth = self.growth(to: leaf.number)
+        let others = leaf.isJudged ? growth - min(1, growth) : growth
+        let unaccounted = explained - min(1, explained)
+        self.late = unaccounted - min(unaccounted, others)
+        if self.late > 0 { self.lateUntilMs = (now + Self.lateFor).milliseconds }
+        self.noteFacts(of: leaf, at: receipt.signed.time)
+        self.last = StoredBytes(receipt.bytes)
+        self.highest = max(self.highest, leaf.number)
+        self.countsFromZero = false
+        guard let finding else { return nil }
+        return self.note(finding)
+    }
+
+    /// The contradiction between a genuine receipt and the last one.
+    private func finding(_ receipt: Receipt, explained: UInt64) -> Tampering? {
+        let (leaf, epoch) = (receipt.leaf, receipt.signed.epoch)
+        // A false server may send any number, so none is added to.
+        func exceeds(_ number: UInt64) -> Bool { leaf.number > number && leaf.number - number > explained }
+        guard let last = self.last.flatMap({ Receipt($0.bytes) }) else {
+            return self.countsFromZero && exceeds(0) ? .unexplainedAttempts : nil
+        }
+        guard epoch >= last.signed.epoch else { return .olderEpoch }
+        // A restore may take a number back, and another restore may bring it again.
+        guard epoch == last.signed.epoch else { return exceeds(self.highest) ? .unexplainedAttempts : nil }
+        let before = last.leaf.number
+        guard leaf.number > before || (leaf.number == before && !leaf.isJudged) else { return .numberBack }
+        return exceeds(before) ? .unexplainedAttempts : nil
+    }
+
+    /// The number of attempts that were judged since the last receipt.
+    private func growth(to number: UInt64) -> UInt64 {
+        let before = self.last.flatMap { Receipt($0.bytes) }?.leaf.number ?? (self.countsFromZero ? 0 : number)
+        return number - min(number, before)
+    }
+
+    private mutating func noteFacts(of leaf: AttemptLeaf, at time: Timestamp) {
+        // A right PIN that is judged twice has no wrong ones before it the second time.
+        if leaf.wrongPINs > 0 {
+            self.wrongPINs = max(self.wrongPINs, leaf.wrongPINs)
+            self.wrongSinceMs = self.lastRightMs
+        }
+        if leaf.outcome == .right { self.lastRightMs = time.milliseconds }
+    }
+
+    /// Adds a finding to the notice of the next unlock.
+    private mutating func note(_ finding: Tampering) -> Tampering {
+        if !self.tampering.contains(finding.rawValue) { self.tampering.append(finding.rawValue) }
+        return finding
+    }
+}
+
+extension AttemptLeaf {
+    /// True if the attempt was counted.
+    fileprivate var isJudged: Bool { self.outcome != .notJudged }
+}

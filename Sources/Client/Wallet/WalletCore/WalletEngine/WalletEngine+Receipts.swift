@@ -1,0 +1,49 @@
+internal import Vocabulary
+internal import WalletFlows
+internal import Wire
+
+/// The receipts of verdicts: attempts that this wallet did not send become visible.
+///
+/// A finding changes nothing else: the verdict is believed or not for its own reasons.
+extension WalletEngine {
+    /// Counts an instruction before it is sent, so that it explains a gap even after a crash.
+    func noteSend() { self.store.changeReceipts { $0.noteSend() } }
+
+    /// Checks and keeps the receipt of an answer.
+    func take(_ receipt: Receipt?, of result: InstructResult, to entry: PINEntry, walletID: WalletID) {
+        let answered = ReceiptRecord.Answered(
+            walletID: walletID,
+            attemptID: entry.attemptID,
+            outcomes: result.receiptOutcomes
+        )
+        let now = self.clock.now()
+        self.store.changeReceipts { record in
+            if let finding = record.take(receipt, of: answered, at: now) { self.findings.append(finding) }
+        }
+    }
+
+    /// Pins the key that a session states, or follows its rotation.
+    func adopt(_ links: [ReceiptKeyLink]) {
+        let now = self.clock.now()
+        self.store.changeReceipts { record in
+            if let finding = record.adopt(links, at: now) { self.findings.append(finding) }
+        }
+    }
+
+    /// Returns the findings since the last call.
+    func takeFindings() -> [Tampering] {
+        defer { self.findings = [] }
+        return self.findings
+    }
+}
+
+extension InstructResult {
+    /// The outcomes that a receipt of this answer may state; a repeated wrong attempt is not judged again.
+    fileprivate var receiptOutcomes: Set<AttemptLeaf.Outcome> {
+        switch self {
+        case .pinValid, .pinChanged, .recoveryCodeLinked, .deletionCode: [.right]
+        case .wrong: [.wrong, .notJudged]
+        case .blocked, .blockedPermanently: [.notJudged]
+        }
+    }
+}

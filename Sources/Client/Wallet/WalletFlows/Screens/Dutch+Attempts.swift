@@ -1,0 +1,36 @@
+internal import HostSystem
+internal import Vocabulary
+
+extension Dutch {
+    private static let weekdays = ["zondag", "maandag", "dinsdag", "woensdag", "donderdag", "vrijdag", "zaterdag"]
+    private static let months = [
+        "januari", "februari", "maart", "april", "mei", "juni", "juli", "augustus", "september", "oktober", "november",
+        "december",
+    ]
+
+    /// The facts about attempts, such as `2 foute pincodes sinds dinsdag 14:05`.
+    func attempts(_ notice: AttemptNotice) -> String {
+        var sentences: [String] = []
+        if notice.wrongPINs > 0 {
+            let count = notice.wrongPINs == 1 ? "1 foute pincode" : "\(notice.wrongPINs) foute pincodes"
+            sentences.append(count + (notice.since.map { " sinds \(self.day($0))" } ?? "") + ".")
+        }
+        if notice.tampering.contains(.unexplainedAttempts) {
+            sentences.append("Er zijn pincodes geprobeerd die deze app niet heeft verstuurd. Neem contact met ons op.")
+        }
+        let others = notice.tampering.filter { $0 != .unexplainedAttempts }.map(\.rawValue).joined(separator: ", ")
+        if !others.isEmpty {
+            sentences.append("Het bewijs van de server over je pogingen klopt niet (\(others)).")
+            sentences.append("Neem contact met ons op.")
+        }
+        return sentences.joined(separator: " ")
+    }
+
+    private func day(_ time: Timestamp) -> String {
+        let local = LocalTime(time)
+        guard local.isWithinAWeek(of: self.now) else {
+            return "\(local.day) \(Self.months[local.month - 1]) \(local.clock)"
+        }
+        return "\(Self.weekdays[local.weekday]) \(local.clock)"
+    }
+}

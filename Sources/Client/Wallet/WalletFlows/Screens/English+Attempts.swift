@@ -1,0 +1,35 @@
+internal import HostSystem
+internal import Vocabulary
+
+extension English {
+    private static let weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
+    private static let months = [
+        "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+        "December",
+    ]
+
+    /// The facts about attempts, such as `2 wrong PINs since Tuesday 14:05`.
+    func attempts(_ notice: AttemptNotice) -> String {
+        var sentences: [String] = []
+        if notice.wrongPINs > 0 {
+            let count = notice.wrongPINs == 1 ? "1 wrong PIN" : "\(notice.wrongPINs) wrong PINs"
+            sentences.append(count + (notice.since.map { " since \(self.day($0))" } ?? "") + ".")
+        }
+        if notice.tampering.contains(.unexplainedAttempts) {
+            sentences.append("PINs were tried that this app did not send. Contact us.")
+        }
+        let others = notice.tampering.filter { $0 != .unexplainedAttempts }.map(\.rawValue).joined(separator: ", ")
+        if !others.isEmpty {
+            sentences.append("The server's proof of your PIN attempts is wrong (\(others)). Contact us.")
+        }
+        return sentences.joined(separator: " ")
+    }
+
+    private func day(_ time: Timestamp) -> String {
+        let local = LocalTime(time)
+        guard local.isWithinAWeek(of: self.now) else {
+            return "\(local.day) \(Self.months[local.month - 1]) \(local.clock)"
+        }
+        return "\(Self.weekdays[local.weekday]) \(local.clock)"
+    }
+}

@@ -1,0 +1,66 @@
+internal import Statements
+internal import Synchronization
+import Vocabulary
+
+/// The verdicts of one transaction, as the leaves of one Merkle tree.
+///
+///     add, in each judged step ─▶ certify, before the commit ─▶ a receipt for each answer
+///
+/// Answers hold it beyond the transaction, hence the lock; the store's thread alone uses it.
+final class ReceiptBatch: Sendable {
+    private struct State {
+        var leaves: [UInt8] = []
+        var newest = Timestamp(milliseconds: .min)
+        var signed: SignedRoot?
+        var certified: (tree: MerkleTree, signedRoot: [UInt8])?
+    }
+
+    private let state = Mutex(State())
+
+    /// The number of leaves.
+    var count: Int { self.state.withLock { $0.leaves.count / AttemptLeaf.byteCount } }
+
+    /// The signed root; nil before ``certify(by:epoch:)`` and without a leaf.
+    var signed: SignedRoot? { self.state.withLock(\.signed) }
+
+    /// Adds a leaf and returns its place.
+    func add(_ leaf: AttemptLeaf, at now: Timestamp) -> Int {
+        self.state.withLock { state in
+            if state.leaves.isEmpty { state.leaves.reserveCapacity(32 * AttemptLeaf.byteCount) }
+            leaf.write(to: &state.leaves)
+            state.newest = max(state.newest, now)
+            return state.leaves.count / AttemptLeaf.byteCount - 1
+        }
+    }
+
+    /// Removes the leaves of a step that was undone.
+    func truncate(to count: Int) {
+        self.state.withLock { $0.leaves.removeSubrange((count * AttemptLeaf.byteCount)...) }
+    }
+
+    /// Signs the root; without a signature no receipt exists.
+    func certify(by signer: any ReceiptSigner, epoch: UInt64) {
+        self.state.withLock { state in
+            guard !state.leaves.isEmpty else { return }
+            let tree = MerkleTree(leaves: state.leaves, each: AttemptLeaf.byteCount)
+            guard let signed = signer.sign(root: tree.root, epoch: epoch, at: state.newest) else { return }
+            state.signed = signed
+            state.certified = (tree, signed.encoded())
+        }
+    }
+
+    /// The receipt of a leaf; nil if the root was not signed.
+    func receipt(at place: Int) -> Receipt? {
+        self.state.withLock { state in
+            guard let (tree, signedRoot) = state.certified else { return nil }
+            let start = place * AttemptLeaf.byteCount
+            return Receipt(
+                leaf: state.leaves[start..<start + AttemptLeaf.byteCount],
+                place: place,
+                leafCount: tree.leafCount,
+                signedRoot: signedRoot,
+                path: tree.path(of: place)
+            )
+        }
+    }
+}

@@ -1,0 +1,31 @@
+internal import Glibc
+package import Vocabulary
+
+/// A point in time in the machine's time zone.
+package struct LocalTime: Hashable, Sendable {
+    /// From 0, Sunday.
+    package let weekday: Int
+    package let day: Int
+    /// From 1 to 12.
+    package let month: Int
+    /// Hours and minutes: `14:05`.
+    package let clock: String
+    private let time: Timestamp
+
+    package init(_ time: Timestamp) {
+        var seconds = time_t(time.milliseconds / 1000)
+        var parts = unsafe tm()
+        unsafe localtime_r(&seconds, &parts)
+        self.time = time
+        unsafe self.weekday = Int(parts.tm_wday)
+        unsafe self.day = Int(parts.tm_mday)
+        unsafe self.month = Int(parts.tm_mon) + 1
+        func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        unsafe self.clock = "\(two(parts.tm_hour)):\(two(parts.tm_min))"
+    }
+
+    /// True if the weekday alone says which day is meant.
+    package func isWithinAWeek(of now: Timestamp) -> Bool {
+        (Duration.zero..<Duration.seconds(6 * 24 * 3600)).contains(now - self.time)
+    }
+}

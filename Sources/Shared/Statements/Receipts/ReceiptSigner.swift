@@ -1,0 +1,76 @@
+internal import Crypto
+internal import FoundationEssentials
+package import Secrets
+package import Vocabulary
+
+/// Signs the roots of commits.
+package protocol ReceiptSigner: Sendable {
+    /// Signs the root of one commit; nil if the key cannot be used, and then no verdict of the commit may be sent.
+    ///
+    /// Called on the store's thread for every commit with a verdict.
+    func sign(root: Vocabulary.SHA256Digest, epoch: UInt64, at time: Timestamp) -> SignedRoot?
+}
+
+/// A private key that signs receipts, derived from a vault key version.
+package struct ReceiptSigningKey: Sendable {
+    package let key: ReceiptKey
+    private let privateKey: P256.Signing.PrivateKey
+
+    /// The length of the derived bytes from which the key is made.
+    package static let seedByteCount = 48
+
+    /// - Precondition: The seed has 48 bytes.
+    package init(id: UInt32, seed: borrowing SecretBytes) {
+        precondition(seed.count == Self.seedByteCount, "a receipt key is derived from 48 bytes")
+        self.privateKey = seed.p256SigningKey()
+        guard let publicKey = P256PublicKey(self.privateKey.publicKey.x963Representation) else {
+            preconditionFailure("a public key in this form has 65 bytes")
+        }
+        self.key = ReceiptKey(id: id, publicKey: publicKey)
+    }
+
+    /// Signs the root of one commit.
+    package func sign(root: Vocabulary.SHA256Digest, epoch: UInt64, at time: Timestamp) -> SignedRoot? {
+        let statement = ReceiptStatement.root(root, epoch: epoch, time: time, keyID: self.key.id)
+        return self.signature(of: statement).map {
+            SignedRoot(epoch: epoch, time: time, keyID: self.key.id, root: root, signature: $0)
+        }
+    }
+
+    /// The link from this key to its successor.
+    package func link(to successor: ReceiptKey) -> ReceiptKeyLink? {
+        self.signature(of: ReceiptStatement.successor(successor, of: self.key.id))
+            .flatMap { ReceiptKeyLink(successor, endorsedBy: $0) }
+    }
+
+    private func signature(of statement: [UInt8]) -> P256Signature? {
+        (try? self.privateKey.signature(for: statement)).flatMap { P256Signature($0.rawRepresentation) }
+    }
+}
+
+/// The bytes that receipt keys sign: purpose ‖ 0x00 ‖ parts of fixed lengths.
+enum ReceiptStatement {
+    private static let rootPurpose = Array("remote-pin/1 receipt root".utf8)
+    private static let keyPurpose = Array("remote-pin/1 receipt key".utf8)
+
+    /// Epoch, root, time of the commit and key id.
+    static func root(_ root: Vocabulary.SHA256Digest, epoch: UInt64, time: Timestamp, keyID: UInt32) -> [UInt8] {
+        var bytes = Self.rootPurpose
+        bytes.reserveCapacity(bytes.count + 53)
+        bytes.append(0)
+        bytes.append(bigEndian: epoch, byteCount: 8)
+        bytes.append(contentsOf: root.bytes)
+        bytes.append(bigEndian: UInt64(clamping: time.milliseconds), byteCount: 8)
+        bytes.append(bigEndian: UInt64(keyID), byteCount: 4)
+        return bytes
+    }
+
+    /// Id of the old key, id of the new key, public half of the new key.
+    static func successor(_ key: ReceiptKey, of old: UInt32) -> [UInt8] {
+        var bytes = Self.keyPurpose
+        bytes.append(0)
+        bytes.append(bigEndian: UInt64(old), byteCount: 4)
+        bytes.append(bigEndian: UInt64(key.id), byteCount: 4)
+        return bytes + key.publicKey.bytes
+    }
+}

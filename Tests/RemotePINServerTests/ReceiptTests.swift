@@ -1,0 +1,70 @@
+import ServerTestSupport
+import Statements
+import TestSupport
+import Testing
+import Transport
+import Vault
+import Vocabulary
+import Wire
+
+/// A signer whose key cannot be used.
+private struct NoSigner: ReceiptSigner {
+    func sign(root: SHA256Digest, epoch: UInt64, at time: Timestamp) -> SignedRoot? { nil }
+}
+
+@Suite("Receipts of verdicts")
+struct ReceiptTests {
+    private func judged(_ session: TestSession, pin: String) async throws -> Receipt {
+        let call = try session.instructCall(pin: pin)
+        let answer = try await session.connection.call(.instruct(call), timeout: TestWallet.patience)
+        guard case .judged(_, let receipt) = answer else { throw UnexpectedAnswer(answer) }
+        return receipt
+    }
+
+    @Test("every verdict carries a receipt by the key that the session states")
+    func verdicts() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let key = try #require(server.vault.receiptKeys.last?.key)
+            let session = try await wallet.openSession()
+            for (number, pin) in ["000000", "135790", "000001", "135790"].enumerated() {
+                let receipt = try await self.judged(session, pin: pin)
+                #expect(receipt.isGenuine(by: key) && receipt.leaf.walletID == wallet.walletID)
+                #expect(receipt.leaf.number == UInt64(number + 1))
+            }
+        }
+    }
+
+    @Test("a rotation of the vault's keys rotates the receipt key, and the links to it outlive the old version")
+    func rotation() async throws {
+        try await InProcessServer.run { server in
+            let wallet = try await server.wallet()
+            let pinned = try #require(server.vault.receiptKeys.last?.key)
+            _ = try server.vault.addVersion()
+            _ = try server.vault.addVersion()
+            try server.vault.remove([1])
+            try server.vault.reload()
+            let newest = try #require(pinned.newest(following: server.vault.receiptKeys))
+            #expect(newest.id == 3)
+            let receipt = try await self.judged(try await wallet.openSession(), pin: "000000")
+            #expect(receipt.isGenuine(by: newest) && !receipt.isGenuine(by: pinned))
+        }
+    }
+
+    @Test("without a signature the connection closes without an answer, and the attempt is counted")
+    func unsigned() async throws {
+        var options = InProcessServer.Options()
+        options.receiptSigner = { _ in NoSigner() }
+        try await InProcessServer.run(options) { server in
+            let wallet = try await server.wallet()
+            for pin in ["000000", "135790"] {
+                let session = try await wallet.openSession()
+                #expect(try await session.check(pin) == .closed)
+            }
+            let session = try await wallet.openSession()
+            #expect(session.pinState == .open(attemptsLeft: 4, finalRound: false))
+            #expect(try await session.check("000000") == .closed)
+            #expect(try await wallet.openSession().pinState == .open(attemptsLeft: 3, finalRound: false))
+        }
+    }
+}

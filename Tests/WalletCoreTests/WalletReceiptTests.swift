@@ -1,0 +1,70 @@
+import Secrets
+import Statements
+import TestSupport
+import Testing
+import Vocabulary
+import WalletFlows
+
+@testable import WalletCore
+
+@Suite("Receipts, in the wallet")
+struct WalletReceiptTests {
+    private let phone = FakePhone()
+
+    init() {
+        let key = ReceiptSigningKey(id: 1, seed: .random(count: 48))
+        self.phone.server.withState { $0.receiptKeys = [key] }
+    }
+
+    private var notice: AttemptNotice? { try? LocalStore(self.phone.disk).receipts.notice }
+
+    @Test("lost replies, a right PIN judged twice, a PIN change and a late message are no tampering")
+    func lost() async throws {
+        let app = try await EngineUnderTest.setUp(self.phone)
+        for pin in ["135790", FakePhone.oldPIN, "135790", FakePhone.oldPIN] {
+            self.phone.server.withState { $0.losesNext = ["instruct"] }
+            _ = await app.check(pin)
+        }
+        self.phone.server.withState { $0.losesNext = ["instruct"] }
+        #expect(await app.change(from: FakePhone.oldPIN, to: FakePhone.newPIN) == .done)
+        self.phone.server.withState { state in
+            state.keepsLate = true
+            state.reachable = false
+        }
+        #expect(await app.check(FakePhone.newPIN) == .failed)
+        self.phone.server.withState { $0.reachable = true }
+        #expect(await app.check(FakePhone.newPIN) == .done)
+        self.phone.server.deliverLate()
+        #expect(await app.check(FakePhone.newPIN) == .done)
+        #expect(app.engine.findings.isEmpty && self.notice?.tampering ?? [] == [])
+    }
+
+    @Test("attempts from elsewhere are an event, and are shown after the unlock")
+    func elsewhere() async throws {
+        _ = try await self.phone.setUp()
+        self.phone.server.withState { state in
+            for id in state.records.keys {
+                state.records[id]?.number += 2
+                state.records[id]?.wrongAttempts = 2
+            }
+        }
+        let app = try EngineUnderTest(self.phone)
+        #expect(await app.check(FakePhone.oldPIN) == .done)
+        #expect(app.engine.takeFindings() == [.unexplainedAttempts])
+        #expect(app.engine.facts().attemptNotice?.wrongPINs == 2)
+        #expect(app.engine.facts().attemptNotice?.tampering == [.unexplainedAttempts])
+        #expect(self.notice == app.engine.facts().attemptNotice, "kept until it is shown")
+    }
+
+    @Test("a wipe forgets the pinned key, and another server's wallet pins its own")
+    func wiped() async throws {
+        let app = try await EngineUnderTest.setUp(self.phone)
+        #expect(await app.perform(.wipe) == .done)
+        #expect(self.phone.disk.contents[.receipts] == nil)
+        let key = ReceiptSigningKey(id: 1, seed: .random(count: 48))
+        self.phone.server.withState { $0.receiptKeys = [key] }
+        let next = try await EngineUnderTest.setUp(self.phone)
+        #expect(await next.check(FakePhone.oldPIN) == .done)
+        #expect(next.engine.findings.isEmpty)
+    }
+}
