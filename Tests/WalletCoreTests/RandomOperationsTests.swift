@@ -16,8 +16,7 @@ struct RandomOperationsTests {
     }
 
     @Test(
-        "after random operations and crashes one PIN unlocks, the keychain holds exactly the current item, and no "
-            + "receipt contradicts the wallet",
+        "after random operations and crashes one PIN unlocks, no item is left over, and no receipt is a contradiction",
         arguments: [UInt64(1), 2, .random(in: 3 ... .max)]
     )
     func lives(seed: UInt64) async throws {
