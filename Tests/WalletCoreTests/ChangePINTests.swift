@@ -95,8 +95,8 @@ struct ChangePINTests {
         _ = try await FakePhone.change(to: FakePhone.newPIN, in: wallet)
         let next = try phone.wallet()
         _ = await next.launch()
-        // The instruction, its answer, then the write.
-        phone.crashPoint.arm(.before(2))
+        // The count of the instruction, the instruction, its answer, then the first write after it.
+        phone.crashPoint.arm(.before(3))
         _ = try await next.enter(PINInput(typed: FakePhone.newPIN.utf8))
         #expect(await !next.isLocked)
         phone.crashPoint.arm(nil)
