@@ -19,7 +19,7 @@ package struct SecretScanner: Sendable {
     private static let longestHexadecimal = 40
     private static let longestBase64 = 40
 
-    package init(longFields: Set<String> = ["newest", "file", "address", "attested"]) {
+    package init(longFields: Set<String> = ["newest", "signedRoot", "file", "address", "attested"]) {
         self.longFields = longFields
     }
 
