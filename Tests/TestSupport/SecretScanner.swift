@@ -14,7 +14,7 @@ package struct SecretScanner: Sendable {
 
     private var known: [Known] = []
     private var words: [String: String] = [:]
-    /// Fields whose values may be long: the marks of the audit log, which its operator must keep, and files.
+    /// Fields whose values may be long: marks of the audit log and signed roots, which operators must keep, and files.
     private let longFields: Set<String>
     private static let longestHexadecimal = 40
     private static let longestBase64 = 40
