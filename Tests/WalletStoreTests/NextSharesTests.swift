@@ -20,7 +20,7 @@ struct NextSharesTests {
         try await self.store.beginShareRefresh(at: TestWallet.start)
         while let wallets = try await self.store.walletsToRefresh(limit: 2) {
             try await self.store.offer(
-                wallets.map { OfferedShares(place: $0.place, next: $0.hasEnded ? nil : next) }
+                wallets.map { OfferedShares(place: $0.place, walletID: $0.walletID, next: $0.hasEnded ? nil : next) }
             )
         }
     }
@@ -69,6 +69,22 @@ struct NextSharesTests {
         #expect(covered.count == 1 && !covered.contains(later.id))
     }
 
+    @Test("a wallet that takes the row number of a removed one gets none of its next shares")
+    func reusedNumber() async throws {
+        let removed = try await TestWallet(in: self.store, opened: false)
+        try await self.store.beginShareRefresh(at: TestWallet.start)
+        let reached = try #require(try await self.store.walletsToRefresh(limit: 10))
+        #expect(reached.map(\.walletID) == [removed.id])
+        #expect(try await self.store.sweep(unopenedSince: TestWallet.start + .seconds(1)) == 1)
+        let other = try await TestWallet(in: self.store)
+        let next = NextShares(unlock: TestWallet.bytes(80), presence: TestWallet.bytes(80))
+        try await self.store.offer(
+            reached.map { OfferedShares(place: $0.place, walletID: $0.walletID, next: next) }
+        )
+        #expect(try await self.store.unconfirmedShares() == 0)
+        #expect(try await self.confirm(other, next) == .notOffered)
+    }
+
     @Test("shares of an earlier refresh are no longer accepted after another one")
     func anotherRefresh() async throws {
         let wallet = try await TestWallet(in: self.store)
@@ -91,7 +107,7 @@ struct NextSharesTests {
         let reached = try #require(try await self.store.walletsToRefresh(limit: 10))
         #expect(try self.folder.contents().range(of: Data(marker)) != nil)
         try await self.store.recordWipe(of: wallet.id, at: TestWallet.start)
-        try await self.store.offer(reached.map { OfferedShares(place: $0.place, next: next) })
+        try await self.store.offer(reached.map { OfferedShares(place: $0.place, walletID: $0.walletID, next: next) })
         #expect(try self.folder.contents().range(of: Data(marker)) == nil)
         guard case .revoked = try await self.confirm(wallet, next) else {
             Issue.record("an ended wallet replaced its shares")

@@ -37,7 +37,7 @@ extension Maintenance {
                 var offered: [OfferedShares] = []
                 for wallet in wallets {
                     let next = wallet.hasEnded ? nil : try await self.nextShares(of: wallet.walletID)
-                    offered.append(OfferedShares(place: wallet.place, next: next))
+                    offered.append(OfferedShares(place: wallet.place, walletID: wallet.walletID, next: next))
                 }
                 try await store.offer(offered)
                 let count = wallets.count

@@ -334,11 +334,13 @@ package struct RefreshableWallet: Hashable, Sendable {
 package struct OfferedShares: Hashable, Sendable {
     /// Its place in the order of registration.
     package var place: UInt64
+    package var walletID: WalletID
     /// Nil if the wallet has ended.
     package var next: NextShares?
 
-    package init(place: UInt64, next: NextShares?) {
+    package init(place: UInt64, walletID: WalletID, next: NextShares?) {
         self.place = place
+        self.walletID = walletID
         self.next = next
     }
 }

@@ -57,8 +57,9 @@ extension StoreConnection {
         guard isJudged else { return .notValid(verdict) }
         switch attempt.effect {
         case .releaseShare:
-            guard verdict == .valid else { return .notValid(verdict) }
-            return .valid(.unlockShare(found.row.unlockShare, next: try self.nextShares(of: found.row.key).unlock))
+            // Read for every verdict: a damaged row must not leave a right PIN uncounted and a wrong one counted.
+            let next = try self.nextShares(of: found.row.key).unlock
+            return verdict == .valid ? .valid(.unlockShare(found.row.unlockShare, next: next)) : .notValid(verdict)
         case .readDeletionCode:
             guard let wallet = try self.wallet(attempt.walletID) else { throw StoreError.corrupt }
             let code = wallet.deletionCode

@@ -76,6 +76,7 @@ extension StoreConnection {
         )
     }
 
+    /// A wallet with a damaged row counts as ended: the others do not wait for it.
     func walletsToRefresh(limit: Int) throws -> [RefreshableWallet]? {
         guard let refresh = try Row.fetchOne(self.db, sql: "SELECT place, last FROM share_refresh") else { return nil }
         return try Row.fetchAll(
@@ -86,18 +87,19 @@ extension StoreConnection {
             RefreshableWallet(
                 place: UInt64(bitPattern: try row.number(0)),
                 walletID: try row.identifier(2),
-                hasEnded: try row.walletState(1).revocation != nil
+                hasEnded: (try? row.walletState(1)).map { $0.revocation != nil } ?? true
             )
         }
     }
 
-    /// Looks at each wallet again, since it may have ended or have been registered anew since it was read.
+    /// Looks at each wallet again: it may have ended, or another one may have its row number, since it was read.
     func offer(_ shares: [OfferedShares]) throws {
         guard let last = shares.last else { return try self.db.execute(sql: "DELETE FROM share_refresh") }
-        let look = try self.db.makeStatement(sql: "SELECT state FROM wallets WHERE key = ?")
+        let look = try self.db.makeStatement(sql: "SELECT state FROM wallets WHERE key = ? AND id = ?")
         for offered in shares {
             let key = WalletKey(number: Int64(bitPattern: offered.place))
-            guard let next = offered.next, let state = try look.first([key.number], { try $0.walletState(0) }),
+            guard let next = offered.next,
+                let state = try look.first([key.number, offered.walletID.blob], { try? $0.walletState(0) }) ?? nil,
                 state.revocation == nil
             else { continue }
             try self.keep(next, of: key)

@@ -25,7 +25,7 @@ extension WalletEngine {
         } catch {
             guard pair.nextSlot != nil else { throw error }
             let dataKey = try pair.promoted().open(with: entry, share: share, walletID: walletID)
-            self.unlockShareReplaced()
+            self.unlockShareReplaced(in: pair.id)
             return dataKey
         }
     }
@@ -72,12 +72,14 @@ extension WalletEngine {
         if let next = unlocked.nextPresenceShare {
             confirmation.presence = self.store.state.registration?.biometrics?.isPrepared(for: next) ?? true
         }
-        guard confirmation.unlock || confirmation.presence,
+        // Written again first: a failed write may have reached the disk, with a slot that only the old
+        // share opens.
+        guard confirmation.unlock || confirmation.presence, (try? self.store.confirm()) != nil,
             case .confirmShares? = try? await self.call(.confirmShares(confirmation), on: outcome.connection)
         else { return }
         if confirmation.unlock {
             (unlocked.unlockShare, unlocked.nextUnlockShare) = (next, nil)
-            self.unlockShareReplaced()
+            self.unlockShareReplaced(in: outcome.pair.id)
         }
         if confirmation.presence {
             (unlocked.presenceShare, unlocked.nextPresenceShare) = (unlocked.nextPresenceShare, nil)
@@ -116,11 +118,13 @@ extension WalletEngine {
         return true
     }
 
-    /// Removes the slots under the unlock share that the server has replaced.
+    /// Removes the pair's slot under the unlock share that the server has replaced.
     ///
-    /// A failed write is repeated at the next unlock, which opens the slot under the next share.
-    private func unlockShareReplaced() {
-        let promoted = (self.store.state.registration?.pairs ?? []).map { $0.promoted() }
+    /// The slots of other pairs may be under other next shares and stay. A failed write is repeated at
+    /// the next unlock, which opens the slot under the next share.
+    private func unlockShareReplaced(in pairID: StoredID<PINKeyIDKind>) {
+        let pairs = self.store.state.registration?.pairs ?? []
+        let promoted = pairs.map { $0.id == pairID ? $0.promoted() : $0 }
         try? self.change { $0.registration?.pairs = promoted }
         guard let unlocked = self.unlocked, let check = unlocked.accessData.nextShareCheck,
             let walletID = self.store.state.registration?.walletID.value
