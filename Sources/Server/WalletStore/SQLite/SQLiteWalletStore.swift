@@ -71,7 +71,7 @@ package final class SQLiteWalletStore: WalletStore {
         let lock = try StoreLock(folder: folder, creating: creating)
         try self.makeFile(path, creating: creating)
         try StoreFile.refuseOthers(path, creating: creating)
-        if !acceptingDamage { try StoreCheck.run(path) }
+        let isDamaged = try self.isDamaged(path, accepting: acceptingDamage)
         let database: DatabaseQueue
         let committed = CommittedFacts()
         let mark: StoreMark?
@@ -88,7 +88,7 @@ package final class SQLiteWalletStore: WalletStore {
                     let connection = try StoreConnection(db, key: key)
                     try connection.claimIfEmpty()
                     committed.note(connection)
-                    guard !acceptingDamage else { return nil }
+                    guard !isDamaged else { return nil }
                     let page = try connection.generationPage()
                     return try StoreMark(of: path, page: page, generation: connection.generation)
                 } catch {
@@ -96,7 +96,7 @@ package final class SQLiteWalletStore: WalletStore {
                 }
             }
         } catch {
-            if !acceptingDamage { StoreMark.release(path) }
+            if !isDamaged { StoreMark.release(path) }
             throw StoreOpenError(error)
         }
         let meters = StoreMeters(factory)
@@ -133,6 +133,20 @@ package final class SQLiteWalletStore: WalletStore {
             announced: announced,
             latency: latency
         )
+    }
+
+    /// Checks that the store has every commit; returns whether it lacks some, which `accepting` allows.
+    ///
+    /// SQLite removes the signs of damage when it opens the file, so the store's mark keeps the finding.
+    private static func isDamaged(_ path: String, accepting: Bool) throws(StoreOpenError) -> Bool {
+        do throws(StoreOpenError) {
+            try StoreCheck.run(path)
+            return false
+        } catch {
+            guard accepting, case .damaged = error else { throw error }
+            do throws(FileError) { try StoreMark.condemn(path) } catch { throw StoreOpenError(error) }
+            return true
+        }
     }
 
     /// Creates an empty file with the right mode, which the log inherits.

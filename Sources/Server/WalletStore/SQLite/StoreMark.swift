@@ -50,6 +50,14 @@ final class StoreMark: Sendable {
         try DurableFile.write(Content().encoded(), to: Self.path(of: store))
     }
 
+    /// Writes a mark that every later check of the store rejects: the first page never holds the generation.
+    static func condemn(_ store: String) throws(FileError) {
+        try DurableFile.write(
+            Content(isInUse: true, page: 1, generation: .max).encoded(),
+            to: Self.path(of: store)
+        )
+    }
+
     /// Reads a mark; nil if it is missing or damaged.
     static func read(of store: String) throws(FileError) -> Content? {
         let path = Self.path(of: store)
