@@ -1,5 +1,6 @@
 internal import AdminProtocol
 internal import ArgumentParser
+package import AuditLog
 internal import RemotePINServer
 internal import Vault
 package import Vocabulary
@@ -39,6 +40,25 @@ package enum DeniedName: Codable, Hashable, Sendable {
             }
             return mac
         }
+    }
+}
+
+/// A command about one recovery code, whose arguments are the code or its MAC.
+package protocol DeniedNameCall: AdminCall {
+    var code: DeniedName { get }
+
+    init(_ code: DeniedName)
+}
+
+extension DeniedNameCall {
+    package init(from decoder: any Decoder) throws { self.init(try DeniedName(from: decoder)) }
+    package func encode(to encoder: any Encoder) throws { try self.code.encode(to: encoder) }
+
+    package func withSubject(
+        in service: AdminService,
+        _ body: (AuditSubject) async throws -> Reply
+    ) async throws -> Reply {
+        try await body(AuditSubject(recoveryCode: try await self.code.mac(in: service)))
     }
 }
 

@@ -1,6 +1,6 @@
 internal import AdminProtocol
 package import ArgumentParser
-package import AuditLog
+internal import AuditLog
 internal import RemotePINServer
 internal import ServerCommandLine
 package import Vocabulary
@@ -9,7 +9,7 @@ internal import WalletStore
 /// `deny-list remove`: takes a recovery code off the deny list.
 ///
 /// Wallets that it revoked stay revoked.
-package struct RemoveDenied: AdminCall {
+package struct RemoveDenied: DeniedNameCall {
     package static let name = AuditEvent.removeDenied.rawValue
     package static let lane: AdminLane? = .store
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
@@ -21,9 +21,6 @@ package struct RemoveDenied: AdminCall {
         self.code = code
     }
 
-    package init(from decoder: any Decoder) throws { self.code = try DeniedName(from: decoder) }
-    package func encode(to encoder: any Encoder) throws { try self.code.encode(to: encoder) }
-
     package struct Reply: Codable, Hashable, Sendable {
         package var mac: RecoveryCodeMAC
         package var removed: Bool
@@ -33,13 +30,6 @@ package struct RemoveDenied: AdminCall {
         package init(mac: RecoveryCodeMAC, deniedAt: Timestamp?) {
             (self.mac, self.removed, self.deniedAt) = (mac, deniedAt != nil, deniedAt)
         }
-    }
-
-    package func withSubject(
-        in service: AdminService,
-        _ body: (AuditSubject) async throws -> Reply
-    ) async throws -> Reply {
-        try await body(AuditSubject(recoveryCode: try await self.code.mac(in: service)))
     }
 
     package func run(in service: AdminService) async throws -> Reply {

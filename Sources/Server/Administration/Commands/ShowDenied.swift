@@ -1,13 +1,12 @@
 internal import AdminProtocol
 package import ArgumentParser
-package import AuditLog
 internal import RemotePINServer
 internal import ServerCommandLine
 package import Vocabulary
 internal import WalletStore
 
 /// `deny-list show`: whether a recovery code is on the deny list.
-package struct ShowDenied: AdminCall {
+package struct ShowDenied: DeniedNameCall {
     package static let name = "deny-list show"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
     package var effect: AdminEffect { .read }
@@ -18,9 +17,6 @@ package struct ShowDenied: AdminCall {
         self.code = code
     }
 
-    package init(from decoder: any Decoder) throws { self.code = try DeniedName(from: decoder) }
-    package func encode(to encoder: any Encoder) throws { try self.code.encode(to: encoder) }
-
     package struct Reply: Codable, Hashable, Sendable {
         package var mac: RecoveryCodeMAC
         package var denied: Bool
@@ -30,13 +26,6 @@ package struct ShowDenied: AdminCall {
         package init(mac: RecoveryCodeMAC, deniedAt: Timestamp?) {
             (self.mac, self.denied, self.deniedAt) = (mac, deniedAt != nil, deniedAt)
         }
-    }
-
-    package func withSubject(
-        in service: AdminService,
-        _ body: (AuditSubject) async throws -> Reply
-    ) async throws -> Reply {
-        try await body(AuditSubject(recoveryCode: try await self.code.mac(in: service)))
     }
 
     package func run(in service: AdminService) async throws -> Reply {
