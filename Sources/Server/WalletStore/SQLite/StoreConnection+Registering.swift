@@ -124,6 +124,6 @@ extension StoreConnection {
             let statement = try self.db.makeStatement(sql: "DELETE FROM \(table) WHERE \(column) = ?")
             for key in keys { try statement.run([key.number]) }
         }
-        try self.findNextShares()
+        if self.hasNextShares { try self.findNextShares() }
     }
 }
