@@ -8,6 +8,7 @@ SHELL := /bin/bash
 RUN_PACKAGES := libssl-dev libprotobuf-c-dev libsqlite3-dev zlib1g-dev pkg-config
 TEST_PACKAGES := $(RUN_PACKAGES) protobuf-c-compiler openssl prometheus
 BROWSER_PACKAGES := $(RUN_PACKAGES) chromium chromium-driver nginx-light curl python3-venv
+MODEL_PACKAGES := spin gcc libc6-dev
 DEB_PACKAGES := $(RUN_PACKAGES) debhelper dpkg-dev python3
 INTEROP_PACKAGES := $(RUN_PACKAGES) protobuf-compiler python3-venv
 
@@ -96,6 +97,10 @@ mutants: packages-test ## apply one mutation at a time; a test must fail for eac
 mutants-check: ## check that every mutant still matches the sources; takes a second
 	Tests/Mutants/run.py --check
 
+.PHONY: model
+model: packages-model ## explore the Promela model in docs/model; fail if a mutant of it violates nothing
+	docs/model/check.sh
+
 FAULTS :=
 
 .PHONY: faults
@@ -182,9 +187,11 @@ define install_packages
 	command -v swift >/dev/null || { echo "Swift 6.2 or newer is needed: https://www.swift.org/install" >&2; exit 1; }
 endef
 
-.PHONY: packages-run packages-test packages-interop packages-browser packages-deb
+.PHONY: packages-run packages-test packages-interop packages-browser packages-deb packages-model
 packages-deb:
 	$(call install_packages,$(DEB_PACKAGES))
+packages-model:
+	$(call install_packages,$(MODEL_PACKAGES))
 packages-run:
 	$(call install_packages,$(RUN_PACKAGES))
 packages-test:
