@@ -1,5 +1,5 @@
 extension AuditLog {
-    /// Ends the commands that an earlier process began and did not end; called before any other use of the log.
+    /// Completes the commands that an earlier process left unfinished; called before any other use of the log.
     ///
     /// A restore carries out a command that was begun and never ended, since it may have been committed just before a
     /// crash. A revocation is therefore carried out here as well (`carryOut`) and recorded as done. For any other

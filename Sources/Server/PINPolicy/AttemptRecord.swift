@@ -54,7 +54,7 @@ package struct AttemptRecord: Hashable, Sendable {
 extension AttemptRecord {
     /// The permission to judge a PIN, or the answer without judging.
     package enum Charge: Hashable, Sendable {
-        /// The PIN may be judged; the attempt is counted already.
+        /// The attempt is counted, and the PIN may be judged.
         case granted
         /// The PIN may not be judged; nothing was counted. The answer follows from the present state alone.
         case refused(PINVerdict)

@@ -70,7 +70,7 @@ internal import GRDBSQLite
         if old.count < bytes.count { unsafe old.deallocate() }
     }
 
-    /// Runs the statement and lends its first row to `read`; returns nil without a row.
+    /// Runs the statement and lends its first row to `read`; returns nil if there is none.
     ///
     /// - Throws: `DatabaseError`, or an error of `read`; the statement can be run again in either case.
     package func first<Value>(_ read: (borrowing PreparedRow) throws -> Value) throws -> Value? {

@@ -21,7 +21,7 @@ extension RemotePINServer {
     /// Real time since the server was created.
     package var uptime: Duration { .now - self.state.statistics.start }
 
-    /// The time at which the status list was fetched, nil without a list, and whether the list is too old to use.
+    /// The time at which the status list was fetched (nil if there is none) and whether the list is too old to use.
     package func statusListAge(at now: Timestamp) -> (fetched: Timestamp?, isStale: Bool) {
         self.state.devices.attestations.age(at: now)
     }

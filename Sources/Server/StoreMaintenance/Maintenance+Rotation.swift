@@ -14,7 +14,7 @@ internal import WalletStore
 //
 // An interrupted pass leaves no record, so the next start repeats it and finds the resealed values
 // up to date. A resealed value replaces the old one only if the store still holds the old one, so
-// that no PIN key, share or code that was written meanwhile is lost.
+// that no PIN key, share or code written in the meantime is lost.
 extension Maintenance {
     /// The number of wallets that one step reads and writes.
     private static let resealStep = 16

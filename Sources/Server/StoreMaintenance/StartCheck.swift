@@ -52,7 +52,7 @@ package struct StartCheck {
         }
     }
 
-    /// Carries out a revocation that an earlier process began and did not end; returns false for any other command.
+    /// Completes a revocation that an earlier process left unfinished; returns false for any other command.
     package static func carryOut(_ record: AuditRecord, on store: SQLiteWalletStore) async throws -> Bool {
         guard let step = AuditReplay.ending(record) else { return false }
         var report = ReplayReport()

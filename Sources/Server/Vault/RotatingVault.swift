@@ -35,7 +35,7 @@ extension KeyFileVault: RotatingVault {
     }
 
     /// Changes the file only if it continues the keys in use: an older copy in its place would assign another key
-    /// to a number that the store knows already.
+    /// to a number that the store already knows.
     @discardableResult
     private func change(_ make: (KeyRing) -> KeyRing?) throws(KeyFileError) -> KeyRing {
         let (path, known) = (self.path, self.keys)

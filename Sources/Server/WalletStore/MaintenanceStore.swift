@@ -326,7 +326,7 @@ package struct RefreshableWallet: Hashable, Sendable {
     /// Its place in the order of registration.
     package var place: UInt64
     package var walletID: WalletID
-    /// True if its shares are destroyed already.
+    /// Indicates that its shares have been destroyed.
     package var hasEnded: Bool
 }
 

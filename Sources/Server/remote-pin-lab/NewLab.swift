@@ -15,7 +15,7 @@ struct NewLab {
 
     /// Creates all files of the lab.
     ///
-    /// - Throws: the error of a file; ``NewServerState/FolderInUse`` if the folder holds files already.
+    /// - Throws: the error of a file; ``NewServerState/FolderInUse`` if the folder is not empty.
     func create() async throws {
         try NewServerState.requireUnused(self.lab.path)
         try DurableFile.makeFolder(self.lab.path)

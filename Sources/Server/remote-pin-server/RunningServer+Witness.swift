@@ -28,7 +28,7 @@ extension RunningServer {
         }
     }
 
-    /// Asks the witness whether the store is an older copy; returns nil without a witness.
+    /// Asks the witness whether the store is an older copy; returns nil if there is none.
     static func askWitness(
         _ settings: ServerSettings,
         of store: SQLiteWalletStore,
@@ -60,7 +60,7 @@ extension RunningServer {
         return keeper
     }
 
-    /// The generation and step that the witness has on record; nil without a witness.
+    /// The generation and step that the witness has on record; nil if there is none.
     static func witnessed(_ settings: ServerSettings) async throws -> (generation: UInt64, step: UInt64)? {
         guard let witness = Self.witness(settings) else { return nil }
         do throws(WitnessSilence) {

@@ -26,7 +26,7 @@ package final class AdminConnection: Sendable {
         let rejection = Rejection()
         let connection = try await LocalConnection.connect(path: path, timeout: timeout) { frame in
             guard let reply = try? AdminCoding.decode(AnyReply.self, from: frame) else { return nil }
-            // Id 0 belongs to no call: such a reply states the reason why the server closes the
+            // Id 0 belongs to no call: such a reply says why the server closes the
             // connection.
             if reply.id == 0 { rejection.failure.withLock { $0 = reply.failure } }
             return reply.id

@@ -34,7 +34,7 @@ package struct AdminHeader: Decodable, Sendable {
     package var command: String
 }
 
-/// The reply to the ``AdminRequest`` with the same id: the command's result or the reason why it was not carried out.
+/// The reply to the ``AdminRequest`` with the same id: the command's result, or why it was not carried out.
 ///
 ///     {"id":1,"reply":{"state":"open", …}}
 ///     {"failure":{"kind":"unknown-wallet","message":"…"},"id":1}

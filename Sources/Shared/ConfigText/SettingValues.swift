@@ -61,7 +61,7 @@ package struct SettingValues: Sendable {
 
     /// Adds a problem for the first of several settings that are valid on their own but contradict each other.
     ///
-    /// Does nothing if one of them has a wrong value, which is reported already.
+    /// Does nothing if one of them has an invalid value, because that is already reported.
     package mutating func reject(
         _ settings: [any SettingDeclaration],
         if isContradiction: Bool,

@@ -8,7 +8,7 @@ internal import Synchronization
 /// for each value, which saves more than half of the time for a value of 32 bytes.
 package final class SealingKey: Sendable {
     private let key: SecretBytes
-    /// The unused contexts; at most as many as have opened values concurrently.
+    /// The idle contexts; their number is bounded by the largest number of concurrent callers.
     private let idle = Mutex<[AESGCM]>([])
 
     /// - Precondition: The key has 32 bytes.

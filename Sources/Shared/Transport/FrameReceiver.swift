@@ -1,6 +1,6 @@
 /// The receiver of the frames of one connection; a ``FrameHandler`` calls it on its event loop only.
 protocol FrameReceiver: AnyObject, Sendable {
-    /// Called when both ends can send; `completed` is nil without TLS.
+    /// Called when both ends can send; `completed` is nil on a plain connection.
     func connectionOpened(_ completed: TLSHandshakeCompleted?)
     /// Takes a frame; returns false if no further frame may come before ``FrameHandler/resume()``.
     ///

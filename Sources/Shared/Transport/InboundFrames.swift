@@ -49,7 +49,7 @@ struct InboundFrames {
         self.longFrameWaits = !hasRoom && self.lastFrameIsLong
     }
 
-    /// Records that the receiver takes frames again; returns false if it did already.
+    /// Records that the receiver takes frames again; returns false if it already did.
     mutating func resume() -> Bool {
         guard !self.receiverHasRoom else { return false }
         self.receiverHasRoom = true

@@ -145,7 +145,7 @@ extension HistoryViolation {
         )
     }
 
-    /// Each state once, in a stable order, at most as many as fit on a line.
+    /// The distinct states in a stable order, limited to one line.
     private static func distinct(_ states: [PINState]) -> [PINState] {
         Array(Set(states).sorted { "\($0)" < "\($1)" }.prefix(4))
     }

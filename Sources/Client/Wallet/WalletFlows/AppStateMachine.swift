@@ -227,7 +227,7 @@ extension AppStateMachine {
             self.banner = nil
         }
         self.addNotice(to: &dialog, snapshot)
-        // An error screen's step is the case that led to it, which is in the trace already.
+        // An error screen's step is the case that led to it. The trace already contains that case.
         if self.trace.last != dialog.scene.step { self.trace.append(dialog.scene.step) }
         self.stack.show(dialog)
         self.shownAt = snapshot.now

@@ -48,7 +48,7 @@ package enum FailureCause: String, Hashable, Sendable, CaseIterable {
     case notReady = "not-ready"
 
     // Something went wrong: the conversation with the server.
-    /// Another PIN change was executed meanwhile.
+    /// Another PIN change was executed first.
     case changeSuperseded = "change-superseded"
     /// Another message registered another PIN key for this wallet.
     case registrationReplaced = "registration-replaced"

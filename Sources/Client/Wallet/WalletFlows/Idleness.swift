@@ -31,7 +31,7 @@ struct Idleness: Sendable {
 
     /// The time that the app may still be out of sight before it must lock itself; nil while it is in sight.
     ///
-    /// Zero if the clock was set back meanwhile, since the time out of sight is unknown then.
+    /// Zero if the clock was set back, because the time out of sight is unknown then.
     func timeLeftHidden(_ snapshot: Snapshot) -> Duration? {
         guard let hiddenSince = self.hiddenSince else { return nil }
         let time = snapshot.now - hiddenSince

@@ -53,7 +53,7 @@ enum LinkResult: Hashable, Sendable {
     case accepted
 }
 
-/// A running session of the host application; a link that arrives meanwhile is rejected (PF2.7/4).
+/// A running session of the host application; a link that arrives while it runs is rejected (PF2.7/4).
 public enum HostSession: String, Hashable, Sendable, CaseIterable {
     /// The user recovers a forgotten PIN.
     case pinRecovery = "pin-recovery"

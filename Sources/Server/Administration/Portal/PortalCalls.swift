@@ -41,7 +41,7 @@ extension PortalResult {
     /// The retry delay that gives an operator time to repair a server that found its data damaged.
     private static let repair: Duration = .seconds(3600)
 
-    /// Creates the portal's answer from the reason why a code revoked nothing.
+    /// Creates the portal's answer for a code that revoked nothing.
     fileprivate init(_ reason: Refusal.Reason) {
         switch reason {
         case .rateLimited(let wait): self = .rateLimited(retryAfter: wait)

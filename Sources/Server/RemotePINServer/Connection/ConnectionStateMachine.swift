@@ -8,7 +8,7 @@ internal import WalletStore
 ///           └─ revokeWithCode ────┴───── revokeWithCode ───┴─ instruct, confirmShares, reportWipe
 ///
 /// Every method is one event. It moves the state first and then returns the data that the call may
-/// use, or throws the reason that the call is not allowed in this state. A connection has at most
+/// use, or throws an error that says why the call is not allowed in this state. A connection has at most
 /// one session, ever: one wallet's session can thus never be confused with another's.
 struct ConnectionStateMachine {
     /// The session of a wallet whose device proof was verified on this connection.

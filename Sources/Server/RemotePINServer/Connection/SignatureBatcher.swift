@@ -31,7 +31,7 @@ final class SignatureBatcher: Sendable {
         }
         if isFirst { return await self.verifyBatch() }
         return await withCheckedContinuation { continuation in
-            // If the first task runs on another thread, it may have taken the batch meanwhile:
+            // If the first task runs on another thread, it may have taken the batch by now:
             // verify this claim alone.
             let isTaken = self.batch.withLock { batch in
                 guard !batch.claims.isEmpty else { return true }

@@ -19,7 +19,7 @@ final class AnnouncedEntry: Sendable {
 /// durable and not older than the entry that announced the change. So a log that was cut, removed or replaced lacks the
 /// entry that the store names, and a start detects that.
 extension StoreConnection {
-    /// Stores the newest entry in the present transaction, unless it is stored already.
+    /// Stores the newest entry in the current transaction, unless it is already stored.
     func keepAuditMark() throws {
         guard let mark = self.announced.mark, mark != self.keptAuditMark else { return }
         try self.db.execute(

@@ -18,7 +18,7 @@ extension StoreConnection {
             guard Self.follows(registration.assertionCounter, row.state.assertionCounter) else {
                 return .counterNotIncreased
             }
-            // Inserted at the end instead of rewritten in place: its values may have other widths.
+            // Inserted at the end instead of rewritten in place: its values may differ in length.
             try self.remove([row.key])
         }
         try self.insert(registration)

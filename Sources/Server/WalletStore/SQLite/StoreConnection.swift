@@ -78,7 +78,7 @@ final class StoreConnection {
     }
 
     func rollBack() throws {
-        // After some failures SQLite has rolled back already.
+        // SQLite itself rolls back after some failures.
         if self.db.isInsideTransaction { try self.db.execute(sql: "ROLLBACK") }
         try self.startAgain()
     }

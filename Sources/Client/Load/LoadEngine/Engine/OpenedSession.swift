@@ -26,7 +26,7 @@ struct OpenedSession: Sendable {
         return try await self.open(taken: index, number, resuming: resuming, in: run)
     }
 
-    /// Opens a session for a wallet that is taken already.
+    /// Opens a session for a wallet that has been taken.
     static func open(
         taken index: Int,
         _ number: Int,

@@ -77,7 +77,7 @@ extension RunContext {
 
     /// Checks a failure against the wallet's history.
     ///
-    /// - Parameter generation: the generation of the session's PIN after the failure; nil without a session.
+    /// - Parameter generation: the generation of the session's PIN after the failure; nil if there is no session.
     private func check(
         _ failure: FleetFailure,
         of wallet: CheckedWallet,

@@ -84,7 +84,7 @@ final class Monitor: Sendable {
         return time == self.run.schedule.duration && !hasBacklog ? time + Self.lateness : time
     }
 
-    /// Waits, and meanwhile admits due arrivals even if no connection asks for one.
+    /// Waits, and admits due arrivals even if no connection asks for one.
     private func wait(until time: Duration, _ state: inout State) async {
         let end = self.run.schedule.duration
         while !Task.isCancelled, self.run.clock.now < self.wake(for: time) {

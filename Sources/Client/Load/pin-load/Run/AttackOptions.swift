@@ -31,7 +31,7 @@ struct AttackOptions: ParsableArguments {
 }
 
 extension AttackOptions {
-    /// The plan of the attack; nil without `--attack`.
+    /// The plan of the attack; nil unless `--attack` is given.
     func plan(_ load: LoadOptions, _ report: ReportOptions) throws(PlanError) -> BurstPlan? {
         var reader = OptionReader()
         var plan: BurstPlan?

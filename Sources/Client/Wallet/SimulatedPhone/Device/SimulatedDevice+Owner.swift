@@ -29,7 +29,7 @@ extension SimulatedDevice: PromptResponder {
         }
     }
 
-    /// Runs `body` with the keychain's items and the profile, which cannot change meanwhile.
+    /// Runs `body` with the keychain's items and the profile, which cannot change while it runs.
     func withKeychain<Result: ~Copyable>(
         _ body: (inout KeychainItems, DeviceProfile) throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {

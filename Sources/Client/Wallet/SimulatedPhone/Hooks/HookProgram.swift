@@ -64,7 +64,7 @@ struct HookProgram: Sendable {
                 output: .bytes(limit: Self.outputLimit),
                 error: .bytes(limit: Self.outputLimit)
             ) { execution in
-                // A program need not read its question, and may have exited already.
+                // A program may exit without reading its question.
                 _ = try? await execution.standardInputWriter.write(input)
                 try? await execution.standardInputWriter.finish()
             }

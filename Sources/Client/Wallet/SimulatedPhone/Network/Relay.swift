@@ -53,7 +53,7 @@ final class Relay: Sendable {
 
     /// Stops listening; the accepted connection continues.
     func closeListener() async {
-        // Fails if the listener is closed already.
+        // Fails if the listener is already closed.
         _ = try? await self.listener.close()
     }
 }

@@ -15,7 +15,7 @@ package final class SimulatedNetwork: ServerDialer {
 
     /// Lets time pass while an answer is delayed: real time, or the time of a lab.
     ///
-    /// Throws if the wallet's process ends meanwhile.
+    /// Throws if the wallet's process ends during the call.
     package typealias Wait = @Sendable (Duration) async throws -> Void
 
     /// Waits in real time.

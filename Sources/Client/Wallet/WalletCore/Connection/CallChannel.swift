@@ -32,7 +32,7 @@ extension CallChannel {
         return results
     }
 
-    /// The answer to a call, or the reason that it has none.
+    /// The answer to a call, or the error that took its place.
     package func result(of call: Call) async -> Result<CallResult, CallChannelError> {
         do throws(CallChannelError) {
             return .success(try await self.call(call))

@@ -4,7 +4,7 @@ internal import HostSystem
 /// The input lines of a driving program, read on a separate thread so that a blocking read does not
 /// delay timers.
 enum DriveInput {
-    /// A decoded line, or the reason that it was rejected.
+    /// A decoded line, or the reason for its rejection.
     typealias Line = Result<DriveRequest, DriveRefusal>
 
     /// The maximum length of a line in bytes.
