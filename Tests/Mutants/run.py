@@ -65,13 +65,13 @@ def is_code(line):
     return bool(line.strip()) and not line.strip().startswith("//")
 
 
-def apply(mutant, root):
-    """Writes the mutated files below `root`; returns the original texts, or a message if a place does not match."""
+def mutated(mutant, root):
+    """Returns the original and the mutated texts of the files below `root`, or a message if a place does not match."""
     originals, changes = {}, {}
     for path, old, new in mutant.edits:
         file = root / path
         if not file.is_file():
-            return None, f"{path} does not exist"
+            return None, None, f"{path} does not exist"
         originals.setdefault(file, file.read_text())
         lines = originals[file].split("\n")
         code = [index for index, line in enumerate(lines) if is_code(line)]
@@ -79,24 +79,32 @@ def apply(mutant, root):
         wanted = [line.strip() for line in old]
         starts = [at for at in range(len(code)) if stripped[at : at + len(wanted)] == wanted]
         if len(starts) != 1:
-            return None, f"{path} has these lines {len(starts)} times: {' / '.join(wanted)}"
+            return None, None, f"{path} has these lines {len(starts)} times: {' / '.join(wanted)}"
         first, last = code[starts[0]], code[starts[0] + len(wanted) - 1]
         indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
         changes.setdefault(file, []).append((first, last + 1, [indent + line if line else "" for line in new]))
+    texts = {}
     for file, places in changes.items():
         lines = originals[file].split("\n")
         for first, end, new in sorted(places, reverse=True):
             lines[first:end] = new
-        file.write_text("\n".join(lines))
-    return originals, None
+        texts[file] = "\n".join(lines)
+    return originals, texts, None
+
+
+def apply(mutant, root):
+    """Writes the mutated files below `root`; returns the original texts, or a message if a place does not match."""
+    originals, texts, problem = mutated(mutant, root)
+    for file, text in (texts or {}).items():
+        file.write_text(text)
+    return originals, problem
 
 
 def check(mutants):
     stale = 0
     for mutant in mutants:
-        originals, problem = apply(mutant, ROOT)
-        for file, text in (originals or {}).items():
-            file.write_text(text)
+        # Writes nothing: a build of this tree may run, and touched files would be compiled again.
+        _, _, problem = mutated(mutant, ROOT)
         if problem:
             print(f"{mutant.name}: {problem}")
             stale += 1
