@@ -10,6 +10,8 @@ TEST_PACKAGES := $(RUN_PACKAGES) protobuf-c-compiler openssl prometheus
 BROWSER_PACKAGES := $(RUN_PACKAGES) chromium chromium-driver nginx-light curl python3-venv
 MODEL_PACKAGES := spin gcc libc6-dev
 DEB_PACKAGES := $(RUN_PACKAGES) debhelper dpkg-dev python3
+# Those of PostgreSQL and etcd each start a service, which nothing here uses.
+CLUSTER_PACKAGES := postgresql etcd-server haproxy faketime iproute2 openssl python3-venv
 INTEROP_PACKAGES := $(RUN_PACKAGES) protobuf-compiler python3-venv
 
 SWIFT_BUILD := swift build --explicit-target-dependency-import-check error
@@ -110,6 +112,17 @@ faults: packages-run ## damage a lab server in every way that operators meet; fa
 	$(SWIFT_BUILD) --product pin-load
 	Tests/Faults/run.py "$$(swift build --show-bin-path)" $(FAULTS)
 
+# Arguments of Tests/Cluster/run.py, such as --synchronous on. As root, nodes and servers have networks that can be cut.
+CLUSTER := $(if $(filter 0,$(shell id -u)),--namespaces)
+
+.PHONY: cluster
+cluster: packages-cluster ## a PostgreSQL cluster with failovers on this machine, until Control-C; CLUSTER="--help"
+	Tests/Cluster/run.py up $(CLUSTER)
+
+.PHONY: cluster-test
+cluster-test: packages-cluster ## failovers of such a cluster under load; fail if an answered attempt is lost; 3 minutes
+	Tests/Cluster/run.py test $(CLUSTER)
+
 AIMS :=
 
 .PHONY: bench
@@ -187,7 +200,9 @@ define install_packages
 	command -v swift >/dev/null || { echo "Swift 6.2 or newer is needed: https://www.swift.org/install" >&2; exit 1; }
 endef
 
-.PHONY: packages-run packages-test packages-interop packages-browser packages-deb packages-model
+.PHONY: packages-run packages-test packages-interop packages-browser packages-cluster packages-deb packages-model
+packages-cluster:
+	$(call install_packages,$(CLUSTER_PACKAGES))
 packages-deb:
 	$(call install_packages,$(DEB_PACKAGES))
 packages-model:
