@@ -16,12 +16,15 @@ standard library.
 
 import argparse
 import contextlib
+import hmac
 import json
 import os
 import pathlib
 import random
 import signal
+import secrets
 import socket
+import sqlite3
 import ssl
 import subprocess
 import sys
@@ -60,6 +63,55 @@ def anonymous_kib(pid):
         if line.startswith("RssAnon:"):
             return int(line.split()[1])
     raise SystemExit("no RssAnon in /proc")
+
+
+def fill(server, count):
+    """Copies the only wallet of a stopped server's store until it has `count` wallets; takes 20 µs for each.
+
+    The copies have their own ids and their attempt records are authentic. Their sealed values are the original's: a
+    start reads none of them, and no copy can be unlocked.
+    """
+    keys = (server / "vault.key").read_text().splitlines()
+    root = next(bytes.fromhex(line.split()[1]) for line in keys if line.startswith("index "))
+    extracted = hmac.digest(bytes(32), root, "sha256")
+    attempts = hmac.digest(extracted, b"remote-pin/1 vault mac attempt-records\1", "sha256")
+    key = hmac.digest(attempts, b"remote-pin/1 attempt records", "sha256")
+    with contextlib.closing(sqlite3.connect(server / "data/wallets.db", isolation_level=None)) as store:
+        store.execute("PRAGMA journal_mode = MEMORY")
+        store.execute("PRAGMA synchronous = OFF")
+        store.execute("PRAGMA cache_size = -131072")
+        check = hmac.digest(key, b"remote-pin/1 check of a record key", "sha256")[:8]
+        if store.execute("SELECT key_check FROM record_key").fetchone() != (check,):
+            raise SystemExit("the attempt records' key is derived in another way than here")
+        indexes = store.execute(
+            "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL"
+        ).fetchall()
+        for name, _ in indexes:
+            store.execute(f"DROP INDEX {name}")
+        wallet = list(store.execute("SELECT * FROM wallets").fetchone())
+        columns = [name for _, name, *_ in store.execute("PRAGMA table_info(wallets)")]
+        unique = [place for place, name in enumerate(columns) if name in ("id", "hardware_key", "deletion_digest")]
+        (record,) = store.execute("SELECT record FROM attempts").fetchone()
+        attested = store.execute("SELECT attested FROM attestations").fetchone()
+        first = wallet[0] + 1
+        for start in range(first, first + count - 1, 10_000):
+            wallets, records, facts = [], [], []
+            for number in range(start, min(start + 10_000, first + count - 1)):
+                wallet[0] = number
+                for place in unique:
+                    wallet[place] = wallet[place] and secrets.token_bytes(len(wallet[place]))
+                wallets.append(tuple(wallet))
+                mac = hmac.digest(key, wallet[columns.index("id")] + record[:-8], "sha256")[:8]
+                records.append((number, record[:-8] + mac))
+                facts.append((number, *attested))
+            store.execute("BEGIN")
+            store.executemany(f"INSERT INTO wallets VALUES ({', '.join('?' * len(wallet))})", wallets)
+            store.executemany("INSERT INTO attempts (wallet, record) VALUES (?, ?)", records)
+            store.executemany("INSERT INTO attestations (wallet, attested) VALUES (?, ?)", facts)
+            store.execute("COMMIT")
+        for _, sql in indexes:
+            store.execute(sql)
+        store.execute("PRAGMA journal_mode = WAL")
 
 
 class Bench:
@@ -418,6 +470,71 @@ class Bench:
     def p99(result):
         return result["totals"]["operations"]["check"]["latencyMicros"]["p99"]
 
+    def start(self):
+        """time and memory of a start with many wallets"""
+        lab = self.lab(f"start-{self.options.started}")
+        if not (lab / "filled").exists():
+            with self.server(lab):
+                # The sealed values, attested facts and record of the copies.
+                self.wallets(lab, 1)
+            fill(lab / "server", self.options.started)
+            (lab / "filled").touch()
+        rounds = []
+        for _ in range(self.options.rounds):
+            before = time.perf_counter()
+            with self.server(lab) as pid:
+                ready = time.perf_counter() - before
+                status = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
+                peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM:")) / 1024
+                rounds.append((ready, peak))
+        ready, peak = middle(rounds)
+        size = (lab / "server/data/wallets.db").stat().st_size / 1e9
+        return [
+            (f"ready with {self.options.started:,} wallets, s", ready, "≤ 2", f"{size:.1f} GB"),
+            ("the same, MiB at most", peak, "≤ 300", "resident, files included"),
+        ]
+
+    def admin(self, lab, *arguments):
+        """Returns the answer of a running server to an operator's command."""
+        command = [self.program("remote-pin-server"), "admin", *arguments, "--lab", lab, "--json"]
+        output = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout
+        return json.loads(output)
+
+    def chores(self):
+        """p99 of checks while backup, rotation, purge and sweep run / quiet"""
+        lab = self.lab("chores")
+        rounds = []
+        # The clock advances by a day in each round; no registration of the load's wallets may expire.
+        with self.server(lab, apart=True, purge_after="1d", enrollment_unopened_lifetime="30d"):
+            wallets = self.wallets(lab, 20_000)
+            steady = ["--connections", 32, "--rate", 1000, "--warmup", "2s", "--pick", "uniform"]
+            for number in range(self.options.rounds):
+                known = self.listed(lab)
+                path = self.wallets(lab, 1000, f"ended-{number}-{time.time_ns()}")
+                path.unlink(missing_ok=True)
+                ended = sorted(self.listed(lab) - known)
+                self.admin(lab, "revoke", "wallet", *ended)
+                quiet = self.p99(self.load(lab, wallets, *steady, "--duration", self.seconds(), apart=True))
+                # The ended wallets are due for the purge, and the enrollments before the last rotation have expired.
+                self.admin(lab, "clock", "advance", "25h")
+                run = self.load(
+                    lab, wallets, *steady, "--duration", f"{self.options.seconds + 14}s", wait=False, apart=True
+                )
+                time.sleep(3)
+                backup = self.folder / "chores.backup"
+                backup.unlink(missing_ok=True)
+                for chore in (["vault", "rotate", "--yes"], ["backup", backup]):
+                    command = [self.program("remote-pin-server"), *chore, "--lab", lab]
+                    subprocess.run(list(map(str, command)), check=True, capture_output=True)
+                busy = self.p99(self.result(run))
+                rounds.append((busy / quiet, busy, quiet, len(ended) - len(self.listed(lab) & set(ended))))
+        ratio, busy, quiet, purged = middle(rounds)
+        text = f"{busy} µs, {quiet} µs; 20,000 wallets resealed and copied, {purged} purged"
+        return [("check p99 beside chores / quiet", ratio, "≤ 2", text)]
+
+    def listed(self, lab):
+        return {entry["wallet"] for entry in self.admin(lab, "wallet", "list", "--limit", 1_000_000)["wallets"]}
+
     def threads(self):
         """server CPU of a check with 2 threads / with 1, at half of what one can do"""
         lab = self.lab("lab")
@@ -450,6 +567,8 @@ AIMS = {
     "idle": Bench.idle,
     "crowd": Bench.crowd,
     "threads": Bench.threads,
+    "start": Bench.start,
+    "chores": Bench.chores,
 }
 
 
@@ -463,6 +582,7 @@ def main():
     parser.add_argument("--programs", default=HERE / ".build/release", help="folder of the programs (.build/release)")
     parser.add_argument("--folder", default="aims", help="folder for labs and wallets, on the disk to measure (./aims)")
     parser.add_argument("--many", type=int, default=1_000_000, help="wallets in the large store (1,000,000)")
+    parser.add_argument("--started", type=int, default=10_000_000, help="wallets for the start (10,000,000, which take 18 GB)")
     parser.add_argument("--seconds", type=int, default=6, help="length of each run (6)")
     parser.add_argument("--together", action="store_true", help="let server and load tool share all cores")
     parser.add_argument("--rounds", type=int, default=5, help="rounds; the median counts (5)")
