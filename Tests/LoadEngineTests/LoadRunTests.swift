@@ -1,6 +1,7 @@
 import Foundation
 import Lab
 import LabFiles
+import LoadReport
 import TestSupport
 import Testing
 
@@ -41,6 +42,10 @@ struct LoadRunTests {
             (["--attack", "burst:8", "--connections", "5"], "--connections: not together with --attack"),
             (["--attack", "burst:8", "--mix", "right=1"], "--mix: not together with --attack"),
             (["--attack", "burst:8", "--pick", "single"], "--pick: not together with --attack"),
+            (["--rate", "5", "--duration", "5s", "--part", "3/2"], "--part: `3/2` is not a part"),
+            (["--rate", "5", "--duration", "5s", "--start-at", "soon"], "--start-at: `soon` is not a time"),
+            (["--rate", "5", "--duration", "5s", "--start-at", "2020-01-01T00:00:00Z"], "is in the past"),
+            (["--attack", "burst:8", "--part", "1/2"], "--part: not together with --attack"),
             (["--attack", "burst:8", "--connection", "new"], "--connection: not together with --attack"),
         ] as [([String], String)]
     )
@@ -98,6 +103,59 @@ struct LoadRunTests {
         let gone = try await Self.run(common + ["1s"])
         #expect(gone.exitCode == 69)
         #expect(gone.output.contains("Start the server first"), "\(gone.output)")
+    }
+
+    @Test("two parts that begin together use different wallets, and their merged result is that of the whole load")
+    func parts() async throws {
+        let lab = try await LoadLab.start(wallets: 4)
+        let copy = lab.folder.file("copy")
+        try FileManager.default.copyItem(atPath: lab.walletsFile, toPath: copy)
+        let start = Date(timeIntervalSinceNow: 4).formatted(.iso8601)
+        @Sendable func part(_ number: Int, _ wallets: String) async throws -> ProgramRun {
+            try await Self.run([
+                "--lab", lab.path, "--wallets", wallets, "--rate", "100", "--duration", "2s", "--mix",
+                "right=70,wrong=30", "--part", "\(number)/2", "--start-at", start, "--out",
+                lab.folder.file("\(number).json"),
+            ])
+        }
+        async let first = part(1, lab.walletsFile)
+        async let second = part(2, copy)
+        for run in try await [first, second] { #expect(run.exitCode == 0, "\(run.output)") }
+        let merged = try await ServerProcess.run(
+            "pin-load",
+            ["merge", lab.folder.file("1.json"), lab.folder.file("2.json"), "--out", lab.folder.file("all.json")]
+        )
+        #expect(merged.exitCode == 0, "\(merged.output)")
+        let parts = try ["1", "2", "all"].map { name in
+            try RunResult(json: Array(Data(contentsOf: URL(fileURLWithPath: lab.folder.file("\(name).json")))))
+        }
+        // A check that was not due on a part would be due on no machine.
+        #expect(parts[2].totals.count == 200)
+        #expect(parts[0].totals.count + parts[1].totals.count == 200)
+        #expect(parts[2].totals.violations.count == 0)
+        let again = try await ServerProcess.run(
+            "pin-load",
+            ["merge", lab.folder.file("1.json"), lab.folder.file("1.json")]
+        )
+        #expect(again.exitCode == 1)
+        #expect(again.output.contains("have the same part"), "\(again.output)")
+        await lab.server.terminate()
+    }
+
+    @Test("a profile sets the options that are not given, and an unknown one is rejected with the names")
+    func profiles() async throws {
+        let lab = try await LoadLab.start(wallets: 4)
+        let run = try await Self.run([
+            "--lab", lab.path, "--wallets", lab.walletsFile, "--profile", "smoke", "--connections", "2", "--duration",
+            "1s", "--json",
+        ])
+        #expect(run.exitCode == 0, "\(run.output)")
+        #expect(run.output.contains(#"{"name":"mix","value":"right=80,wrong=15,change-pin=5"}"#), "\(run.output)")
+        #expect(run.output.contains(#""text":"unexpected==0""#))
+        await lab.server.terminate()
+        let unknown = try await Self.run(["--lab", lab.path, "--wallets", lab.walletsFile, "--profile", "smok"])
+        #expect(unknown.exitCode != 0)
+        #expect(unknown.output.contains("smoke, soak, spike, stress, lockout-storm"), "\(unknown.output)")
     }
 
     @Test("Ctrl-C ends a run with its report and exit code 130")

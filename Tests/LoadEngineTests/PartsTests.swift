@@ -15,7 +15,7 @@ struct PartsTests {
         arguments: ["uniform", "zipf:1.5"]
     )
     func pool(pick: String) throws {
-        let pool = try WalletPool(try Pick(parsing: pick), among: 100)
+        let pool = try WalletPool(try Pick(parsing: pick), among: 0..<100)
         var generator = PlanGenerator(seed: 5)
         let taken = (0..<100).compactMap { _ in pool.take(using: &generator) }
         #expect(Set(taken).count == 100)
@@ -32,7 +32,7 @@ struct PartsTests {
 
     @Test("a single wallet under attack is lent to all users")
     func sharedPool() throws {
-        let pool = try WalletPool(.single(index: 3), among: 5)
+        let pool = try WalletPool(.single(index: 3), among: 0..<5)
         var generator = PlanGenerator(seed: 5)
         #expect((0..<10).allSatisfy { _ in pool.take(using: &generator) == 3 })
     }

@@ -31,6 +31,8 @@ package struct LoadPlan: Hashable, Sendable {
     /// The timeout of connecting and of each call.
     package var timeout: Duration = .seconds(10)
     package var seed: UInt64 = 1
+    /// This machine's share of the load; every other value describes the whole load.
+    package var share = LoadShare.whole
 
     package init(_ stages: Stages) {
         self.stages = stages
@@ -38,10 +40,25 @@ package struct LoadPlan: Hashable, Sendable {
 
     package var isOpen: Bool { self.stages.unit == .perSecond }
 
-    /// The highest number of concurrent connections, including idle ones.
-    package var peakConnections: Int {
-        (self.isOpen ? self.openConnections : Int(self.stages.peak.rounded(.up))) + self.idleConnections
+    /// The highest number of concurrent connections that carry load on this machine.
+    package var peakUsers: Int {
+        self.share.size(of: self.isOpen ? self.openConnections : Int(self.stages.peak.rounded(.up)))
     }
+
+    /// The number of idle connections on this machine.
+    package var ownIdleConnections: Int { self.share.size(of: self.idleConnections) }
+
+    /// The highest number of concurrent connections on this machine, including idle ones.
+    package var peakConnections: Int { self.peakUsers + self.ownIdleConnections }
+
+    /// The highest number of due and unanswered checks on this machine.
+    package var ownMaxInFlight: Int { max(1, self.share.size(of: self.maxInFlight)) }
+
+    /// The seed of this machine's random choices, which differ between the shares of one load.
+    package var ownSeed: UInt64 { self.seed &+ UInt64(self.share.number - 1) &* 0x9E37_79B9_7F4A_7C15 }
+
+    /// The due times of this machine's checks in an open loop.
+    package var dueTimes: Arrivals { Arrivals(self.arrivals, self.schedule, seed: self.ownSeed, share: self.share) }
 
     package var schedule: Schedule { Schedule(self.stages, warmup: self.warmup) }
 
@@ -74,8 +91,21 @@ package struct LoadPlan: Hashable, Sendable {
             "change-pin cannot be combined with `--pick single`: lanes that share a wallet would change its PIN "
                 + "concurrently"
         )
+        check(
+            self.share == .whole || self.peakUsers >= 1,
+            "--part",
+            "\(self.share.count) machines need at least \(self.share.count) connections"
+        )
+        check(
+            self.share == .whole || !self.pick.sharesWallets,
+            "--part",
+            "cannot be combined with `--pick single`: a machine can check only the answers to its own requests"
+        )
         return problems
     }
+
+    /// The name of the entry that differs between the shares of one load.
+    private static let shareEntry = "part"
 
     /// Each choice with its name, for the stored result and for comparisons of results.
     package var entries: [(name: String, value: String)] {
@@ -94,6 +124,7 @@ package struct LoadPlan: Hashable, Sendable {
         if let wrong = self.maxWrongPerWallet { entries.append(("max wrong per wallet", "\(wrong)")) }
         if self.idleConnections > 0 { entries.append(("idle connections", "\(self.idleConnections)")) }
         entries.append(("timeout", DurationText.write(self.timeout)))
+        if self.share != .whole { entries.append((Self.shareEntry, self.share.text)) }
         return entries
     }
 }

@@ -36,6 +36,7 @@ struct PinLoadProgram: AsyncParsableCommand {
         version: BuildID.text(of: "pin-load"),
         subcommands: [
             ProvisionCommand.self, LoadRunCommand.self, FloodCommand.self, ReportCommand.self, CompareCommand.self,
+            MergeCommand.self, TrendCommand.self, ProfilesCommand.self,
         ]
     )
 

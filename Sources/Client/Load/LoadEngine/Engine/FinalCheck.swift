@@ -54,7 +54,7 @@ struct FinalCheck {
     }
 
     private func open(_ wallet: Int, _ number: Int, _ progress: Progress) async throws(TimeIsUp) {
-        var generator = PlanGenerator(seed: self.run.plan.seed, stream: UInt64(number))
+        var generator = PlanGenerator(seed: self.run.plan.ownSeed, stream: UInt64(number))
         var backoff = Backoff()
         while !Task.isCancelled {
             // Skips an excluded wallet, and one of an idle session.

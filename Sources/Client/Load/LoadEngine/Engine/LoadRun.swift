@@ -1,3 +1,4 @@
+internal import ConfigText
 package import LoadFleet
 package import LoadPlan
 package import LoadReport
@@ -11,6 +12,8 @@ package struct LoadRun: Sendable {
         package var thresholds: [Threshold] = []
         /// Ends the run when a threshold can no longer hold, or has not held for several seconds.
         package var abortsOnFail = false
+        /// The time at which the plan begins; nil for as soon as all sessions are open.
+        package var start: ContinuousClock.Instant?
         /// The server's process on this machine; nil if unknown.
         package var serverPID: Int32?
         /// Tasks that run in parallel with the load; each is cancelled at its end.
@@ -48,15 +51,21 @@ package struct LoadRun: Sendable {
         var run = try await RunContext(self.plan, self.fleet, at: self.target, events: self.events)
         let setup = RunSetup(run: run)
         let wanted = self.plan.connectionUse.contains(.warm) ? run.usersWanted(at: .zero) : 0
-        let all = wanted + self.plan.idleConnections
+        let all = wanted + self.plan.ownIdleConnections
         let opened = try await setup.open(wanted, first: 0) { onProgress(.opening($0, of: all)) }
         let idle: [OpenedSession]
         do {
-            idle = try await setup.open(self.plan.idleConnections, first: wanted) {
+            idle = try await setup.open(self.plan.ownIdleConnections, first: wanted) {
                 onProgress(.opening(wanted + $0, of: all))
             }
         } catch {
             for session in opened { try? session.close(in: run) }
+            throw error
+        }
+        do {
+            try await self.awaitStart(onProgress)
+        } catch {
+            for session in opened + idle { try? session.close(in: run) }
             throw error
         }
         run.clock = run.clock.restarted()
@@ -78,10 +87,30 @@ package struct LoadRun: Sendable {
         )
     }
 
+    /// Waits for the time at which all machines of this load begin.
+    private func awaitStart(_ onProgress: @Sendable (LoadProgress) -> Void) async throws {
+        guard let start = self.options.start else { return }
+        let late = ContinuousClock.now - start
+        guard late <= .zero else {
+            throw PlanError([
+                PlanProblem(
+                    place: "--start-at",
+                    "the sessions were open \(DurationText.write(late)) after this time; choose a later one"
+                )
+            ])
+        }
+        while ContinuousClock.now < start {
+            guard self.events.endReason == nil else { throw RunError.interrupted }
+            onProgress(.waiting(start - .now))
+            try await Task.sleep(until: Swift.min(start, .now + .seconds(1)), tolerance: .zero, clock: .continuous)
+        }
+    }
+
     private func check() throws {
         var problems = self.plan.problems
-        if !self.plan.pick.sharesWallets, self.fleet.count < self.plan.peakConnections {
-            problems.append(RunSetup.tooFewWallets(self.fleet.count))
+        let wallets = self.plan.share.size(of: self.fleet.count)
+        if !self.plan.pick.sharesWallets, wallets < self.plan.peakConnections {
+            problems.append(RunSetup.tooFewWallets(wallets))
         }
         guard problems.isEmpty else { throw PlanError(problems) }
         try ConnectionLimits.prepare(for: self.plan)
@@ -151,7 +180,8 @@ extension RunContext {
         if self.plan.connectionUse.only == .warm, self.plan.checksPerWallet == nil, !self.sharesWallets {
             self.events.note(
                 """
-                each connection kept its wallet: \(self.pool.usedCount) of \(self.fleet.count) were used \
+                each connection kept its wallet: \(self.pool.usedCount) of \
+                \(self.plan.share.size(of: self.fleet.count)) were used \
                 (--checks-per-wallet N uses others too)
                 """
             )

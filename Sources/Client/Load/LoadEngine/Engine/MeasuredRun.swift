@@ -16,6 +16,8 @@ package struct MeasuredRun: Sendable {
 package enum LoadProgress: Sendable {
     /// The number of sessions open before the clock starts.
     case opening(Int, of: Int)
+    /// The time until the plan begins, with all sessions open.
+    case waiting(Duration)
     case running(RunSnapshot)
 }
 

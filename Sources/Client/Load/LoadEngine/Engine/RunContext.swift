@@ -39,11 +39,12 @@ struct RunContext: Sendable {
         self.fleet = fleet
         self.target = target
         self.events = events
-        let terms = try await Self.terms(of: fleet, at: target, timeout: plan.timeout)
+        let wallets = plan.share.range(of: fleet.count)
+        let terms = try await Self.terms(of: fleet, wallets, at: target, timeout: plan.timeout)
         self.terms = terms
         self.wrongLimit =
             plan.maxWrongPerWallet ?? (plan.pick.sharesWallets ? .max : terms.policy.attemptsPerRound - 1)
-        self.pool = try WalletPool(plan.pick, among: fleet.count)
+        self.pool = try WalletPool(plan.pick, among: wallets)
         self.histories = WalletHistoryCache(
             fleet,
             CheckerRules(policy: terms.policy, lateEffect: plan.timeout + .seconds(60))
@@ -52,10 +53,7 @@ struct RunContext: Sendable {
         self.lanes = (0..<Self.shardCount).map { _ in recorder.makeLane() }
         self.queue =
             plan.isOpen
-            ? ArrivalQueue(
-                Arrivals(plan.arrivals, plan.schedule, seed: plan.seed),
-                maxInFlight: plan.maxInFlight
-            ) : nil
+            ? ArrivalQueue(plan.dueTimes, maxInFlight: plan.ownMaxInFlight) : nil
         self.sources = ConnectionLimits.sourceAddresses(for: plan.peakConnections, host: target.host)
         self.contexts = try (0..<Self.shardCount).map { _ in try target.tls(resuming: false) }
         let resumes = plan.connectionUse.contains(.resumed)
@@ -65,10 +63,15 @@ struct RunContext: Sendable {
     }
 
     /// Gets the server's terms with one of the first wallets, which also shows that it is the wallets' server.
-    private static func terms(of fleet: Fleet, at target: Target, timeout: Duration) async throws -> ServerTerms {
+    private static func terms(
+        of fleet: Fleet,
+        _ wallets: Range<Int>,
+        at target: Target,
+        timeout: Duration
+    ) async throws -> ServerTerms {
         var failure = FleetFailure.unexpectedAnswer
         // Some of the first wallets may have been revoked.
-        for index in 0..<min(8, fleet.count) {
+        for index in wallets.prefix(8) {
             do {
                 let session = try await FleetSession.open(
                     try fleet[index],
@@ -109,8 +112,8 @@ struct RunContext: Sendable {
 
     /// The number of users that the plan wants at a time.
     func usersWanted(at time: Duration) -> Int {
-        guard !self.plan.isOpen else { return self.plan.openConnections }
-        return Int(self.schedule.level(at: time).rounded())
+        let all = self.plan.isOpen ? self.plan.openConnections : Int(self.schedule.level(at: time).rounded())
+        return self.plan.share.size(of: all)
     }
 
     /// Saves all histories for the next run, after all connections have closed; throws the run's failure, if any.

@@ -26,7 +26,7 @@ struct RunSetup {
     }
 
     private func openOne(_ number: Int) async throws -> OpenedSession {
-        var generator = PlanGenerator(seed: self.run.plan.seed, stream: UInt64(number) &+ 0x5E55_1041)
+        var generator = PlanGenerator(seed: self.run.plan.ownSeed, stream: UInt64(number) &+ 0x5E55_1041)
         var backoff = Backoff()
         let end = self.run.clock.now + Self.patience
         while true {
@@ -48,7 +48,7 @@ struct RunSetup {
                 await self.run.clock.sleep(until: self.run.clock.now + backoff.nextPause(using: &generator))
                 continue
             }
-            throw Self.tooFewWallets(self.run.fleet.count)
+            throw Self.tooFewWallets(self.run.plan.share.size(of: self.run.fleet.count))
         }
     }
 

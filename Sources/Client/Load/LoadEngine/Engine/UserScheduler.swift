@@ -20,8 +20,7 @@ final class UserScheduler: Sendable {
 
     init(_ run: RunContext) {
         self.run = run
-        let most = run.plan.isOpen ? run.plan.openConnections : Int(run.plan.stages.peak.rounded(.up))
-        self.slots = Mutex(Array(repeating: Slot(), count: most))
+        self.slots = Mutex(Array(repeating: Slot(), count: run.plan.peakUsers))
     }
 
     /// Returns when the last user has ended.

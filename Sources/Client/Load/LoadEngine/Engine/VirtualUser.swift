@@ -57,7 +57,7 @@ final class VirtualUser {
         self.number = number
         self.run = run
         self.lane = run.lane(of: number)
-        self.generator = PlanGenerator(seed: run.plan.seed, stream: UInt64(number) &+ UInt64(life) << 32)
+        self.generator = PlanGenerator(seed: run.plan.ownSeed, stream: UInt64(number) &+ UInt64(life) << 32)
         self.opened = opened
         // A session opened before the start is used.
         if opened == nil { self.use = run.plan.connectionUse.draw(using: &self.generator) }

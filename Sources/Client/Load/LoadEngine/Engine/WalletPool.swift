@@ -1,7 +1,7 @@
 internal import LoadPlan
 internal import Synchronization
 
-/// Lends wallets to users, each to one user at a time unless the plan shares a single wallet.
+/// Lends this machine's wallets to users, each to one user at a time unless the plan shares a single wallet.
 ///
 /// Two users of one wallet would see each other's attempts, so a plan must request this explicitly. If a wallet in use
 /// is drawn, the draw is repeated, so that the other wallets keep their proportions.
@@ -17,6 +17,8 @@ final class WalletPool: Sendable {
 
     private let picker: WalletPicker
     private let count: Int
+    /// The index of the first wallet; the bits of the state begin with it.
+    private let first: Int
     private let isShared: Bool
     private let state: Mutex<State>
 
@@ -26,9 +28,11 @@ final class WalletPool: Sendable {
     /// a few that are.
     private static let maxDraws = 64
 
-    init(_ pick: Pick, among count: Int) throws(PlanProblem) {
+    init(_ pick: Pick, among wallets: Range<Int>) throws(PlanProblem) {
+        let count = wallets.count
         self.picker = try WalletPicker(pick, among: count)
         self.count = count
+        self.first = wallets.lowerBound
         self.isShared = pick.sharesWallets
         let bits: [UInt64] = Array(repeating: 0, count: pick.sharesWallets ? 0 : (count + 63) / 64)
         self.state = Mutex(State(taken: bits, used: bits))
@@ -41,11 +45,11 @@ final class WalletPool: Sendable {
     ///
     /// - Parameter wanted: taken if it is free.
     func take(_ wanted: Int? = nil, using generator: inout PlanGenerator) -> Int? {
-        if self.isShared { return self.picker.next(using: &generator) }
+        if self.isShared { return self.first + self.picker.next(using: &generator) }
         return self.state.withLock { state in
             guard state.takenCount < self.count else { return nil }
-            if let wanted, !state.isTaken(wanted) {
-                state.take(wanted)
+            if let wanted, !state.isTaken(wanted - self.first) {
+                state.take(wanted - self.first)
                 return wanted
             }
             var index = self.picker.next(using: &generator)
@@ -56,7 +60,7 @@ final class WalletPool: Sendable {
             }
             guard let free = state.firstFree(from: index, of: self.count) else { return nil }
             state.take(free)
-            return free
+            return self.first + free
         }
     }
 
@@ -64,8 +68,8 @@ final class WalletPool: Sendable {
     func take(exactly index: Int) -> Bool {
         self.isShared
             || self.state.withLock { state in
-                guard !state.isTaken(index) else { return false }
-                state.take(index)
+                guard !state.isTaken(index - self.first) else { return false }
+                state.take(index - self.first)
                 return true
             }
     }
@@ -73,7 +77,7 @@ final class WalletPool: Sendable {
     /// Returns a wallet to the pool.
     func release(_ index: Int) {
         guard !self.isShared else { return }
-        self.state.withLock { $0.release(index) }
+        self.state.withLock { $0.release(index - self.first) }
     }
 }
 

@@ -149,7 +149,8 @@ final class Monitor: Sendable {
         var gauges = Gauges(
             connections: state.use.connections - closed,
             inFlight: state.use.inFlight,
-            plannedRate: self.run.plan.isOpen ? self.run.schedule.level(at: middle) : nil
+            plannedRate: self.run.plan.isOpen
+                ? self.run.schedule.level(at: middle) / Double(self.run.plan.share.count) : nil
         )
         let known = state.server?.pid
         self.follow(&state)

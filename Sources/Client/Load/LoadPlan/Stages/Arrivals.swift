@@ -14,19 +14,25 @@ package struct Arrivals: Sendable {
     private let schedule: Schedule
     private let process: ArrivalProcess
     private var generator: PlanGenerator
-    private var amount = 0.0
+    private var amount: Double
+    /// The mean distance between two arrivals on the integral.
+    private let step: Double
 
-    package init(_ process: ArrivalProcess, _ schedule: Schedule, seed: UInt64) {
+    /// - Parameter share: constant arrivals of all shares together are those of the whole load; of Poisson arrivals,
+    ///   each share is an independent process.
+    package init(_ process: ArrivalProcess, _ schedule: Schedule, seed: UInt64, share: LoadShare = .whole) {
         self.schedule = schedule
         self.process = process
         self.generator = PlanGenerator(seed: seed, stream: 0xA221_7A15)
-        if process == .poisson { self.amount = self.generator.nextExponential() }
+        self.amount = Double(share.number - 1)
+        self.step = Double(share.count)
+        if process == .poisson { self.amount = self.step * self.generator.nextExponential() }
     }
 
     /// Returns the next due time since the start of the run, or nil at the end of the run.
     package mutating func next() -> Duration? {
         guard let time = self.schedule.time(of: self.amount) else { return nil }
-        self.amount += self.process == .constant ? 1 : self.generator.nextExponential()
+        self.amount += self.step * (self.process == .constant ? 1 : self.generator.nextExponential())
         return time
     }
 }

@@ -40,15 +40,17 @@ struct LoadReportPage {
     }
 
     /// Forbids scripts, requests and forms, in case a text of the server or the plan should escape the template.
-    private static let policy = [
+    static let policy = [
         "script-src", "connect-src", "img-src", "font-src", "media-src", "object-src", "frame-src", "form-action",
         "base-uri",
     ].map { "\($0) 'none'" }.joined(separator: "; ")
 
-    private static let templates: MustacheLibrary = {
+    /// The templates of all pages by name.
+    static let templates: MustacheLibrary = {
         do {
             var texts = LoadReportTemplate.partials
             texts["page"] = LoadReportTemplate.text
+            texts["trend"] = Trend.template
             return MustacheLibrary(templates: try texts.mapValues { try MustacheTemplate(string: $0) })
         } catch {
             preconditionFailure("the template does not parse: \(error)")

@@ -69,6 +69,7 @@ extension LoadOptions {
             ("--arrivals", self.arrivals), ("--max-in-flight", self.maxInFlight),
             ("--checks-per-wallet", self.checksPerWallet), ("--think", self.think),
             ("--max-wrong-per-wallet", self.maxWrongPerWallet), ("--idle-connections", self.idleConnections),
+            ("--part", self.part), ("--start-at", self.startAt),
             ("--mix", self.mix), ("--pick", self.pick), ("--connection", self.connection),
         ]
     }

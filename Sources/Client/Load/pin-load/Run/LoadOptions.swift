@@ -1,4 +1,5 @@
 import ArgumentParser
+internal import FoundationEssentials
 internal import HostSystem
 internal import LoadPlan
 internal import ConfigText
@@ -119,11 +120,40 @@ struct LoadOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Seed of all random choices. (default: random, in the report)", valueName: "n"))
     var seed: UInt64?
 
+    @Option(
+        help: ArgumentHelp(
+            "Share of the load for this machine: 2/4 is the second of four. Rate, connections and wallets are those of "
+                + "the whole load; each machine has a copy of the wallet file and always the same part.",
+            valueName: "i/n"
+        )
+    )
+    var part: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Begin at this time, after opening the sessions: 2026-12-01T09:00:00Z. Needs synchronized clocks if "
+                + "several machines begin together.",
+            valueName: "time"
+        )
+    )
+    var startAt: String?
+
     @Option(help: ArgumentHelp("Event loops of pin-load. (default: one per processor)", valueName: "n"))
     var threads: Int?
 }
 
 extension LoadOptions {
+    /// The moment of `--start-at`; nil if the option is not given.
+    func start() throws(PinLoadFailure) -> ContinuousClock.Instant? {
+        guard let text = self.startAt else { return nil }
+        guard let time = try? Date(text, strategy: .iso8601) else {
+            throw PinLoadFailure(.usage, "--start-at: `\(text)` is not a time in UTC; write 2026-12-01T09:00:00Z")
+        }
+        let rest = time.timeIntervalSinceNow
+        guard rest > 0 else { throw PinLoadFailure(.usage, "--start-at: \(text) is in the past") }
+        return ContinuousClock.now + .seconds(rest)
+    }
+
     /// The plan; an error contains all mistakes in the options.
     func plan() throws(PlanError) -> LoadPlan {
         var reader = OptionReader()
@@ -146,6 +176,7 @@ extension LoadOptions {
         }
         reader.read("--idle-connections", self.idleConnections, OptionReader.count) { plan.idleConnections = $0 }
         reader.read("--timeout", self.timeout, OptionReader.time) { plan.timeout = $0 }
+        reader.read("--part", self.part, LoadShare.init(parsing:place:)) { plan.share = $0 }
         if plan.isOpen {
             reader.read("--connections", self.connections, OptionReader.count) { plan.openConnections = $0 }
         } else if stages != nil,

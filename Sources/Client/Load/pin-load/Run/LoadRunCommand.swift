@@ -43,6 +43,14 @@ struct LoadRunCommand: AsyncParsableCommand {
               200 bursts of 64 concurrent guesses, one of them right:
                 pin-load run --lab lab --wallets wallets --attack burst:64 --repeat 200
 
+              The second of four machines, which begin together ('pin-load merge' joins the results):
+                pin-load run --address pin.example:8443 --ca ca.pem --wallets wallets \\
+                  --i-own-this-server pin.example --rate 8000 --connections 400 --duration 5m \\
+                  --part 2/4 --start-at 2026-12-01T09:00:00Z --out part-2.json
+
+              A ready-made plan ('pin-load profiles' explains them):
+                pin-load run --lab lab --wallets wallets --profile spike
+
               A lab server that is killed every three seconds:
                 pin-load run --lab lab --wallets wallets --connections 20 --duration 1m \\
                   --mix right=70,wrong=30 --kill-server-every 3s
@@ -80,6 +88,15 @@ struct LoadRunCommand: AsyncParsableCommand {
     @Flag(help: "Ignore the histories of earlier runs, after the server's store was restored from a backup.")
     var forgetHistories = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Ready-made plan, explained by 'pin-load profiles'; other options replace its values.",
+            valueName: "name"
+        ),
+        completion: .list(LoadProfile.all.map(\.name))
+    )
+    var profile: String?
+
     @OptionGroup(title: "Load") var load: LoadOptions
 
     @OptionGroup(title: "Attack") var attack: AttackOptions
@@ -88,16 +105,29 @@ struct LoadRunCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Result") var report: ReportOptions
 
-    func run() async throws {
+    mutating func run() async throws {
+        if let name = self.profile {
+            guard let profile = LoadProfile.named(name) else {
+                let names = LoadProfile.all.map(\.name).joined(separator: ", ")
+                throw ValidationError("--profile: `\(name)` is not one of \(names)")
+            }
+            self.load.fill(from: profile)
+            self.report.thresholds += profile.thresholds
+        }
+        try await self.execute()
+    }
+
+    private func execute() async throws {
         try await reportingFailure {
             let (work, interval) = try self.work()
             let thresholds = try self.report.readThresholds()
-            let destinations = try self.report.destinations()
+            let destinations = try self.report.output.destinations()
+            let start = try self.load.start()
             if let threads = self.load.threads { EventLoops.use(threads: threads) }
-            guard let interval else { return try await self.run(work, nil, thresholds, destinations) }
+            guard let interval else { return try await self.run(work, nil, start, thresholds, destinations) }
             let server = try await self.crashes.startServer(of: self.target)
             do {
-                try await self.run(work, (server, interval), thresholds, destinations)
+                try await self.run(work, (server, interval), start, thresholds, destinations)
             } catch {
                 await server.stop()
                 throw error
@@ -130,8 +160,9 @@ struct LoadRunCommand: AsyncParsableCommand {
     private func run(
         _ work: Work,
         _ crashing: (server: CrashingServer, interval: Duration)?,
+        _ start: ContinuousClock.Instant?,
         _ thresholds: [Threshold],
-        _ destinations: [ReportOptions.Destination]
+        _ destinations: [OutputOptions.Destination]
     ) async throws {
         let target = try self.target.target()
         let fleet: Fleet
@@ -145,6 +176,7 @@ struct LoadRunCommand: AsyncParsableCommand {
         var options = LoadRun.Options()
         options.thresholds = thresholds
         options.abortsOnFail = self.report.abortOnFail
+        options.start = start
         options.serverPID =
             crashing?.server.processID ?? self.report.serverPID
             ?? (target.isLoopback ? ListeningProcess.pid(onPort: target.port) : nil)
@@ -160,7 +192,7 @@ struct LoadRunCommand: AsyncParsableCommand {
         }
         let setting = RunSetting.here(work, target, serverBuild: serverBuild, start: measured.start)
         let result = measured.result(setting, thresholds)
-        try self.report.write(result, to: destinations)
+        try self.report.output.write(result, to: destinations)
         if result.exitCode != 0 { throw ExitCode(result.exitCode) }
     }
 
@@ -209,6 +241,7 @@ struct LoadRunCommand: AsyncParsableCommand {
                 case .opening(let count, of: let all):
                     guard count == all || (all >= 1000 && count.isMultiple(of: all / 10)) else { return }
                     display.show(ProgressText(["\(count) of \(all) sessions are open"]))
+                case .waiting(let rest): display.show(ProgressText(["beginning in \(rest.clockText)"]))
                 case .running(let moment): display.show(ProgressText(moment, of: plan))
                 }
             }

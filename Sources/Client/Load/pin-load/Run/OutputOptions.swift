@@ -1,0 +1,63 @@
+import ArgumentParser
+internal import HostSystem
+internal import LoadReport
+
+/// The files of a result and the form of its summary.
+struct OutputOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Output file .json, .html, .csv or .txt, or a folder for all of them. Repeatable.",
+            valueName: "path"
+        ),
+        completion: .file()
+    )
+    var out: [String] = []
+
+    @Flag(help: "Print JSON instead of the summary.")
+    var json = false
+}
+
+extension OutputOptions {
+    /// An output file and its format.
+    struct Destination: Hashable {
+        let path: String
+        let format: LoadReportFormat
+    }
+
+    /// The output files; creates their folders before the run, so that a mistake does not lose the result.
+    func destinations() throws(PinLoadFailure) -> [Destination] {
+        var destinations: [Destination] = []
+        for path in self.out {
+            if let format = LoadReportFormat(ofFile: path) {
+                destinations.append(Destination(path: path, format: format))
+                continue
+            }
+            let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+            guard !name.contains(".") || DurableFile.isFolder(path) else {
+                let extensions = LoadReportFormat.allCases.map { ".\($0.fileExtension)" }.joined(separator: ", ")
+                throw PinLoadFailure(
+                    .usage,
+                    "--out \(path): unknown file extension; use \(extensions), or name a folder"
+                )
+            }
+            do throws(FileError) {
+                if !DurableFile.isFolder(path) { try DurableFile.makeFolder(path, mode: 0o755) }
+            } catch {
+                throw PinLoadFailure(.usage, "--out: \(error)")
+            }
+            let folder = path.hasSuffix("/") ? String(path.dropLast()) : path
+            destinations += LoadReportFormat.allCases.map {
+                Destination(path: "\(folder)/result.\($0.fileExtension)", format: $0)
+            }
+        }
+        return destinations
+    }
+
+    /// Writes the output files, and the summary to standard output.
+    func write(_ result: RunResult, to destinations: [Destination]) throws(PinLoadFailure) {
+        for destination in destinations {
+            try ResultFile.write(result.text(as: destination.format), to: destination.path)
+        }
+        StandardStreams.writeOutput(result.text(as: self.json ? .json : .text))
+    }
+}
