@@ -216,21 +216,23 @@ class Cluster:
         return names, int(synchronous), int(streaming)
 
     def is_healthy(self):
-        """Returns whether both standbys stream from the primary and the synchronous ones have names."""
+        """Returns whether both standbys stream, and PostgreSQL and etcd name as many synchronous ones as Patroni wants.
+
+        Etcd is last. If the primary fails earlier, the cluster waits for it, or finds a synchronous standby later.
+        """
         members = self.members().values()
-        if [member["state"] for member in members if member["role"] != "leader"] != ["streaming"] * 2:
-            return False
-        if len({member.get("timeline") for member in members}) != 1:
+        if len(members) != 3 or len({member.get("timeline") for member in members}) != 1:
             return False
         try:
             names, synchronous, streaming = self.replication()
         except Failure:
             return False
-        is_synchronous = names != "" and "*" not in names and synchronous > 0 or self.options.synchronous is False
-        return is_synchronous and streaming == 2
+        wanted = {"quorum": 2, True: 1, False: 0}[self.options.synchronous]
+        known = sum(member["role"] in ("sync_standby", "quorum_standby") for member in members)
+        return "*" not in names and synchronous == known == wanted and streaming == 2
 
     def wait_until_healthy(self, seconds=90):
-        self.wait_for("a primary with two streaming standbys, one of them synchronous", self.is_healthy, seconds)
+        self.wait_for("a primary with two streaming standbys that are synchronous", self.is_healthy, seconds)
 
     def connections(self):
         """Returns the number of clients of each server, as the balancer counts them."""

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
@@ -74,6 +75,9 @@ def _child(run, parent):
         return 1
     except Stopped:
         return 130
+    except Exception:
+        traceback.print_exc()
+        return 1
     finally:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         kill_descendants()

@@ -7,11 +7,11 @@
 A client sends lines such as {"wallet": 7, "attempt": "HEX", "after": 3} and is answered {"count": 4}: its wallet's
 fourth attempt is counted. The same attempt, sent again after a lost connection, is answered with the same number.
 
-`--break RULE` leaves out one rule, so that a run can show that the check finds it:
+`--break RULE` leaves out one rule, and the test fails with the given faults:
 
-    notices    a commit counts although PostgreSQL warned that no standby has it
-    unknown    a lost connection is answered "unavailable", as if nothing had been counted
-    settings   serves even if PostgreSQL acknowledges commits that no standby has
+    notices    a commit counts although PostgreSQL warned that no standby has it   (cancel-kill)
+    unknown    an unknown outcome is answered "unavailable", as if nothing had been counted   (cancel)
+    settings   serves even if commits wait for no standby   (kill, with --synchronous off)
 """
 import argparse
 import asyncio

@@ -30,7 +30,7 @@ import time
 from cluster import Cluster
 from faults import FAULTS, Faults
 from network import network
-from processes import Failure, guarded
+from processes import Failure, guarded, kill_descendants
 from reference_wallets import Wallets
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -79,7 +79,7 @@ def with_cluster(options, use):
             print("\n".join(cluster.status()), file=sys.stderr)
         raise
     finally:
-        # The processes end right after this; PostgreSQL does not mind that its files are gone.
+        kill_descendants()
         if is_good and not options.folder:
             shutil.rmtree(folder, ignore_errors=True)
         elif not is_good:
@@ -261,11 +261,10 @@ def main():
 
 
 def add_options(command):
-    mode = {"on": True, "off": False}
     command.add_argument("--namespaces", action="store_true", help="a network for each node and server; needs root")
     command.add_argument("--user", default="nobody", help="the user of all processes if this program is run by root")
-    command.add_argument("--synchronous", default="quorum", type=lambda word: mode.get(word, word), metavar="MODE",
-                         help="Patroni's synchronous_mode: quorum (default), on or off")  # fmt: skip
+    meaning = "Patroni's synchronous_mode"
+    command.add_argument("--synchronous", default="quorum", choices=["quorum", "on", "off"], help=meaning)
     command.add_argument("--no-strict", dest="strict", action="store_false", help="synchronous_mode_strict: false")
     command.add_argument("--ttl", type=int, default=20, help="of the leader's key; Patroni's minimum is 20")
     command.add_argument("--loop-wait", type=int, default=5)
@@ -285,6 +284,7 @@ def newest_postgresql():
 
 def complete(options):
     """Fills in Patroni of requirements.txt and the reference server."""
+    options.synchronous = {"quorum": "quorum", "on": True, "off": False}[options.synchronous]
     python = HERE / ".venv/bin/python"
     if options.patroni is None:
         options.patroni = str(python.parent / "patroni")
