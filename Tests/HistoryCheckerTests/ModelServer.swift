@@ -51,7 +51,12 @@ struct ModelServer {
         var isPermanent = false
         var generation = 0
         var last: Int?
+        /// The number of judged attempts.
+        var number: UInt64 = 0
     }
+
+    /// True if the present operation was counted and judged.
+    private var isJudged = false
 
     /// An operation as received by the server.
     struct Received {
@@ -72,11 +77,15 @@ struct ModelServer {
 
     mutating func judge(_ received: Received) -> WalletResponse {
         self.durable = self.state
-        switch received.message {
-        case .opening: return self.opening(received)
-        case .check(let isRight, let generation): return self.enter(isRight, generation, nil, received)
-        case .change(let isRight, let generation, let next): return self.enter(isRight, generation, next, received)
-        }
+        self.isJudged = false
+        let response =
+            switch received.message {
+            case .opening: self.opening(received)
+            case .check(let isRight, let generation): self.enter(isRight, generation, nil, received)
+            case .change(let isRight, let generation, let next): self.enter(isRight, generation, next, received)
+            }
+        guard case .verdict(let verdict, _) = response else { return response }
+        return .verdict(verdict, VerdictPlace(number: self.state.number, isJudged: self.isJudged))
     }
 
     mutating func crash() {
@@ -121,31 +130,39 @@ struct ModelServer {
             self.faultCount += 1
         }
         if self.state.isPermanent {
-            guard self.fault == .forgetsPermanentBlock else { return .verdict(.blockedPermanently) }
-            self.become(State(generation: self.state.generation))
+            guard self.fault == .forgetsPermanentBlock else { return .verdict(.blockedPermanently, nil) }
+            self.become(State(generation: self.state.generation, number: self.state.number))
         }
         if let wait = self.wait(received.now) {
             if self.fault == .judgesInBlock {
                 self.faultCount += 1
             } else {
                 self.state.blockEnd = received.now + wait
-                return .verdict(.blocked(remaining: .milliseconds(wait)))
+                return .verdict(.blocked(remaining: .milliseconds(wait)), nil)
             }
         } else if self.fault == .blocksWithoutCause, received.attempt.isMultiple(of: 7) {
             self.faultCount += 1
-            return .verdict(.blocked(remaining: .milliseconds(500)))
+            return .verdict(.blocked(remaining: .milliseconds(500)), nil)
         }
         if received.attempt == self.state.last {
             switch self.fault {
             case .retryIsFree where isRight: self.faultCount += 1
             case .retryCosts: self.faultCount += 1
-            default: return .verdict(.wrong(self.shown(received.now)))
+            default: return .verdict(.wrong(self.shown(received.now)), nil)
             }
         }
         return isRight ? self.right(next, received) : self.wrong(received)
     }
 
+    /// Counts the operation among the judged attempts.
+    private mutating func number() {
+        guard !self.isJudged else { return }
+        self.isJudged = true
+        self.state.number += 1
+    }
+
     private mutating func right(_ next: Int?, _ received: Received) -> WalletResponse {
+        self.number()
         if received.attempt.isMultiple(of: 5) {
             if self.fault == .rightCalledWrong {
                 self.faultCount += 1
@@ -153,12 +170,13 @@ struct ModelServer {
             }
             if self.fault == .rightCalledWrongUncounted {
                 self.faultCount += 1
-                return .verdict(.wrong(self.shown(received.now)))
+                return .verdict(.wrong(self.shown(received.now)), nil)
             }
         }
         let generation = next ?? self.state.generation
         let count = self.state.failures
-        self.state = State(generation: self.fault == .changeWithoutEffect ? self.state.generation : generation)
+        let current = self.fault == .changeWithoutEffect ? self.state.generation : generation
+        self.state = State(generation: current, number: self.state.number)
         if self.state.generation != generation { self.faultCount += 1 }
         if self.fault == .countSurvivesRight, count > 0, count % self.policy.attemptsPerRound != 0 {
             self.faultCount += 1
@@ -168,13 +186,14 @@ struct ModelServer {
             self.faultCount += 1
             return .validWithForeignShare
         }
-        return .verdict(.valid)
+        return .verdict(.valid, nil)
     }
 
     private mutating func wrong(_ received: Received) -> WalletResponse {
+        self.number()
         if self.fault == .wrongCalledValid, received.attempt.isMultiple(of: 5) {
             self.faultCount += 1
-            return .verdict(.valid)
+            return .verdict(.valid, nil)
         }
         self.state.last = received.attempt
         if self.fault == .burstGivesGuesses {
@@ -196,7 +215,7 @@ struct ModelServer {
                 shown = .open(attemptsLeft: left, finalRound: false)
             }
         }
-        return .verdict(.wrong(shown))
+        return .verdict(.wrong(shown), nil)
     }
 
     private mutating func endRound(_ received: Received) {

@@ -173,9 +173,10 @@ struct RandomHistory {
         switch answer {
         case .opened(_, let generation): self.generation = max(self.generation, generation)
         case .pinKeyChanged(let current?): self.generation = max(self.generation, current)
-        case .verdict(.valid):
+        case .verdict(.valid, _):
             if case .change(_, _, let next) = message.message { self.generation = max(self.generation, next) }
-        case .verdict(.wrong) where self.chance(100, &self.random): self.lastLost = (message.attempt, message.message)
+        case .verdict(.wrong, _) where self.chance(100, &self.random):
+            self.lastLost = (message.attempt, message.message)
         default: break
         }
         if let violation = self.history.complete(message.id, answer, at: Timestamp(milliseconds: self.now)) {
@@ -188,7 +189,9 @@ struct RandomHistory {
         self.pending[index].lostAt = self.now
         let message = self.pending[index]
         if message.message != .opening { self.lastLost = (message.attempt, message.message) }
-        self.history.lose(message.id, at: Timestamp(milliseconds: self.now))
+        if let violation = self.history.lose(message.id, at: Timestamp(milliseconds: self.now)) {
+            self.violations.append(violation)
+        }
     }
 
     private mutating func crash() {

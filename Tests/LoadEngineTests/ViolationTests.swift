@@ -17,7 +17,8 @@ struct ViolationTests {
             (.wrongIsValid, wrong, "wrong-pin-called-valid"), (.otherShare, right, "share-of-another-wallet"),
             (.nothingCounted, wrong, "impossible-count"), (.noBlock, wrong, "impossible-count"),
             (.blockForNothing, right, "block-without-cause"), (.openingForgetsCount, wrong, "impossible-opening"),
-            (.answersOtherwise, right, "answer-to-another-question"),
+            (.answersOtherwise, right, "answer-to-another-question"), (.noReceipt, wrong, "missing-receipt"),
+            (.sameNumber, wrong, "impossible-number"),
         ]
         #expect(Set(cases.map(\.0)) == Set(LyingServer.Lie.allCases))
         for (number, (lie, mix, name)) in cases.enumerated() {

@@ -25,6 +25,8 @@ final class LyingServer: Sendable {
         case blockForNothing
         case openingForgetsCount
         case answersOtherwise
+        case noReceipt
+        case sameNumber
     }
 
     /// The folder of a lab that names this server.
@@ -34,6 +36,8 @@ final class LyingServer: Sendable {
 
     private struct Wallet {
         var failures = 0
+        /// The number of judged attempts.
+        var number: UInt64 = 0
         var blockedUntil: ContinuousClock.Instant?
     }
 
@@ -99,7 +103,7 @@ final class LyingServer: Sendable {
                     return
                 }
                 let isRight = body.candidate == wallet.pinKey(.right).publicKey
-                result = self.lie == .answersOtherwise ? .reportWipe : .instruct(self.judge(wallet, isRight: isRight))
+                result = self.lie == .answersOtherwise ? .reportWipe : self.answer(to: body, of: wallet, isRight)
             case .beginEnrollment, .register, .revokeWithCode, .reportWipe, .confirmShares, .unknown: return
             }
             await client.send(Response(id: request.id, result: result))
@@ -131,6 +135,42 @@ final class LyingServer: Sendable {
         return .open(attemptsLeft: 4 - wallet.failures % 4, finalRound: wallet.failures >= 12)
     }
 
+    /// The verdict with a receipt, whose signature the load tool does not verify.
+    private func answer(to body: InstructBody, of wallet: FleetWallet, _ isRight: Bool) -> CallResult {
+        let result = self.judge(wallet, isRight: isRight)
+        guard self.lie != .noReceipt else { return .instruct(result) }
+        let outcome: AttemptLeaf.Outcome =
+            switch result {
+            case .pinValid: .right
+            case .wrong: .wrong
+            default: .notJudged
+            }
+        let entry = self.state.withLock { wallets in
+            if outcome != .notJudged, self.lie != .sameNumber || wallets[wallet.walletID, default: Wallet()].number == 0
+            {
+                wallets[wallet.walletID, default: Wallet()].number += 1
+            }
+            return wallets[wallet.walletID, default: Wallet()]
+        }
+        let leaf = AttemptLeaf(
+            outcome: outcome,
+            wrongPINs: entry.failures,
+            walletID: wallet.walletID,
+            attemptID: body.attemptID,
+            number: entry.number,
+            lastWrong: nil
+        )
+        guard let root = SHA256Digest([UInt8](repeating: 0, count: 32)),
+            let signature = P256Signature([UInt8](repeating: 0, count: 64))
+        else { return .instruct(result) }
+        var bytes: [UInt8] = []
+        leaf.write(to: &bytes)
+        let time = Timestamp(milliseconds: 1_795_000_000_000)
+        let signed = SignedRoot(epoch: 1, time: time, keyID: 1, root: root, signature: signature)
+        let receipt = Receipt(leaf: bytes[...], place: 0, leafCount: 1, signedRoot: signed.encoded(), path: [])
+        return .judged(result, receipt)
+    }
+
     private func judge(_ wallet: FleetWallet, isRight: Bool) -> InstructResult {
         self.state.withLock { wallets in
             var entry = wallets[wallet.walletID] ?? Wallet()
@@ -138,7 +178,7 @@ final class LyingServer: Sendable {
             if self.lie == .blockForNothing { return .blocked(remaining: .seconds(60)) }
             if self.lie != .noBlock, let end = entry.blockedUntil, end > .now { return .blocked(remaining: end - .now) }
             if isRight, self.lie != .rightIsWrong {
-                entry = Wallet()
+                entry = Wallet(number: entry.number)
                 // Only the real server knows the wallet's share.
                 return .pinValid(unlockShare: .random())
             }

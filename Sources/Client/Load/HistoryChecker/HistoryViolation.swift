@@ -23,8 +23,18 @@ package enum HistoryViolation: Error, Hashable, Sendable {
     case impossibleOpening(said: PINState, possible: [PINState])
     /// The reported PIN key is not one that a change could have put in force.
     case impossiblePINKey
-    /// A call was refused as not judged, but its PIN was counted.
-    case refusedButCounted
+    /// A verdict has no receipt.
+    case missingReceipt
+    /// A receipt does not fit its verdict, for example a block that was judged.
+    case receiptContradictsVerdict
+    /// A receipt's number was given before, or belongs before or after an attempt against the order in time.
+    case impossibleNumber(UInt64)
+    /// The server counted an attempt that no operation of the wallet can have caused.
+    case unexplainedAttempt(number: UInt64)
+    /// A receipt is from an epoch that had ended.
+    case olderEpoch
+    /// A verdict or a session was given to a revoked wallet.
+    case answeredAfterRevocation
     /// A response that does not belong to the request.
     case answerToAnotherQuestion
 }
@@ -47,7 +57,14 @@ extension HistoryViolation: CustomStringConvertible {
         case .impossibleOpening(let said, let possible):
             "a session reported \(Self.text(said)); possible: \(Self.text(possible))"
         case .impossiblePINKey: "the reported PIN key was not put in force by any change"
-        case .refusedButCounted: "a call was refused as not judged, but its PIN was counted"
+        case .missingReceipt: "a verdict has no receipt"
+        case .receiptContradictsVerdict: "a receipt does not fit its verdict"
+        case .impossibleNumber(let number):
+            "a receipt has the number \(number), which was given before or is out of order in time"
+        case .unexplainedAttempt(let number):
+            "the server counted attempt number \(number), which no request of this wallet explains"
+        case .olderEpoch: "a receipt is from an epoch that had ended"
+        case .answeredAfterRevocation: "a revoked wallet got a verdict or a session"
         case .answerToAnotherQuestion: "a response does not belong to its request"
         }
     }
@@ -66,7 +83,12 @@ extension HistoryViolation: CustomStringConvertible {
         case .impossibleBlock: "impossible-block"
         case .impossibleOpening: "impossible-opening"
         case .impossiblePINKey: "impossible-pin-key"
-        case .refusedButCounted: "refused-but-counted"
+        case .missingReceipt: "missing-receipt"
+        case .receiptContradictsVerdict: "receipt-contradicts-verdict"
+        case .impossibleNumber: "impossible-number"
+        case .unexplainedAttempt: "unexplained-attempt"
+        case .olderEpoch: "older-epoch"
+        case .answeredAfterRevocation: "answered-after-revocation"
         case .answerToAnotherQuestion: "answer-to-another-question"
         }
     }
@@ -84,40 +106,65 @@ extension HistoryViolation: CustomStringConvertible {
     }
 }
 
+extension WalletHistory {
+    /// Classifies a response that no order explains.
+    func violation(by sent: SentOperation) -> HistoryViolation {
+        HistoryViolation(sent, among: self.possibilities, self.rules)
+    }
+}
+
 extension HistoryViolation {
-    /// Classifies a response that none of the possible states explains.
-    init(
-        _ response: WalletResponse,
-        to sent: PendingOperation,
-        in window: Window,
-        among states: [ModelState],
-        _ rules: CheckerRules
-    ) {
-        let isOpening = sent.operation == .opening
-        switch response {
-        case .validWithForeignShare:
+    fileprivate init(_ sent: SentOperation, among possibilities: [Possibility], _ rules: CheckerRules) {
+        let (isOpening, window, states) = (sent.operation == .opening, sent.window(), possibilities.map(\.state))
+        switch sent.response {
+        case .validWithForeignShare?:
             self = sent.operation.isRight ? .shareOfAnotherWallet : .wrongPINCalledValid
-        case .opened(let said, _):
+        case .opened(let said, _)?:
             self =
                 isOpening
                 ? .impossibleOpening(said: said, possible: Self.shown(by: states, window, rules))
                 : .answerToAnotherQuestion
-        case .pinKeyChanged: self = isOpening ? .answerToAnotherQuestion : .impossiblePINKey
-        case .refused: self = .refusedButCounted
-        case .verdict where isOpening: self = .answerToAnotherQuestion
-        case .verdict(.valid):
-            self = sent.operation.isRight ? Self.judged(states, window, or: .impossiblePINKey) : .wrongPINCalledValid
-        case .verdict(.wrong) where sent.operation.isRight: self = .rightPINCalledWrong
-        case .verdict(.wrong(let said)):
+        case .pinKeyChanged?: self = isOpening ? .answerToAnotherQuestion : .impossiblePINKey
+        case .refused?, .revoked?, nil: self = .answerToAnotherQuestion
+        case .verdict? where isOpening: self = .answerToAnotherQuestion
+        case .verdict(_, nil)?: self = .missingReceipt
+        case .verdict(let verdict, let place?)?:
+            self = Self.verdict(verdict, place, to: sent, in: window, possibilities, rules)
+        }
+    }
+
+    private static func verdict(
+        _ verdict: PINVerdict,
+        _ place: VerdictPlace,
+        to sent: SentOperation,
+        in window: Window,
+        _ possibilities: [Possibility],
+        _ rules: CheckerRules
+    ) -> HistoryViolation {
+        let states = possibilities.map(\.state)
+        // The order in time forbids the number: its predecessors are not known yet.
+        let isEarly = possibilities.allSatisfy { possibility in
+            possibility.number.map { $0 + (place.isJudged ? 1 : 0) < place.number } ?? false
+        }
+        switch verdict {
+        case .valid where !sent.operation.isRight: return .wrongPINCalledValid
+        case .wrong where sent.operation.isRight && !sent.isRepeated: return .rightPINCalledWrong
+        case .valid where !place.isJudged, .blocked where place.isJudged, .blockedPermanently where place.isJudged,
+            .wrong where !place.isJudged && !sent.isRepeated:
+            return .receiptContradictsVerdict
+        case _ where isEarly: return .impossibleNumber(place.number)
+        case .valid: return self.judged(states, window, or: .impossiblePINKey)
+        case .wrong where sent.operation.isRight && place.isJudged: return .rightPINCalledWrong
+        case .wrong(let said):
             let possible = states.compactMap { state -> PINState? in
-                let judged = state.judging(sent.operation, by: .attempt(sent.attempt), in: window, rules)
+                let judged = state.judging(sent.operation, by: sent.attempt, in: window, rules)
                 guard case .wrong(let next)? = judged?.verdict else { return nil }
                 return next
             }
-            self = Self.judged(states, window, or: .impossibleCount(said: said, possible: Self.distinct(possible)))
-        case .verdict(.blocked(let said)):
-            self = states.contains { $0.block != nil } ? .impossibleBlock(said: said) : .blockWithoutCause
-        case .verdict(.blockedPermanently): self = .permanentBlockWithoutCause
+            return self.judged(states, window, or: .impossibleCount(said: said, possible: self.distinct(possible)))
+        case .blocked(let said):
+            return states.contains { $0.block != nil } ? .impossibleBlock(said: said) : .blockWithoutCause
+        case .blockedPermanently: return .permanentBlockWithoutCause
         }
     }
 

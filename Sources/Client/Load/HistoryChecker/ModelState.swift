@@ -15,8 +15,6 @@ struct ModelState: Hashable, Sendable {
     enum LastWrong: Hashable, Sendable {
         case none
         case attempt(Int)
-        /// A judged operation that is not identified yet, by its event number.
-        case event(Int)
         case unknown
     }
 
@@ -61,6 +59,15 @@ struct Window {
     ///
     /// An operation that waited in the server since then has an older time and shortens a new block accordingly.
     let oldest: Int64
+
+    /// The smallest interval that contains both.
+    func hull(with other: Window) -> Window {
+        Window(
+            from: min(self.from, other.from),
+            until: max(self.until, other.until),
+            oldest: min(self.oldest, other.oldest)
+        )
+    }
 }
 
 extension ModelState {
@@ -85,55 +92,52 @@ extension ModelState {
         return state
     }
 
+    /// The state after an operation with its response; nil if the response is impossible in this state.
+    func following(_ operation: SentOperation, _ rules: CheckerRules) -> ModelState? {
+        let window = operation.window()
+        guard operation.isJudged else { return self.admitting(operation, window, rules) }
+        guard case .verdict(let verdict, _)? = operation.response,
+            let judged = self.judging(operation.operation, by: operation.attempt, in: window, rules)
+        else { return nil }
+        return judged.verdict == verdict ? judged.state : nil
+    }
+
     /// The state after a response that changes nothing; nil if the response is impossible in this state.
-    ///
-    /// - Parameter isExact: true if no other operation was pending, so that a reported end of a block stays valid.
-    func admits(
-        _ response: WalletResponse,
-        to sent: PendingOperation,
-        in window: Window,
-        isExact: Bool,
-        _ rules: CheckerRules
-    ) -> ModelState? {
-        switch response {
-        case .opened(let state, let generation):
+    private func admitting(_ sent: SentOperation, _ window: Window, _ rules: CheckerRules) -> ModelState? {
+        switch sent.response {
+        case .opened(let state, let generation)?:
             guard sent.operation == .opening, self.mayHave(generation) else { return nil }
-            return self.shows(state, window, isExact: isExact, rules)?.with { $0.generation = generation }
-        case .pinKeyChanged(let current):
+            return self.shows(state, window, isExact: sent.isAlone, rules)?.with { $0.generation = generation }
+        case .pinKeyChanged(let current)?:
             guard let current, let named = sent.operation.generation, current != named, self.mayHave(current) else {
                 return nil
             }
             return self.with { $0.generation = current }
-        case .verdict(let verdict):
+        case .verdict(let verdict, _)?:
             guard let named = sent.operation.generation, self.mayHave(named) else { return nil }
-            return self.admits(verdict, to: sent, in: window, isExact: isExact, rules)?.with { $0.generation = named }
-        case .refused: return self
-        case .validWithForeignShare: return nil
+            return self.admitting(verdict, to: sent, window, rules)?.with { $0.generation = named }
+        case .refused?, .revoked?: return self
+        case .validWithForeignShare?, nil: return nil
         }
     }
 
-    private func admits(
+    private func admitting(
         _ verdict: PINVerdict,
-        to sent: PendingOperation,
-        in window: Window,
-        isExact: Bool,
+        to sent: SentOperation,
+        _ window: Window,
         _ rules: CheckerRules
     ) -> ModelState? {
         switch verdict {
         case .blocked(let remaining):
-            return self.shows(.blocked(remaining: remaining), window, isExact: isExact, rules)
-        case .blockedPermanently: return self.shows(.blockedPermanently, window, isExact: isExact, rules)
+            return self.shows(.blocked(remaining: remaining), window, isExact: sent.isAlone, rules)
+        case .blockedPermanently: return self.shows(.blockedPermanently, window, isExact: sent.isAlone, rules)
         case .wrong(let state):
             // A repetition of the last wrong attempt reports the present state, regardless of the PIN that it carries.
             let repeats =
                 self.lastWrong == .attempt(sent.attempt) || (sent.isRepeated && self.lastWrong == .unknown)
             guard repeats, self.mayBeOpen(window), rules.openState(after: self.failures) == state else { return nil }
             return self.with { $0.lastWrong = .attempt(sent.attempt) }
-        case .valid:
-            // If no wrong PIN is counted, a right PIN changes nothing.
-            let isClean = self.failures == 0 && self.block == nil && !self.isPermanent && self.lastWrong == .none
-            let changesKey = sent.operation.generationAfterwards != sent.operation.generation
-            return sent.operation.isRight && !changesKey && isClean ? self : nil
+        case .valid: return nil
         }
     }
 
@@ -160,14 +164,15 @@ extension ModelState {
     /// The state and the verdict after an operation is counted and judged; nil if it would not be.
     func judging(
         _ operation: WalletOperation,
-        by origin: LastWrong,
+        by attempt: Int,
         in window: Window,
         _ rules: CheckerRules
     ) -> (state: ModelState, verdict: PINVerdict)? {
         guard let named = operation.generation, self.mayHave(named), self.mayBeOpen(window) else { return nil }
-        if case .attempt = origin, self.lastWrong == origin { return nil }
+        // The invariant of a repeated attempt id: it never yields more than one answer.
+        if self.lastWrong == .attempt(attempt) { return nil }
         if operation.isRight { return (ModelState(generation: operation.generationAfterwards), .valid) }
-        var state = ModelState(failures: self.failures + 1, generation: named, lastWrong: origin)
+        var state = ModelState(failures: self.failures + 1, generation: named, lastWrong: .attempt(attempt))
         guard state.failures < rules.policy.allowance else {
             state = ModelState(failures: rules.policy.allowance, isPermanent: true, generation: named)
             return (state, .wrong(.blockedPermanently))

@@ -3,38 +3,62 @@ package import Vocabulary
 /// A linearizability checker for one wallet: the possible states on its server, given its operations and
 /// responses.
 ///
-/// Implements the rules of docs/protocol.md from the client's side: each response is checked against every
-/// order in which the server may have judged the pending operations. There are no false alarms: the checker
+/// Implements the rules of docs/protocol.md from the client's side: some order of the operations, consistent with
+/// real time and with the attempt policy, must explain every response. There are no false alarms: the checker
 /// allows for lost responses, server crashes, reordered messages and slightly different clocks. It holds no
 /// secrets and reads no clock; the caller passes the time.
+///
+/// The receipts number the judged attempts, so the server itself states their order, and the checker only verifies
+/// it. A response is placed once every operation that may precede it has its response or is lost. Only lost
+/// operations and responses without receipts leave a choice. The time is therefore linear in the length of the
+/// history if a bounded number of operations overlap.
 ///
 /// Times are the server's as far as they are known: for an operation the earliest at which it can have met
 /// the server's clock, for a response the latest.
 package struct WalletHistory: Sendable {
-    private let rules: CheckerRules
-    /// The wallet's state, valid while ``concurrent`` is nil.
-    private var state: ModelState
-    /// The only pending operation; the usual case, which is cheap.
-    private var only: PendingOperation?
-    private var concurrent: ConcurrentHistory?
+    let rules: CheckerRules
+    var possibilities: [Possibility]
+    /// Operations without a response, in the order in which they were sent.
+    var inFlight: [SentOperation] = []
+    /// Operations whose response will not arrive and which may still have a place in the order.
+    var lost: [SentOperation] = []
+    var backlog = Backlog()
+    /// The number of events so far.
+    private var events = 0
+    /// The epoch of the receipts; nil before the first one.
+    private var epoch: UInt64?
+    /// The event at which the wallet was known to be revoked.
+    private var revoked = Int.max
     /// The last moment at which a server process is known to have ended.
     private var death = Int64.min
-    private var pastOverflowCount = 0
+    /// The number of times that too many orders were possible, so that the state was reset to unknown.
+    package private(set) var overflowCount = 0
+    /// The number of times that receipts of a new epoch arrived: a backup was restored, and the state is unknown.
+    package private(set) var epochStepCount = 0
+
+    /// The largest number of possibilities; beyond it the state is reset to unknown.
+    static let maxPossibilities = 2048
 
     /// Begins with a newly registered wallet, or with an earlier run's summary.
     package init(_ rules: CheckerRules, from summary: HistorySummary = .fresh, generation: Int = 0) {
         self.rules = rules
-        let states = summary.states(rules, generation: generation)
-        self.state = states[0]
-        if states.count > 1 { self.concurrent = ConcurrentHistory(states, rules) }
+        let number: UInt64? = summary == .fresh ? 0 : nil
+        self.possibilities = summary.states(rules, generation: generation).map { Possibility($0, number: number) }
     }
 
     /// Begins with a wallet in an unknown state.
     package init(unknownUnder rules: CheckerRules) {
         self.rules = rules
-        self.state = ModelState()
-        self.concurrent = ConcurrentHistory(ModelState.all(rules), rules)
+        self.possibilities = ModelState.all(rules).map { Possibility($0) }
     }
+
+    /// True if no pending operation may still be judged.
+    package var isQuiet: Bool { self.inFlight.isEmpty && self.lost.allSatisfy { $0.ended < .max } }
+
+    /// True if the wallet's state is known exactly.
+    package var isCertain: Bool { self.inFlight.isEmpty && self.lost.isEmpty && self.possibilities.count == 1 }
+
+    // MARK: Events
 
     /// Records an operation before it is sent.
     ///
@@ -47,43 +71,72 @@ package struct WalletHistory: Sendable {
         repeating first: Int? = nil,
         at now: Timestamp
     ) {
-        let attempt = first ?? id
-        if self.concurrent == nil, self.only == nil {
-            self.only = PendingOperation(
-                id: id,
-                attempt: attempt,
-                operation: operation,
-                sent: now.milliseconds,
-                order: 0,
-                isRepeated: first != nil
-            )
-            return
+        self.expire(at: now.milliseconds)
+        self.events += 1
+        let late = self.lost.filter { $0.ended == .max }
+        let oldest = late.reduce(min(self.inFlight.first?.sent ?? .max, now.milliseconds)) { min($0, $1.sent) }
+        var sent = SentOperation(
+            id: id,
+            attempt: first ?? id,
+            operation: operation,
+            sent: now.milliseconds,
+            oldest: oldest,
+            began: self.events
+        )
+        sent.isAlone = self.inFlight.isEmpty && late.isEmpty
+        for index in self.inFlight.indices.reversed() where self.inFlight[index].isAlone {
+            self.inFlight[index].isAlone = false
         }
-        self.widen()
-        self.concurrent?.expire(at: now.milliseconds)
-        self.concurrent?.invoke(id, operation, attempt: attempt, at: now.milliseconds)
+        if let first {
+            sent.isRepeated = true
+            self.separate(first)
+        }
+        self.inFlight.append(sent)
     }
 
-    /// Records a response; returns a violation if no correct server can give it.
+    /// Records a response; returns a violation if no correct server can have given the responses so far.
     ///
-    /// After a violation the history continues from the server's claim, so that one fault is reported once.
+    /// The violation may concern an earlier response whose explanation depended on this one. After a violation the
+    /// history continues from an unknown state, so that one fault is reported once.
     package mutating func complete(_ id: Int, _ response: WalletResponse, at now: Timestamp) -> HistoryViolation? {
-        if self.concurrent == nil, let only = self.only, only.id == id, self.take(response, to: only, at: now) {
-            return nil
+        guard let index = self.inFlight.firstIndex(where: { $0.id == id }) else { return .answerToAnotherQuestion }
+        self.events += 1
+        var sent = self.inFlight.remove(at: index)
+        sent.ended = self.events
+        sent.until = now.milliseconds
+        sent.response = response
+        if response == .revoked { self.revoked = min(self.revoked, self.events) }
+        let isLate = sent.began > self.revoked && response != .revoked && response != .refused
+        guard !isLate, sent.allows(response) else {
+            let violation = isLate ? .answeredAfterRevocation : self.violation(by: sent)
+            self.continueAfter(sent)
+            return violation
         }
-        self.widen()
-        let violation = self.concurrent?.complete(id, response, at: now.milliseconds)
-        self.narrow()
-        return violation
+        if sent.predatesReset {
+            // It may have been judged at any time; its response refers to a state that is no longer known.
+            sent.response = nil
+            self.lost.append(sent)
+        } else if response != .refused, response != .revoked {
+            if let violation = self.receive(sent) { return violation }
+        }
+        return self.settle()
     }
 
-    /// Records that a response will not arrive: the operation was judged, may still be judged for a while, or will
-    /// never be judged.
-    package mutating func lose(_ id: Int, at now: Timestamp) {
-        self.widen()
-        self.concurrent?.lose(id, until: (now + self.rules.lateEffect).milliseconds)
-        self.concurrent?.serverEnded(by: self.death)
-        self.narrow()
+    /// Records that a response will not arrive: the operation was judged, may still be judged, or will never be.
+    ///
+    /// Returns a violation if no correct server can have given the other responses.
+    package mutating func lose(_ id: Int, at now: Timestamp) -> HistoryViolation? {
+        guard let index = self.inFlight.firstIndex(where: { $0.id == id }) else { return nil }
+        self.events += 1
+        var sent = self.inFlight.remove(at: index)
+        // A session has no effect on the state.
+        if sent.operation != .opening {
+            sent.isAlone = false
+            sent.until = (now + self.rules.lateEffect).milliseconds
+            self.lost.append(sent)
+            self.expire(at: .min)
+        }
+        return self.settle()
     }
 
     /// Records that the server's process ended before this moment: it will not judge an operation sent to it
@@ -91,64 +144,121 @@ package struct WalletHistory: Sendable {
     package mutating func serverEnded(by now: Timestamp) {
         guard now.milliseconds > self.death else { return }
         self.death = now.milliseconds
-        self.concurrent?.serverEnded(by: now.milliseconds)
-        self.narrow()
+        self.expire(at: .min)
     }
 
-    /// True if no pending operation may still be judged.
-    package var isQuiet: Bool { self.only == nil && (self.concurrent?.pending.isEmpty ?? true) }
+    /// Records that an operator's revocation of the wallet has returned: from here on no operation gets a verdict or a
+    /// session.
+    package mutating func revocationReturned() {
+        self.events += 1
+        self.revoked = min(self.revoked, self.events)
+    }
 
-    /// True if the wallet's state is known exactly.
-    package var isCertain: Bool { self.concurrent == nil }
-
-    /// The number of times that too many operations were pending to check all orders, so that a response was checked
-    /// against an unknown state.
-    package var overflowCount: Int { self.pastOverflowCount + (self.concurrent?.overflowCount ?? 0) }
+    /// Ends the time in which lost operations can take effect, if it is over.
+    private mutating func expire(at now: Int64) {
+        for index in self.lost.indices where self.lost[index].ended == .max {
+            let lost = self.lost[index]
+            if lost.sent <= self.death {
+                self.lost[index].until = max(lost.sent, min(lost.until, self.death))
+            } else if lost.until >= now {
+                continue
+            }
+            self.events += 1
+            self.lost[index].ended = self.events
+        }
+    }
 
     /// The summary for a later run, which sends nothing before all of this run's connections have ended.
     ///
     /// - Parameter generation: the generation of the PIN key that the later run will take for the current one.
     package func summary(at now: Timestamp, generation: Int) -> HistorySummary {
         var other = self
-        other.widen()
-        guard var concurrent = other.concurrent else { return .fresh }
-        let end = (now + self.rules.lateEffect).milliseconds
-        for id in concurrent.pending.keys { concurrent.lose(id, until: end) }
-        concurrent.expire(at: .max)
-        return HistorySummary(concurrent.linearizations.map(\.state), generation: generation)
+        for operation in self.inFlight { _ = other.lose(operation.id, at: now) }
+        return HistorySummary(other.outcomes.map(\.state), generation: generation)
     }
+}
 
-    /// Handles the usual case: one operation, one state, one response.
-    private mutating func take(_ response: WalletResponse, to only: PendingOperation, at now: Timestamp) -> Bool {
-        let window = Window(from: only.sent, until: now.milliseconds, oldest: only.sent)
-        if let state = self.state.admits(response, to: only, in: window, isExact: true, self.rules) {
-            self.state = state
-        } else if case .verdict(let verdict) = response,
-            let judged = self.state.judging(only.operation, by: .attempt(only.attempt), in: window, self.rules),
-            judged.verdict == verdict
-        {
-            self.state = judged.state
-        } else {
-            return false
+extension WalletHistory {
+    /// Files a response; returns a violation if its receipt contradicts the numbers so far.
+    private mutating func receive(_ sent: SentOperation) -> HistoryViolation? {
+        if let place = sent.place {
+            if let epoch = self.epoch, place.epoch != epoch {
+                guard place.epoch > epoch else {
+                    self.reset()
+                    return .olderEpoch
+                }
+                self.epochStepCount += 1
+                self.reset()
+            }
+            self.epoch = place.epoch
+            let isFree = !place.isJudged || (place.number > 0 && self.backlog.judged(place.number) == nil)
+            let before = self.possibilities.filter { possibility in
+                possibility.number.map { place.isJudged ? $0 < place.number : $0 <= place.number } ?? true
+            }
+            guard isFree, !before.isEmpty else {
+                self.reset()
+                return .impossibleNumber(place.number)
+            }
+            self.possibilities = before
         }
-        self.only = nil
-        return true
+        self.backlog.insert(sent)
+        return nil
     }
 
-    /// Switches to the general case.
-    private mutating func widen() {
-        guard self.concurrent == nil else { return }
-        var concurrent = ConcurrentHistory([self.state], self.rules)
-        if let only = self.only { concurrent.add(only) }
-        self.only = nil
-        self.concurrent = concurrent
+    /// Resets the state to unknown; a pending operation may then get any response and may still be judged.
+    mutating func reset() {
+        for index in self.inFlight.indices {
+            self.inFlight[index].predatesReset = true
+            self.inFlight[index].isAlone = false
+        }
+        // All other operations precede those that follow, so the unknown state contains their effects.
+        self.lost.removeAll { $0.ended < .max }
+        self.backlog = Backlog()
+        self.possibilities = ModelState.all(self.rules).map { Possibility($0) }
     }
 
-    /// Switches back to the usual case once only one state is possible and no operation is pending.
-    private mutating func narrow() {
-        guard let state = self.concurrent?.settled else { return }
-        self.state = state
-        self.pastOverflowCount = self.overflowCount
-        self.concurrent = nil
+    /// Counts a reset that was necessary because too many orders were possible.
+    mutating func overflow() {
+        self.overflowCount += 1
+        self.reset()
+    }
+
+    /// Continues after a violation from the server's claim, so that one fault is reported once.
+    mutating func continueAfter(_ operation: SentOperation) {
+        let isLast = self.inFlight.isEmpty && self.backlog.operations.allSatisfy { $0.began <= operation.began }
+        self.reset()
+        guard isLast else { return }
+        let claimed = self.possibilities.compactMap { possibility -> Possibility? in
+            possibility.state.following(operation, self.rules).map { Possibility($0) }
+        }
+        if !claimed.isEmpty { self.possibilities = claimed }
+    }
+
+    /// Makes a lost operation distinguishable, because its attempt is sent again.
+    ///
+    /// Each lost operation that was interchangeable with it may have been this one.
+    private mutating func separate(_ attempt: Int) {
+        for index in self.inFlight.indices where self.inFlight[index].attempt == attempt {
+            self.inFlight[index].isRepeated = true
+        }
+        for index in self.lost.indices where self.lost[index].attempt == attempt && !self.lost[index].isRepeated {
+            self.lost[index].isRepeated = true
+            let repeated = self.lost[index]
+            for possibility in self.possibilities {
+                for other in self.lost
+                where other.operation == repeated.operation && other.attempt != attempt && !other.isRepeated
+                    && possibility.used.contains(other.id) != possibility.used.contains(repeated.id)
+                {
+                    var exchanged = possibility
+                    exchanged.used.formSymmetricDifference([other.id, repeated.id])
+                    let (one, two): (ModelState.LastWrong, ModelState.LastWrong) = (
+                        .attempt(other.attempt), .attempt(attempt)
+                    )
+                    if possibility.state.lastWrong == one { exchanged.state.lastWrong = two }
+                    if possibility.state.lastWrong == two { exchanged.state.lastWrong = one }
+                    if !self.possibilities.contains(exchanged) { self.possibilities.append(exchanged) }
+                }
+            }
+        }
     }
 }

@@ -112,7 +112,7 @@ struct Burst {
     private func send(_ flight: Flight, _ tally: BurstTally) async {
         let began = self.run.clock.now
         tally.wrote(at: began)
-        let results: [Result<InstructResult, FleetFailure>]
+        let results: [Result<FleetSession.Answer, FleetFailure>]
         do throws(FleetFailure) {
             results =
                 flight.guesses.count == 1

@@ -43,21 +43,21 @@ final class CheckedWallet: Sendable {
     func completes(_ id: Int, _ response: WalletResponse, at now: Timestamp) -> HistoryViolation? {
         self.state.withLock { state in
             switch response {
-            case .verdict(.valid), .validWithForeignShare: state.wrongInRow = 0
-            case .verdict(.wrong): state.wrongInRow += 1
+            case .verdict(.valid, _), .validWithForeignShare: state.wrongInRow = 0
+            case .verdict(.wrong, _): state.wrongInRow += 1
             case .opened(.open(let left, _), _):
                 state.wrongInRow = max(state.wrongInRow, self.attemptsPerRound - left)
-            case .verdict, .opened, .pinKeyChanged, .refused: break
+            case .verdict, .opened, .pinKeyChanged, .refused, .revoked: break
             }
             return state.history.complete(id, response, at: now)
         }
     }
 
-    /// Records that no response will arrive.
-    func loses(_ id: Int, isWrong: Bool, at now: Timestamp) {
+    /// Records that no response will arrive; returns a violation if no correct server can have given the others.
+    func loses(_ id: Int, isWrong: Bool, at now: Timestamp) -> HistoryViolation? {
         self.state.withLock { state in
             if isWrong { state.wrongInRow += 1 }
-            state.history.lose(id, at: now)
+            return state.history.lose(id, at: now)
         }
     }
 

@@ -51,7 +51,7 @@ extension RunContext {
     ///
     /// - Parameter isWrong: true if the instruction carried a wrong PIN.
     func check(
-        _ result: Result<InstructResult, FleetFailure>,
+        _ result: Result<FleetSession.Answer, FleetFailure>,
         of wallet: CheckedWallet,
         _ id: Int,
         isWrong: Bool,
@@ -60,15 +60,15 @@ extension RunContext {
     ) -> Outcome {
         switch result {
         case .success(let answer):
-            if let verdict = answer.verdict {
+            let now = self.clock.wall(at: time)
+            if let verdict = answer.result.verdict {
                 if case .wrong = verdict { self.events.verdictTrigger.fire() }
-                let violation = wallet.completes(id, .verdict(verdict), at: self.clock.wall(at: time))
-                self.report(violation, of: wallet, at: time)
+                self.report(wallet.completes(id, .verdict(verdict, answer.place), at: now), of: wallet, at: time)
             } else {
                 self.report(.answerToAnotherQuestion, of: wallet, at: time)
-                wallet.loses(id, isWrong: isWrong, at: self.clock.wall(at: time))
+                self.report(wallet.loses(id, isWrong: isWrong, at: now), of: wallet, at: time)
             }
-            return answer.outcome
+            return answer.result.outcome
         case .failure(let failure):
             self.check(failure, of: wallet, id, isWrong: isWrong, generation: session.generation, at: time)
             return self.outcome(of: failure)
@@ -93,14 +93,17 @@ extension RunContext {
         case .refused(.pinKeyChanged): response = .pinKeyChanged(current: generation.map { Int($0) })
         // These refusals leave open whether the attempt was counted.
         case .refused(.unavailable), .refused(.internal): response = nil
-        case .refused, .revoked: response = .refused
+        case .revoked, .refused(.revoked): response = .revoked
+        case .refused: response = .refused
         case .connect, .call, .fleet: response = nil
         case .unexpectedAnswer:
             self.report(.answerToAnotherQuestion, of: wallet, at: time)
             response = nil
         }
         let now = self.clock.wall(at: time)
-        guard let response else { return wallet.loses(id, isWrong: isWrong, at: now) }
+        guard let response else {
+            return self.report(wallet.loses(id, isWrong: isWrong, at: now), of: wallet, at: time)
+        }
         self.report(wallet.completes(id, response, at: now), of: wallet, at: time)
     }
 

@@ -1,5 +1,6 @@
 internal import HostSystem
 internal import FastSigning
+package import HistoryChecker
 internal import Secrets
 internal import Statements
 internal import Synchronization
@@ -119,8 +120,16 @@ package final class FleetSession: Sendable {
     /// A signed instruction, ready to be sent.
     package struct Prepared: Sendable {
         let call: Instruct
+        let attemptID: AttemptID
         /// The generation that is current after a successful change of the PIN.
         let next: UInt32?
+    }
+
+    /// The result of an instruction, with its place in the server's order of the wallet's attempts.
+    package struct Answer: Sendable {
+        package let result: InstructResult
+        /// Nil if the answer has no receipt.
+        package let place: VerdictPlace?
     }
 
     /// Derives the key of a PIN and signs a check of it; prepared instructions must be sent in their order.
@@ -128,7 +137,7 @@ package final class FleetSession: Sendable {
     /// Separate from ``send(_:)``, so that a run measures the server's time and not the phone's.
     package func prepareCheck(_ entry: PINChoice, attemptID: AttemptID = .random()) -> Prepared {
         let inputs = self.next(entry)
-        return Prepared(call: self.instruct(.checkPIN, inputs, attemptID), next: nil)
+        return Prepared(call: self.instruct(.checkPIN, inputs, attemptID), attemptID: attemptID, next: nil)
     }
 
     /// Prepares a change to the wallet's next PIN, as ``prepareCheck(_:attemptID:)`` does.
@@ -140,11 +149,15 @@ package final class FleetSession: Sendable {
             newKey: newKey.publicKey,
             newKeyID: self.wallet.pinKeyID(generation: next)
         )
-        return Prepared(call: self.instruct(instruction, inputs, attemptID, newKey: newKey), next: next)
+        return Prepared(
+            call: self.instruct(instruction, inputs, attemptID, newKey: newKey),
+            attemptID: attemptID,
+            next: next
+        )
     }
 
     /// Sends an instruction and returns its result; verifies that a share in the response is the wallet's.
-    package func send(_ prepared: Prepared) async throws(FleetFailure) -> InstructResult {
+    package func send(_ prepared: Prepared) async throws(FleetFailure) -> Answer {
         let answer: CallResult
         do throws(CallError) {
             answer = try await self.connection.call(.instruct(prepared.call), timeout: self.timeout)
@@ -155,7 +168,7 @@ package final class FleetSession: Sendable {
     }
 
     /// Sends an instruction as ``send(_:)`` does, with a failure as a value.
-    package func result(of prepared: Prepared) async -> Result<InstructResult, FleetFailure> {
+    package func result(of prepared: Prepared) async -> Result<Answer, FleetFailure> {
         do throws(FleetFailure) { return .success(try await self.send(prepared)) } catch { return .failure(error) }
     }
 
@@ -165,7 +178,7 @@ package final class FleetSession: Sendable {
     /// - Precondition: At most as many as the server accepts at a time.
     package func sendTogether(
         _ prepared: [Prepared]
-    ) async throws(FleetFailure) -> [Result<InstructResult, FleetFailure>] {
+    ) async throws(FleetFailure) -> [Result<Answer, FleetFailure>] {
         let answers = try await self.connection.flight(prepared.map { .instruct($0.call) }, timeout: self.timeout)
         return zip(answers, prepared).map { answer, prepared in
             Result { () throws(FleetFailure) in try self.result(of: answer, to: prepared) }
@@ -173,12 +186,13 @@ package final class FleetSession: Sendable {
     }
 
     /// Interprets a response; records a new current PIN.
-    private func result(of answer: CallResult, to prepared: Prepared) throws(FleetFailure) -> InstructResult {
+    private func result(of answer: CallResult, to prepared: Prepared) throws(FleetFailure) -> Answer {
+        let place = try self.place(in: answer, to: prepared)
         switch answer.withoutReceipt {
         case .instruct(let result):
             if case .pinValid(let share, _) = result, !self.isProven(share) { throw .falseShare }
             if case .pinChanged = result, let next = prepared.next { try self.adopt(generation: next) }
-            return result
+            return Answer(result: result, place: place)
         case .refused(let refusal):
             if case .pinKeyChanged(let id) = refusal.reason {
                 guard let current = self.wallet.generation(of: id, from: self.generation) else { throw .strangePINKey }
@@ -190,12 +204,22 @@ package final class FleetSession: Sendable {
         }
     }
 
+    /// Reads the place in the receipt, whose signature is not verified: the wallet's history decides if it is true.
+    private func place(in answer: CallResult, to prepared: Prepared) throws(FleetFailure) -> VerdictPlace? {
+        guard case .judged(_, let receipt) = answer else { return nil }
+        let leaf = receipt.leaf
+        guard leaf.walletID == self.wallet.walletID, leaf.attemptID == prepared.attemptID else {
+            throw .unexpectedAnswer
+        }
+        return VerdictPlace(epoch: receipt.signed.epoch, leaf)
+    }
+
     /// Checks a PIN.
     package func check(
         _ entry: PINChoice,
         attemptID: AttemptID = .random()
     ) async throws(FleetFailure) -> InstructResult {
-        try await self.send(self.prepareCheck(entry, attemptID: attemptID))
+        try await self.send(self.prepareCheck(entry, attemptID: attemptID)).result
     }
 
     /// Changes the PIN to the wallet's next one and records it in the fleet.
@@ -203,7 +227,7 @@ package final class FleetSession: Sendable {
         _ entry: PINChoice = .right,
         attemptID: AttemptID = .random()
     ) async throws(FleetFailure) -> InstructResult {
-        try await self.send(self.prepareChange(entry, attemptID: attemptID))
+        try await self.send(self.prepareChange(entry, attemptID: attemptID)).result
     }
 
     /// Returns true if a share is the wallet's; skips the derivation for the last verified share.

@@ -1,0 +1,35 @@
+/// Responses that are not placed in every possible order, in the order in which their operations were sent.
+struct Backlog: Sendable {
+    private var all: [SentOperation] = []
+    /// The index of the first one; those before it are placed.
+    private var start = 0
+    /// The judged ones by their numbers.
+    private var byNumber: [UInt64: SentOperation] = [:]
+
+    var operations: ArraySlice<SentOperation> { self.all[self.start...] }
+
+    func judged(_ number: UInt64) -> SentOperation? { self.byNumber[number] }
+
+    mutating func insert(_ operation: SentOperation) {
+        let index = self.operations.lastIndex { $0.began < operation.began }.map { $0 + 1 } ?? self.start
+        self.all.insert(operation, at: index)
+        if operation.isJudged, let number = operation.place?.number { self.byNumber[number] = operation }
+    }
+
+    /// Removes the first ones while all of these orders contain them.
+    mutating func removePlaced(in possibilities: inout [Possibility]) {
+        while self.start < self.all.count, possibilities.allSatisfy({ $0.hasPlaced(self.all[self.start]) }) {
+            let operation = self.all[self.start]
+            self.start += 1
+            if operation.isJudged, let number = operation.place?.number {
+                self.byNumber[number] = nil
+            } else {
+                for index in possibilities.indices { possibilities[index].placed.remove(operation.id) }
+            }
+        }
+        if self.start > 64, self.start * 2 > self.all.count {
+            self.all.removeFirst(self.start)
+            self.start = 0
+        }
+    }
+}

@@ -1,0 +1,51 @@
+internal import Vocabulary
+
+/// One order in which the server may have judged a wallet's operations so far.
+///
+/// An operation is *placed* if its place in the order is decided.
+struct Possibility: Hashable, Sendable {
+    /// The wallet's state after the placed operations.
+    var state: ModelState
+    /// The number of judged attempts; nil before the first receipt.
+    var number: UInt64?
+    /// The latest event at which a placed operation was sent: a lost one that expired before it cannot follow.
+    var latest = 0
+    /// The ids of lost operations that were judged.
+    var used: Set<Int> = []
+    /// The ids of placed responses that are not placed in every possibility.
+    var placed: Set<Int> = []
+
+    init(_ state: ModelState, number: UInt64? = nil) {
+        self.state = state
+        self.number = number
+    }
+
+    /// The same order followed by a response that left this state.
+    func placing(_ operation: SentOperation, _ state: ModelState) -> Possibility {
+        var next = self
+        next.state = state
+        next.latest = max(self.latest, operation.began)
+        if operation.isJudged { next.number = operation.place?.number } else { next.placed.insert(operation.id) }
+        return next
+    }
+
+    /// The same order followed by a lost operation that left this state.
+    func taking(_ lost: SentOperation, _ state: ModelState) -> Possibility {
+        var next = self
+        next.state = state
+        next.latest = max(self.latest, lost.began)
+        next.number = self.number.map { $0 + 1 }
+        next.used.insert(lost.id)
+        return next
+    }
+
+    func hasPlaced(_ operation: SentOperation) -> Bool {
+        guard operation.isJudged, let place = operation.place else { return self.placed.contains(operation.id) }
+        return self.number.map { place.number <= $0 } ?? false
+    }
+
+    /// Returns true if the operation may be the next one in the order.
+    func mayTake(_ lost: SentOperation, before bound: Int) -> Bool {
+        lost.began < bound && lost.ended > self.latest && !self.used.contains(lost.id)
+    }
+}
