@@ -644,6 +644,7 @@ let client: [Target] = [
             "Transport",
             "Vocabulary",
             "Wire",
+            subprocess,
         ],
         path: "Sources/Client/Load/LoadEngine"
     ),

@@ -78,6 +78,7 @@ final class LoadLab: Sendable {
         events: RunEvents = RunEvents(),
         thresholds: [String] = [],
         companions: [@Sendable (RunEvents) async -> Void] = [],
+        proof: Proof? = nil,
         hear: @escaping @Sendable (RunSnapshot) -> Void = { _ in },
         areOpen: @escaping @Sendable () -> Void = {}
     ) async throws -> RunResult {
@@ -87,7 +88,8 @@ final class LoadLab: Sendable {
         options.thresholds = try thresholds.map { try Threshold(parsing: $0) }
         options.serverPID = self.server.processID
         options.companions = companions
-        let measured: MeasuredRun
+        options.proof = proof
+        var measured: MeasuredRun
         do {
             measured = try await LoadRun(plan, of: fleet, at: target, options: options, events: events).run {
                 switch $0 {
@@ -100,6 +102,7 @@ final class LoadLab: Sendable {
             throw error
         }
         try fleet.close()
+        if let proof { measured.sections += proof.sections(for: measured.intervals) }
         return measured.result(options.thresholds)
     }
 

@@ -8,10 +8,10 @@ package import Vocabulary
 
 /// The server under load, and the information that a client needs about it.
 package struct Target: Sendable {
-    package let host: String
-    package let port: Int
+    package private(set) var host: String
+    package private(set) var port: Int
     /// The name that its certificate must have.
-    package let serverName: String
+    package private(set) var serverName: String
     /// The lab that the server belongs to, if any.
     package let lab: LabFolder?
     /// The folder of the authority that attests the phones' keys; nil if no wallet can be registered.
@@ -91,6 +91,18 @@ package struct Target: Sendable {
         self.authorityFolder = authorityFolder
         self.clock = SystemClock()
         self.trusted = try Self.read(caFile)
+    }
+
+    /// Another server of the same store, with a certificate of the same authority.
+    ///
+    /// Its certificate has the same name if that is not the host's.
+    package func sibling(at address: String) throws(Problem) -> Target {
+        guard let parsed = HostAndPort(address, ports: 1...65_535) else { throw .address(address) }
+        var sibling = self
+        if self.serverName == self.host { sibling.serverName = parsed.host }
+        sibling.host = parsed.host
+        sibling.port = parsed.port
+        return sibling
     }
 
     /// True if the load stays on this machine.

@@ -35,8 +35,8 @@ struct PinLoadProgram: AsyncParsableCommand {
             """,
         version: BuildID.text(of: "pin-load"),
         subcommands: [
-            ProvisionCommand.self, LoadRunCommand.self, FloodCommand.self, ReportCommand.self, CompareCommand.self,
-            MergeCommand.self, TrendCommand.self, ProfilesCommand.self,
+            ProvisionCommand.self, LoadRunCommand.self, ProveCommand.self, FloodCommand.self, ReportCommand.self,
+            CompareCommand.self, MergeCommand.self, TrendCommand.self, ProfilesCommand.self,
         ]
     )
 

@@ -34,11 +34,11 @@ struct TargetOptions: ParsableArguments {
     @Option(
         name: .customLong("i-own-this-server"),
         help: ArgumentHelp(
-            "Allow a test of this remote host. Test only servers that you own.",
+            "Allow a test of this remote host. Repeatable. Test only servers that you own.",
             valueName: "host"
         )
     )
-    var ownedHost: String?
+    var ownedHosts: [String] = []
 
     func validate() throws {
         guard (self.lab == nil) != (self.address == nil) else {
@@ -73,9 +73,21 @@ struct TargetOptions: ParsableArguments {
         return target
     }
 
+    /// Another server of the same store.
+    func sibling(of target: Target, at address: String) throws -> Target {
+        let sibling: Target
+        do throws(Target.Problem) {
+            sibling = try target.sibling(at: address)
+        } catch {
+            throw PinLoadFailure(.usage, error.description)
+        }
+        try self.requireOwnership(of: sibling)
+        return sibling
+    }
+
     private func requireOwnership(of target: Target) throws {
         guard !target.isLoopback else { return }
-        guard self.ownedHost == target.host else {
+        guard self.ownedHosts.contains(target.host) else {
             throw PinLoadFailure(
                 .usage,
                 """

@@ -52,7 +52,7 @@ package struct BurstAttack: Sendable {
     private func measure(_ onProgress: @escaping @Sendable (Progress) -> Void) async throws -> MeasuredRun {
         let loadPlan = try self.plan.loadPlan()
         try ConnectionLimits.prepare(for: loadPlan)
-        var run = try await RunContext(loadPlan, self.fleet, at: self.target, events: self.events)
+        var run = try await RunContext(loadPlan, self.fleet, at: [self.target], events: self.events)
         try self.check(run.terms)
         var generator = PlanGenerator(seed: self.plan.seed)
         var queue = AttackQueue(count: self.fleet.count, using: &generator)

@@ -9,6 +9,8 @@ internal import Vocabulary
 final class CheckedWallet: Sendable {
     private struct State {
         var history: WalletHistory
+        /// Kept for a proof only.
+        var transcript: WalletTranscript?
         var lastID = 0
         /// The last id of an operation with a PIN.
         var lastPINID = 0
@@ -21,10 +23,10 @@ final class CheckedWallet: Sendable {
     private let attemptsPerRound: Int
     private let state: Mutex<State>
 
-    init(_ wallet: FleetWallet, _ history: WalletHistory, attemptsPerRound: Int) {
+    init(_ wallet: FleetWallet, _ history: WalletHistory, attemptsPerRound: Int, keepsTranscript: Bool = false) {
         self.wallet = wallet
         self.attemptsPerRound = attemptsPerRound
-        self.state = Mutex(State(history: history))
+        self.state = Mutex(State(history: history, transcript: keepsTranscript ? WalletTranscript() : nil))
     }
 
     /// Records an operation before it is sent; returns its id.
@@ -35,6 +37,7 @@ final class CheckedWallet: Sendable {
             state.lastID += 1
             if operation != .opening { state.lastPINID = state.lastID }
             state.history.invoke(state.lastID, operation, repeating: first, at: now)
+            state.transcript?.sent(state.lastID, operation, repeating: first, at: now)
             return state.lastID
         }
     }
@@ -49,6 +52,7 @@ final class CheckedWallet: Sendable {
                 state.wrongInRow = max(state.wrongInRow, self.attemptsPerRound - left)
             case .verdict, .opened, .pinKeyChanged, .refused, .revoked: break
             }
+            state.transcript?.answered(id, response, at: now)
             return state.history.complete(id, response, at: now)
         }
     }
@@ -57,9 +61,21 @@ final class CheckedWallet: Sendable {
     func loses(_ id: Int, isWrong: Bool, at now: Timestamp) -> HistoryViolation? {
         self.state.withLock { state in
             if isWrong { state.wrongInRow += 1 }
+            state.transcript?.lost(id, at: now)
             return state.history.lose(id, at: now)
         }
     }
+
+    /// Records that an operator's revocation of the wallet has returned.
+    func revocationReturned(at now: Timestamp) {
+        self.state.withLock { state in
+            state.transcript?.revoked(at: now)
+            state.history.revocationReturned()
+        }
+    }
+
+    /// The last events, for the report on a violation.
+    var transcript: WalletTranscript? { self.state.withLock(\.transcript) }
 
     /// Records that the server's process ended before this moment.
     func serverEnded(by now: Timestamp) {
@@ -76,8 +92,11 @@ final class CheckedWallet: Sendable {
     var hasCounts: Bool { self.state.withLock { $0.wrongInRow > 0 } }
 
     var overflowCount: Int { self.state.withLock { $0.history.overflowCount } }
+    var epochStepCount: Int { self.state.withLock { $0.history.epochStepCount } }
 
     // MARK: Users
+
+    var hasUsers: Bool { self.state.withLock { $0.users > 0 } }
 
     func enter() { self.state.withLock { $0.users += 1 } }
 

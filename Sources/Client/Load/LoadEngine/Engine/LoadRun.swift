@@ -18,6 +18,10 @@ package struct LoadRun: Sendable {
         package var serverPID: Int32?
         /// Tasks that run in parallel with the load; each is cancelled at its end.
         package var companions: [@Sendable (RunEvents) async -> Void] = []
+        /// Other servers of the same store; connections take turns.
+        package var others: [Target] = []
+        /// Injects faults and revocations during the run.
+        package var proof: Proof?
 
         package init() {}
     }
@@ -48,7 +52,13 @@ package struct LoadRun: Sendable {
 
     private func measure(_ onProgress: @escaping @Sendable (LoadProgress) -> Void) async throws -> MeasuredRun {
         try self.check()
-        var run = try await RunContext(self.plan, self.fleet, at: self.target, events: self.events)
+        var run = try await RunContext(
+            self.plan,
+            self.fleet,
+            at: [self.target] + self.options.others,
+            events: self.events,
+            proof: self.options.proof
+        )
         let setup = RunSetup(run: run)
         let wanted = self.plan.connectionUse.contains(.warm) ? run.usersWanted(at: .zero) : 0
         let all = wanted + self.plan.ownIdleConnections
@@ -136,6 +146,12 @@ package struct LoadRun: Sendable {
             for companion in self.options.companions {
                 group.addTask {
                     await companion(self.events)
+                    return .companion
+                }
+            }
+            if let proof = self.options.proof {
+                group.addTask {
+                    await proof.run(in: run)
                     return .companion
                 }
             }

@@ -131,13 +131,12 @@ extension RunContext {
                 """
             )
         }
-        let wallet = wallet.wallet
-        self.recorder.recordViolation(
+        let text = """
+            \(violation.name): wallet \(wallet.wallet.index) (\(wallet.wallet.walletID)), \
+            \(time.milliseconds) ms after the start: \(violation)
             """
-            \(violation.name): wallet \(wallet.index) (\(wallet.walletID)), \(time.milliseconds) ms after the start: \
-            \(violation)
-            """
-        )
+        self.recorder.recordViolation(text)
+        self.proof?.note(violation, text, wallet.transcript)
     }
 
     /// Notes that a wallet is no longer used.

@@ -2,6 +2,7 @@ internal import HistoryChecker
 internal import LoadFleet
 internal import LoadPlan
 internal import LoadReport
+internal import Synchronization
 internal import Transport
 internal import Vocabulary
 internal import Wire
@@ -23,17 +24,36 @@ struct RunContext: Sendable {
     /// Only in an open loop.
     let queue: ArrivalQueue?
     let registrar: Registrar?
+    let proof: Proof?
     var clock: RunClock
     private let lanes: [Lane]
-    private let contexts: [TLSClientContext]
-    private let resumingContexts: [TLSClientContext]
+    private let servers: [Server]
     private let sources: [String]
+
+    /// A server with its TLS contexts.
+    private struct Server {
+        let target: Target
+        let contexts: [TLSClientContext]
+        let resumingContexts: [TLSClientContext]
+    }
 
     /// The number of TLS contexts and lanes, so that event loops rarely contend for one of them.
     private static let shardCount = 8
 
     /// Asks the server for its terms.
-    init(_ plan: LoadPlan, _ fleet: Fleet, at target: Target, events: RunEvents) async throws {
+    ///
+    /// - Parameters:
+    ///   - targets: the servers of one store; the first one is asked.
+    ///   - proof: receives the violations and the times between answers.
+    init(
+        _ plan: LoadPlan,
+        _ fleet: Fleet,
+        at targets: [Target],
+        events: RunEvents,
+        proof: Proof? = nil
+    ) async throws {
+        let target = targets[0]
+        self.proof = proof
         self.plan = plan
         self.schedule = plan.schedule
         self.fleet = fleet
@@ -47,7 +67,8 @@ struct RunContext: Sendable {
         self.pool = try WalletPool(plan.pick, among: wallets)
         self.histories = WalletHistoryCache(
             fleet,
-            CheckerRules(policy: terms.policy, lateEffect: plan.timeout + .seconds(60))
+            CheckerRules(policy: terms.policy, lateEffect: plan.timeout + .seconds(60)),
+            keepsTranscripts: proof != nil
         )
         let recorder = self.recorder
         self.lanes = (0..<Self.shardCount).map { _ in recorder.makeLane() }
@@ -55,9 +76,14 @@ struct RunContext: Sendable {
             plan.isOpen
             ? ArrivalQueue(plan.dueTimes, maxInFlight: plan.ownMaxInFlight) : nil
         self.sources = ConnectionLimits.sourceAddresses(for: plan.peakConnections, host: target.host)
-        self.contexts = try (0..<Self.shardCount).map { _ in try target.tls(resuming: false) }
         let resumes = plan.connectionUse.contains(.resumed)
-        self.resumingContexts = try (0..<(resumes ? Self.shardCount : 0)).map { _ in try target.tls(resuming: true) }
+        self.servers = try targets.map { target in
+            Server(
+                target: target,
+                contexts: try (0..<Self.shardCount).map { _ in try target.tls(resuming: false) },
+                resumingContexts: try (0..<(resumes ? Self.shardCount : 0)).map { _ in try target.tls(resuming: true) }
+            )
+        }
         self.registrar = plan.mix.contains(.register) ? try Registrar(for: fleet, at: target) : nil
         self.clock = RunClock(wall: target.clock.now())
     }
@@ -100,8 +126,10 @@ struct RunContext: Sendable {
     ///
     /// - Parameter resuming: keeps tickets and uses them; only if the plan has such connections.
     func connect(_ number: Int, resuming: Bool = false) async throws(FleetFailure) -> ClientConnection {
-        try await self.target.connect(
-            tls: (resuming ? self.resumingContexts : self.contexts)[number % Self.shardCount],
+        let turn = self.servers.count > 1 ? self.gauges.connects.add(1, ordering: .relaxed).oldValue : 0
+        let server = self.servers[turn % self.servers.count]
+        return try await server.target.connect(
+            tls: (resuming ? server.resumingContexts : server.contexts)[number % Self.shardCount],
             timeout: self.plan.timeout,
             from: self.sources.isEmpty ? nil : self.sources[number % self.sources.count]
         )
@@ -118,7 +146,8 @@ struct RunContext: Sendable {
 
     /// Saves all histories for the next run, after all connections have closed; throws the run's failure, if any.
     func finish() throws {
-        let overflows = try self.histories.saveAll(at: self.serverTime)
+        let (overflows, epochSteps) = try self.histories.saveAll(at: self.serverTime)
+        self.proof?.noteHistories(epochSteps: epochSteps, overflows: overflows)
         if overflows > 0 {
             self.events.note("\(overflows) times a wallet had too many requests in flight to check all verdicts")
         }

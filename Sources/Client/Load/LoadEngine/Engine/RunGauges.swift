@@ -12,6 +12,8 @@ final class RunGauges: Sendable {
     let replaced = Atomic(0)
     /// Connections resumed with a ticket.
     let resumed = Atomic(0)
+    /// Connections made, which take turns among several servers.
+    let connects = Atomic(0)
     /// Calls that the server rejected by a rate limit.
     let rateLimited = Atomic(0)
     /// Checks repeated because no response arrived.

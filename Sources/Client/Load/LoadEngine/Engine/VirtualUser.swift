@@ -31,6 +31,8 @@ final class VirtualUser {
     /// crash made the server forget counted attempts.
     var lost: Lost?
     var backoff = Backoff()
+    /// The time of the last verdict.
+    private var lastVerdict: Duration?
 
     struct Lost {
         let wallet: CheckedWallet
@@ -163,6 +165,10 @@ final class VirtualUser {
             from: isNew ? began : sent,
             to: ended
         )
+        if let proof = self.run.proof, !outcome.isFailure {
+            if let last = self.lastVerdict { proof.gaps.note(ended - last) }
+            self.lastVerdict = ended
+        }
         await self.proceed(after: outcome, of: attempt)
     }
 

@@ -22,12 +22,14 @@ final class WalletHistoryCache: Sendable {
     private let fleet: Fleet
     private let rules: CheckerRules
     private let unknown: HistorySummary
+    private let keepsTranscripts: Bool
     private let wallets = Mutex<[Int: CheckedWallet]>([:])
     private let past = Mutex(Past())
 
     /// The remembered properties of wallets that are not in use.
     private struct Past {
         var overflowCount = 0
+        var epochStepCount = 0
         var uses = 0
         /// The wallets with counted wrong PINs on the server, each with the number of its last use.
         var withCounts: [Int: Int] = [:]
@@ -35,6 +37,7 @@ final class WalletHistoryCache: Sendable {
         mutating func note(_ wallet: CheckedWallet, atMost most: Int) {
             let index = wallet.wallet.index
             self.overflowCount += wallet.overflowCount
+            self.epochStepCount += wallet.epochStepCount
             self.uses += 1
             if !wallet.hasCounts {
                 self.withCounts[index] = nil
@@ -47,7 +50,8 @@ final class WalletHistoryCache: Sendable {
     /// The largest number of wallets for the check at the end of a run.
     private static let maxRemembered = 100_000
 
-    init(_ fleet: Fleet, _ rules: CheckerRules) {
+    init(_ fleet: Fleet, _ rules: CheckerRules, keepsTranscripts: Bool = false) {
+        self.keepsTranscripts = keepsTranscripts
         self.fleet = fleet
         self.rules = rules
         self.unknown = WalletHistory(unknownUnder: rules).summary(at: Timestamp(milliseconds: 0), generation: 0)
@@ -76,7 +80,8 @@ final class WalletHistoryCache: Sendable {
         return CheckedWallet(
             wallet,
             WalletHistory(self.rules, from: summary, generation: Int(wallet.generation)),
-            attemptsPerRound: self.rules.policy.attemptsPerRound
+            attemptsPerRound: self.rules.policy.attemptsPerRound,
+            keepsTranscript: self.keepsTranscripts
         )
     }
 
@@ -99,15 +104,23 @@ final class WalletHistoryCache: Sendable {
         return inUse + past.sorted { $0.value > $1.value }.map(\.key).filter { !inUse.contains($0) }
     }
 
-    /// Saves the remaining wallets after all connections have closed; returns the number of overflows of all
-    /// histories.
-    func saveAll(at now: Timestamp) throws(FleetError) -> Int {
+    /// A wallet with a session, chosen at random; nil if no session is open.
+    var anyInUse: CheckedWallet? { self.wallets.withLock { $0.values.filter { $0.hasUsers }.randomElement() } }
+
+    /// Saves the remaining wallets after all connections have closed; returns the numbers of overflows and of epoch
+    /// steps in all histories.
+    func saveAll(at now: Timestamp) throws(FleetError) -> (overflows: Int, epochSteps: Int) {
         let rest = self.wallets.withLock { wallets in
             defer { wallets = [:] }
             return Array(wallets.values)
         }
         for wallet in rest { try self.save(wallet, at: now) }
-        return rest.reduce(self.past.withLock(\.overflowCount)) { $0 + $1.overflowCount }
+        return self.past.withLock { past in
+            (
+                rest.reduce(past.overflowCount) { $0 + $1.overflowCount },
+                rest.reduce(past.epochStepCount) { $0 + $1.epochStepCount }
+            )
+        }
     }
 
     /// Records that the server's process ended before this moment.

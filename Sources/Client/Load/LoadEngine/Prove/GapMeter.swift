@@ -1,0 +1,17 @@
+internal import Synchronization
+
+/// The longest time that a client waited between two answers, in each of the periods that faults begin.
+final class GapMeter: Sendable {
+    private let longest = Mutex<Duration>(.zero)
+
+    /// Records the time between two answers to one client.
+    func note(_ gap: Duration) { self.longest.withLock { $0 = max($0, gap) } }
+
+    /// Returns the longest time since the last call.
+    func take() -> Duration {
+        self.longest.withLock { longest in
+            defer { longest = .zero }
+            return longest
+        }
+    }
+}

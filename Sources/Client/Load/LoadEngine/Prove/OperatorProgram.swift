@@ -1,0 +1,64 @@
+internal import FoundationEssentials
+internal import HostSystem
+internal import Subprocess
+
+/// A program of the operator: a fault hook, or a command that revokes a wallet.
+package struct OperatorProgram: Sendable {
+    /// A shell's command line, to which each call appends its arguments.
+    package let command: String
+
+    /// The limit for one call; a program that takes longer is killed with the processes that it started.
+    package static let timeLimit: Duration = .seconds(120)
+    private static let outputLimit = 65_536
+
+    package init(_ command: String) {
+        self.command = command
+    }
+
+    /// The program could not be started, failed, or exceeded its limit.
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// Runs the program and returns its output.
+    @discardableResult
+    package func run(_ arguments: [String]) async throws(Failure) -> String {
+        let result = await withTaskGroup(of: Result<String, Failure>?.self) { group in
+            group.addTask { await self.result(of: arguments) }
+            group.addTask {
+                try? await Task.sleep(for: Self.timeLimit)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+        let call = ([self.command] + arguments).joined(separator: " ")
+        guard let result else { throw Failure(description: "`\(call)` did not end within \(Self.timeLimit)") }
+        return try result.get()
+    }
+
+    private func result(of arguments: [String]) async -> Result<String, Failure> {
+        let call = ([self.command] + arguments).joined(separator: " ")
+        var options = PlatformOptions()
+        options.createSession = true
+        options.teardownSequence = [
+            .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .milliseconds(100))
+        ]
+        do {
+            let run = try await Subprocess.run(
+                .name("sh"),
+                arguments: Arguments(["-c", "\(self.command) \"$@\"", "sh"] + arguments),
+                platformOptions: options,
+                output: .string(limit: Self.outputLimit),
+                error: .string(limit: Self.outputLimit)
+            )
+            guard run.terminationStatus.isSuccess else {
+                let line = run.standardError.split(whereSeparator: \.isNewline).last ?? "no message"
+                return .failure(Failure(description: "`\(call)` failed: \(line)"))
+            }
+            return .success(run.standardOutput)
+        } catch {
+            return .failure(Failure(description: "`\(call)` cannot be run: \(error)"))
+        }
+    }
+}

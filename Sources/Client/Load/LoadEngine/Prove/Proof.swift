@@ -1,0 +1,223 @@
+internal import HistoryChecker
+internal import LoadFleet
+internal import LoadPlan
+package import LoadReport
+internal import Synchronization
+internal import Vocabulary
+
+/// Injects the faults and revocations of a proof during a run, and reports what clients saw.
+package final class Proof: Sendable {
+    /// One fault, from its injection to the next one.
+    struct Injection: Sendable {
+        let fault: String
+        /// Times since the run's start.
+        let at: Duration
+        var healed: Duration?
+        /// The longest time between two answers to one client.
+        var gap: Duration = .zero
+        var failure: String?
+    }
+
+    private struct State {
+        var injections: [Injection] = []
+        var revocations: [(wallet: WalletID, duration: Duration)] = []
+        var failures: [String] = []
+        var violations: [ServerPromise: Int] = [:]
+        var epochSteps = 0
+        var overflows = 0
+        /// The first violation and the wallet's events before it.
+        var first: (text: String, transcript: WalletTranscript)?
+    }
+
+    let plan: ProofPlan
+    let gaps = GapMeter()
+    private let state = Mutex(State())
+
+    package init(_ plan: ProofPlan) {
+        self.plan = plan
+    }
+
+    // MARK: The run's side
+
+    func note(_ violation: HistoryViolation, _ text: String, _ transcript: WalletTranscript?) {
+        self.state.withLock { state in
+            state.violations[ServerPromise(brokenBy: violation), default: 0] += 1
+            if state.first == nil { state.first = (text, transcript ?? WalletTranscript()) }
+        }
+    }
+
+    func noteHistories(epochSteps: Int, overflows: Int) {
+        self.state.withLock { ($0.epochSteps, $0.overflows) = (epochSteps, overflows) }
+    }
+
+    /// Injects faults and revokes wallets until the task is cancelled; heals at the end.
+    func run(in run: RunContext) async {
+        await withTaskGroup { group in
+            group.addTask { await self.injectFaults(in: run) }
+            group.addTask { await self.revokeWallets(in: run) }
+        }
+    }
+
+    private func injectFaults(in run: RunContext) async {
+        guard let hook = self.plan.hook, !self.plan.faults.isEmpty else { return }
+        var generator = PlanGenerator(seed: run.plan.seed, stream: 1 << 40)
+        var rest: [String] = []
+        let end = run.schedule.duration - self.plan.rest
+        while true {
+            let pause = self.plan.faultEvery * Double.random(in: 0.5...1.5, using: &generator)
+            let length = self.plan.faultFor * Double.random(in: 0.5...1.5, using: &generator)
+            if rest.isEmpty { rest = self.plan.faults.shuffled(using: &generator) }
+            guard let fault = rest.popLast(), run.clock.now + pause + length < end else { break }
+            await run.clock.sleep(until: run.clock.now + pause)
+            guard !Task.isCancelled, !run.gauges.isStopping else { break }
+            // An injected fault is always healed, also if the run ends meanwhile.
+            await Task { await self.inject(fault, for: length, by: hook, in: run) }.value
+        }
+        await run.clock.sleep(until: run.schedule.duration)
+        self.endLastGap()
+    }
+
+    private func inject(_ fault: String, for length: Duration, by hook: OperatorProgram, in run: RunContext) async {
+        self.endLastGap()
+        var injection = Injection(fault: fault, at: run.clock.now)
+        run.events.mark(fault)
+        do throws(OperatorProgram.Failure) {
+            try await hook.run([fault])
+            await run.clock.sleep(until: run.clock.now + length)
+        } catch {
+            injection.failure = error.description
+        }
+        do throws(OperatorProgram.Failure) {
+            try await hook.run(["heal"])
+            injection.healed = run.clock.now
+            run.events.mark("healed")
+        } catch {
+            injection.failure = injection.failure ?? error.description
+        }
+        self.state.withLock { [injection] in $0.injections.append(injection) }
+    }
+
+    /// Ends the period of the last fault.
+    private func endLastGap() {
+        let gap = self.gaps.take()
+        self.state.withLock { state in
+            guard let last = state.injections.indices.last, state.injections[last].gap == .zero else { return }
+            state.injections[last].gap = gap
+        }
+    }
+
+    private func revokeWallets(in run: RunContext) async {
+        guard let program = self.plan.revoke else { return }
+        var generator = PlanGenerator(seed: run.plan.seed, stream: 1 << 41)
+        while true {
+            let pause = self.plan.revokeEvery * Double.random(in: 0.5...1.5, using: &generator)
+            guard run.clock.now + pause < run.schedule.duration - self.plan.rest else { return }
+            await run.clock.sleep(until: run.clock.now + pause)
+            guard !Task.isCancelled, !run.gauges.isStopping, let wallet = run.histories.anyInUse else { return }
+            let began = run.clock.now
+            do throws(OperatorProgram.Failure) {
+                try await program.run(["\(wallet.wallet.walletID)"])
+                // From here on an operation that is sent gets `revoked`.
+                wallet.revocationReturned(at: run.serverTime)
+                let duration = run.clock.now - began
+                self.state.withLock { $0.revocations.append((wallet.wallet.walletID, duration)) }
+            } catch {
+                // The end of the run cancels the command.
+                if !Task.isCancelled { self.state.withLock { $0.failures.append(error.description) } }
+            }
+        }
+    }
+}
+
+// MARK: - Report
+
+extension Proof {
+    /// The tables of the report, the verdict first.
+    package func sections(for intervals: [Interval]) -> [ReportSection] {
+        let state = self.state.withLock { $0 }
+        var sections = [self.promiseTable(state, of: Totals(of: intervals)), self.faultTable(state)]
+        if !state.injections.isEmpty { sections.append(self.gapTable(state)) }
+        if let first = state.first {
+            sections.append(
+                ReportSection(
+                    title: "First violation",
+                    summary: first.text,
+                    columns: ["server time", "event"],
+                    rows: first.transcript.rows.map { [.text($0.time), .text($0.event)] },
+                    verdict: .failed
+                )
+            )
+        }
+        return sections
+    }
+
+    private func promiseTable(_ state: State, of totals: Totals) -> ReportSection {
+        let outcomes = totals.figures().outcomes
+        func count(_ some: Outcome...) -> Int { some.reduce(0) { $0 + (outcomes[$1] ?? 0) } }
+        let judged = count(.valid, .wrong, .changed)
+        let answers = judged + count(.blocked, .blockedPermanently)
+        let checked: [ServerPromise: Int] = [
+            .noFreeGuess: count(.wrong, .blocked, .blockedPermanently), .rightPINCostsNothing: count(.valid, .changed),
+            .changesSurvive: count(.changed), .revocationHolds: state.revocations.count, .answersFit: answers,
+        ]
+        var problems: [String] = []
+        if answers == 0 { problems.append("no answer arrived") }
+        if state.epochSteps > 0 { problems.append("\(state.epochSteps) histories met a restored backup") }
+        if state.overflows > 0 {
+            problems.append("\(state.overflows) times too many orders were possible to check all")
+        }
+        let broken = state.violations.values.reduce(0, +)
+        let verdict = "\(answers) answers verified, \(broken) violations"
+        return ReportSection(
+            title: "Promises",
+            summary: ([verdict] + problems).joined(separator: "; "),
+            columns: ["promise", "answers", "violations", "verdict"],
+            rows: ServerPromise.allCases.map { promise in
+                let (answers, violations) = (checked[promise] ?? 0, state.violations[promise] ?? 0)
+                let verdict = violations > 0 ? "broken" : answers == 0 ? "not exercised" : "kept"
+                return [.text(promise.rawValue), .count(answers), .count(violations), .text(verdict)]
+            },
+            verdict: broken == 0 && problems.isEmpty ? .passed : .failed
+        )
+    }
+
+    private func faultTable(_ state: State) -> ReportSection {
+        let failures = state.injections.compactMap(\.failure) + state.failures
+        let isMissing = self.plan.hook != nil && state.injections.isEmpty
+        var summary = "\(state.injections.count) faults, \(state.revocations.count) revocations"
+        if isMissing { summary += "; the run was too short for a fault" }
+        if let failure = failures.first { summary += "; \(failure)" }
+        return ReportSection(
+            title: "Faults",
+            summary: summary,
+            columns: ["fault", "at", "healed at", "longest gap of a client"],
+            rows: state.injections.map { injection in
+                [
+                    .text(injection.fault), .micros(injection.at.wholeMicroseconds),
+                    injection.healed.map { .micros($0.wholeMicroseconds) } ?? .text("not healed"),
+                    .micros(injection.gap.wholeMicroseconds),
+                ]
+            },
+            verdict: failures.isEmpty && !isMissing ? .neutral : .failed
+        )
+    }
+
+    private func gapTable(_ state: State) -> ReportSection {
+        let byFault = Dictionary(grouping: state.injections, by: \.fault)
+        return ReportSection(
+            title: "Gaps seen by clients",
+            summary: "the longest time between two answers to one client, after each fault",
+            columns: ["fault", "times", "median", "maximum"],
+            rows: byFault.keys.sorted().map { fault in
+                let gaps = (byFault[fault] ?? []).map(\.gap.wholeMicroseconds).sorted()
+                return [
+                    .text(fault), .count(gaps.count), .micros(gaps[gaps.count / 2]), .micros(gaps[gaps.count - 1]),
+                ]
+            }
+        )
+    }
+}
+
+extension Duration {
+    fileprivate var wholeMicroseconds: Int64 { Int64(self / .microseconds(1)) }
+}

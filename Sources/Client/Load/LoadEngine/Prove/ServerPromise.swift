@@ -1,0 +1,36 @@
+internal import HistoryChecker
+internal import Vocabulary
+
+/// A promise of docs/protocol.md that a run verifies.
+enum ServerPromise: String, CaseIterable {
+    case noFreeGuess = "No guess is free: every verdict told is counted, and no PIN is judged in a block"
+    case rightPINCostsNothing = "The right PIN is never left counted, and no wallet is blocked without cause"
+    case changesSurvive = "No acknowledged change of a PIN is lost, and two PINs never work at a time"
+    case revocationHolds = "No verdict, share or session after an acknowledged revocation"
+    case answersFit = "Every answer belongs to its request and its receipt"
+
+    /// The promise that a violation breaks.
+    init(brokenBy violation: HistoryViolation) {
+        switch violation {
+        case .impossibleCount(let said, let possible), .impossibleOpening(let said, let possible):
+            // Fewer attempts left than possible take a guess from the owner; more give one away.
+            let fewest = possible.map(\.attemptsLeft).min() ?? 0
+            self = said.attemptsLeft < fewest ? .rightPINCostsNothing : .noFreeGuess
+        case .judgedDuringBlock, .judgedBeyondBound, .impossibleNumber, .unexplainedAttempt, .olderEpoch,
+            .missingReceipt, .wrongPINCalledValid:
+            self = .noFreeGuess
+        case .rightPINCalledWrong, .blockWithoutCause, .permanentBlockWithoutCause, .impossibleBlock:
+            self = .rightPINCostsNothing
+        case .impossiblePINKey: self = .changesSurvive
+        case .answeredAfterRevocation: self = .revocationHolds
+        case .shareOfAnotherWallet, .receiptContradictsVerdict, .answerToAnotherQuestion: self = .answersFit
+        }
+    }
+}
+
+extension PINState {
+    /// The attempts left in the round; 0 in a block.
+    fileprivate var attemptsLeft: Int {
+        if case .open(let left, _) = self { left } else { 0 }
+    }
+}

@@ -1,0 +1,127 @@
+import ArgumentParser
+internal import HostSystem
+internal import LoadEngine
+internal import LoadFleet
+internal import LoadPlan
+internal import LoadReport
+
+/// `pin-load prove`: verifies a server's promises while faults are injected.
+struct ProveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "prove",
+        abstract: "Verify the promises of your own servers while faults are injected, and report for auditors.",
+        discussion: """
+            Wallets check and change PINs through one or several servers of one store. A program that you supply \
+            injects faults at random times and heals them. Every answer is verified against its wallet's history: no \
+            guess is free, a right PIN is never left counted, no acknowledged change of a PIN is lost, and nothing is \
+            released after an acknowledged revocation. The run ends by itself.
+
+            FAULT HOOK
+
+              The program is called with one word. It returns when the word's effect is complete; another status than \
+              0 fails the run.
+                list      prints the names of its faults, one per line
+                NAME      injects this fault
+                heal      removes every fault; also called at the end
+
+              deploy/prove/lab-faults.sh is such a program for a lab on this machine.
+
+            EXAMPLES
+
+              A lab server that is killed and frozen, for ten minutes:
+                export LAB=lab; deploy/prove/lab-faults.sh start
+                pin-load prove --lab lab --wallets wallets --out proof \\
+                  --fault-hook deploy/prove/lab-faults.sh
+
+              Two servers of one store, with revocations:
+                pin-load prove --address pin1.lan:7443 --also pin2.lan:7443 --ca ca.pem \\
+                  --i-own-this-server pin1.lan --i-own-this-server pin2.lan \\
+                  --wallets wallets --fault-hook ./cluster-faults --duration 1h \\
+                  --revoke-with 'remote-pin-server admin revoke wallet'
+
+            EXIT CODES
+
+                0  every promise was kept
+                1  usage error, or an unusable file
+               69  the server is unreachable
+               70  a disk error, or a damaged wallet record
+               75  another process uses the wallets
+               99  a promise was broken or not shown: a violation, a failed hook, no fault injected, a server that
+                   did not recover
+              130  interrupted
+            """
+    )
+
+    @OptionGroup(title: "Server") var target: TargetOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "Another server of the same store, with a certificate of the same authority. Repeatable; connections "
+                + "take turns.",
+            valueName: "host:port"
+        )
+    )
+    var also: [String] = []
+
+    @Option(
+        help: ArgumentHelp("Wallet file of 'pin-load provision'.", valueName: "file"),
+        completion: .file()
+    )
+    var wallets: String
+
+    @Flag(help: "Ignore the histories of earlier runs, after the server's store was restored from a backup.")
+    var forgetHistories = false
+
+    @OptionGroup(title: "Proof") var proof: ProofOptions
+
+    @OptionGroup(title: "Result") var report: ReportOptions
+
+    func run() async throws {
+        try await reportingFailure {
+            let plan = try self.proof.loadPlan()
+            let thresholds = try self.report.readThresholds()
+            let target = try self.target.target()
+            let others = try self.also.map { try self.target.sibling(of: target, at: $0) }
+            let proof = Proof(try await self.proof.plan(for: plan))
+            let destinations = try self.report.output.destinations()
+            var options = LoadRun.Options()
+            options.thresholds = thresholds
+            options.abortsOnFail = self.report.abortOnFail
+            options.serverPID = self.report.serverPID
+            options.others = others
+            options.proof = proof
+            var measured = try await self.measure(plan, target, options)
+            measured.sections += proof.sections(for: measured.intervals)
+            let setting = RunSetting.here(.load(plan), target, serverBuild: nil, start: measured.start)
+            let result = measured.result(setting, thresholds)
+            try self.report.output.write(result, to: destinations)
+            if result.exitCode != 0 { throw ExitCode(result.exitCode) }
+        }
+    }
+
+    private func measure(_ plan: LoadPlan, _ target: Target, _ options: LoadRun.Options) async throws -> MeasuredRun {
+        let fleet: Fleet
+        do throws(FleetError) {
+            fleet = try Fleet.open(self.wallets, for: target.fingerprint)
+            if self.forgetHistories { try fleet.forgetHistories() }
+        } catch {
+            throw PinLoadFailure(error)
+        }
+        let events = RunEvents()
+        let addresses = ([target] + options.others).map(\.address).joined(separator: ", ")
+        StandardStreams.writeError("\(addresses): \(plan.stages.text), seed \(plan.seed)\n")
+        let display = ProgressDisplay(wantsLines: self.report.lines)
+        do throws(RunError) {
+            let measured = try await display.run(stop: { events.interrupt() }) { () throws(RunError) in
+                try await LoadRun(plan, of: fleet, at: target, options: options, events: events).run { progress in
+                    if case .running(let moment) = progress { display.show(ProgressText(moment, of: plan)) }
+                }
+            }
+            do throws(FleetError) { try fleet.close() } catch { throw .fleet(error) }
+            return measured
+        } catch {
+            try? fleet.close()
+            throw PinLoadFailure(error)
+        }
+    }
+}
