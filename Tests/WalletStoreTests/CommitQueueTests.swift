@@ -58,15 +58,40 @@ struct CommitQueueTests {
         #expect(size == CommitQueue.largestBatch)
     }
 
+    @Test("a step that only reads waits for no step on its way, and joins the batch if it must write")
+    func reads() async {
+        let queue = CommitQueue(longestGathering: Self.forever)
+        queue.expected.begin()
+        let none = await Self.sizeOfNextBatch(of: queue, after: Self.forever, answersReads: true) {
+            await #expect(throws: StoreError.corrupt) { try await Self.read(queue) }
+            queue.close()
+        }
+        #expect(none == 0)
+        let other = CommitQueue()
+        let one = await Self.sizeOfNextBatch(of: other, after: .zero, answersReads: false) {
+            await #expect(throws: StoreError.unavailable) { try await Self.read(other) }
+        }
+        #expect(one == 1)
+    }
+
+    private static func read(_ queue: CommitQueue) async throws(StoreError) {
+        try await queue.perform(reading: { _ in () }, otherwise: { _ in })
+    }
+
     /// Takes a batch on a thread, as the store does, while `body` runs.
     private static func sizeOfNextBatch(
         of queue: CommitQueue,
         after previous: Duration,
+        answersReads: Bool = false,
         while body: () async -> Void
     ) async -> Int {
         let (sizes, size) = AsyncStream.makeStream(of: Int.self)
         Thread {
-            let batch = queue.nextBatch(after: previous) ?? []
+            let batch =
+                queue.nextBatch(after: previous) { step in
+                    if answersReads { step.refuse(.corrupt) }
+                    return answersReads
+                } ?? []
             for step in batch { step.refuse(.unavailable) }
             size.yield(batch.count)
             size.finish()

@@ -37,6 +37,17 @@ struct BatchWriter {
     /// A step's answer, and whether the log must be emptied before it is sent.
     private typealias Prepared = (answer: @Sendable () -> Void, truncates: Bool)
 
+    /// Answers a step that writes nothing; returns false if the step must run in a transaction.
+    ///
+    /// Invariant (G4): runs between two transactions, so its answer discloses only durable values.
+    /// An error is found again, and handled, in the transaction.
+    func answerRead(_ step: CommitQueue.PendingStep) -> Bool {
+        precondition(!self.connection.db.isInsideTransaction, "a read sees no change that is not durable")
+        guard let answer = (try? step.read?(self.connection)) ?? nil else { return false }
+        answer()
+        return true
+    }
+
     /// Runs one batch and answers each of its steps.
     func run(_ batch: [CommitQueue.PendingStep]) {
         switch self.outcome(of: batch, apart: false) {

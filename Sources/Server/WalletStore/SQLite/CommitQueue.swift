@@ -7,6 +7,8 @@ internal import Synchronization
 /// batch, so batches grow with the load. A commit and its sync cost about as much for forty steps as for four
 /// (Benchmarks/experiments.md), so a batch also waits for the steps that are on their way (``ExpectedSteps``), for
 /// at most the time that the previous batch took. A lone caller never waits for others.
+///
+/// Steps that only read wait for no commit but the one in progress: the thread answers them between two transactions.
 final class CommitQueue: Sendable {
     /// The maximum number of steps that share one commit.
     static let largestBatch = 256
@@ -19,9 +21,16 @@ final class CommitQueue: Sendable {
         let run: @Sendable (StoreConnection) throws -> @Sendable () -> Void
         /// Answers that nothing was done.
         let refuse: @Sendable (StoreError) -> Void
+        /// Runs the step outside a transaction if it writes nothing.
+        ///
+        /// Returns a function that sends the answer, or nil if the step must run in a transaction. Nil for a step
+        /// that always writes.
+        var read: (@Sendable (StoreConnection) throws -> (@Sendable () -> Void)?)?
     }
 
     private struct State {
+        /// The steps that may write nothing, and run before the next transaction.
+        var reads: [PendingStep] = []
         var waiting: [PendingStep] = []
         /// The time since which the first of them waits.
         var since = ContinuousClock.now
@@ -31,6 +40,14 @@ final class CommitQueue: Sendable {
         var isClosed = false
         var hasEnded = false
         var onEnd: [CheckedContinuation<Void, Never>] = []
+
+        var isEmpty: Bool { self.waiting.isEmpty && self.reads.isEmpty }
+
+        mutating func add(_ step: PendingStep) {
+            // Reads the clock once for each batch.
+            if self.waiting.isEmpty { self.since = .now }
+            self.waiting.append(step)
+        }
 
         /// Takes the waiting steps, up to the size of a batch; usually that is all of them, without a copy.
         mutating func takeBatch() -> [PendingStep] {
@@ -58,7 +75,7 @@ final class CommitQueue: Sendable {
     }
 
     /// The number of waiting steps.
-    var count: Int { self.state.withLock { $0.waiting.count } }
+    var count: Int { self.state.withLock { $0.waiting.count + $0.reads.count } }
 
     /// Whether the thread waits for steps that are on their way.
     var isGathering: Bool { self.state.withLock(\.isGathering) }
@@ -100,6 +117,30 @@ final class CommitQueue: Sendable {
         return try result.get()
     }
 
+    /// Runs a step that usually writes nothing: between two transactions, or in the next batch if `read` returns nil
+    /// or throws.
+    func perform<Answer: Sendable>(
+        reading read: @escaping @Sendable (StoreConnection) throws -> Answer?,
+        otherwise step: @escaping @Sendable (StoreConnection) throws -> Answer
+    ) async throws(StoreError) -> Answer {
+        let result = await withCheckedContinuation { (waiter: CheckedContinuation<Result<Answer, StoreError>, Never>) in
+            self.enqueue(
+                PendingStep(
+                    run: { connection in
+                        let answer = try step(connection)
+                        return { waiter.resume(returning: .success(answer)) }
+                    },
+                    refuse: { waiter.resume(returning: .failure($0)) },
+                    read: { connection in
+                        guard let answer = try read(connection) else { return nil }
+                        return { waiter.resume(returning: .success(answer)) }
+                    }
+                )
+            )
+        }
+        return try result.get()
+    }
+
     /// Runs work on the store's thread between two transactions, after the next batch was answered.
     ///
     /// All callers wait for it; it may take some hundreds of microseconds at most.
@@ -123,10 +164,12 @@ final class CommitQueue: Sendable {
     private func enqueue(_ step: PendingStep) {
         let (isTaken, mustWake) = self.state.withLock { state in
             guard !state.isClosed else { return (false, false) }
-            // Reads the clock once for each batch.
-            if state.waiting.isEmpty { state.since = .now }
-            state.waiting.append(step)
             defer { state.isIdle = false }
+            guard step.read == nil else {
+                state.reads.append(step)
+                return (true, state.isIdle)
+            }
+            state.add(step)
             let isComplete = state.isGathering && (self.expected.isNone || state.waiting.count >= Self.largestBatch)
             if isComplete { state.isGathering = false }
             return (true, state.isIdle || isComplete)
@@ -137,14 +180,20 @@ final class CommitQueue: Sendable {
 
     /// Waits for steps; returns nil once the queue is closed and empty.
     ///
-    /// - Parameter previous: The time that the previous batch took, zero for none.
-    func nextBatch(after previous: Duration) -> [PendingStep]? {
+    /// - Parameters:
+    ///   - previous: The time that the previous batch took, zero for none.
+    ///   - read: Answers a step that writes nothing; returns false if the step must join the batch.
+    func nextBatch(after previous: Duration, _ read: (PendingStep) -> Bool) -> [PendingStep]? {
         while true {
-            let (isEmpty, isClosed) = self.state.withLock { state in
-                state.isIdle = state.waiting.isEmpty && !state.isClosed
-                return (state.waiting.isEmpty, state.isClosed)
+            let (reads, isEmpty, isClosed) = self.state.withLock { state in
+                defer { state.reads = [] }
+                state.isIdle = state.isEmpty && !state.isClosed
+                return (state.reads, state.waiting.isEmpty, state.isClosed)
             }
-            guard isEmpty else { break }
+            let writes = reads.filter { !read($0) }
+            if !writes.isEmpty { self.state.withLock { state in writes.forEach { state.add($0) } } }
+            guard isEmpty, writes.isEmpty else { break }
+            if !reads.isEmpty { continue }
             if isClosed { return nil }
             self.wake.wait()
         }

@@ -20,12 +20,20 @@ final class KnownWallets: Sendable {
     private static let most = 4096
 
     private let wallets = Mutex<[WalletID: StoreConnection.Attempted]>([:])
+    /// Read by other threads; changed together with the cache.
+    let openings: Openings
+
+    init(_ openings: Openings) {
+        self.openings = openings
+    }
 
     subscript(wallet: WalletID) -> StoreConnection.Attempted? {
         self.wallets.withLock { $0[wallet] }
     }
 
+    /// Caches a row whose attempts have just been written.
     func remember(_ found: StoreConnection.Attempted, of wallet: WalletID) {
+        self.openings.forget(wallet)
         self.wallets.withLock { wallets in
             if wallets.count >= Self.most { wallets.removeAll(keepingCapacity: true) }
             wallets[wallet] = found
@@ -33,19 +41,24 @@ final class KnownWallets: Sendable {
     }
 
     func forgetAll() {
+        self.openings.forgetAll()
         self.wallets.withLock { $0.removeAll(keepingCapacity: true) }
     }
 
-    /// Makes a connection report the wallet rows that it changes, by triggers private to it.
+    private func forget(_ wallet: WalletID) {
+        self.openings.forget(wallet)
+        self.wallets.withLock { $0[wallet] = nil }
+    }
+
+    /// Makes a connection report the wallet rows that it changes, and changes of the solution, by triggers private to
+    /// it.
     ///
     /// A connection reports to the cache attached last.
     func attach(to db: Database) throws {
         db.add(
             function: DatabaseFunction("forget_wallet", argumentCount: 1) { arguments in
                 let wallet = Data.fromDatabaseValue(arguments[0]).flatMap { WalletID([UInt8]($0)) }
-                self.wallets.withLock { wallets in
-                    if let wallet { wallets[wallet] = nil } else { wallets.removeAll(keepingCapacity: true) }
-                }
+                if let wallet { self.forget(wallet) } else { self.forgetAll() }
                 return nil
             }
         )
@@ -57,5 +70,11 @@ final class KnownWallets: Sendable {
                     """
             )
         }
+        try db.execute(
+            sql: """
+                CREATE TEMP TRIGGER IF NOT EXISTS forget_at_solution AFTER UPDATE ON main.solution
+                BEGIN SELECT forget_wallet(NULL); END
+                """
+        )
     }
 }

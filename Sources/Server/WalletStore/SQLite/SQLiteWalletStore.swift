@@ -21,6 +21,7 @@ package final class SQLiteWalletStore: WalletStore {
     let queue: CommitQueue
     private let committed: CommittedFacts
     private let announced: AnnouncedEntry
+    private let openings: Openings
     package let commitLatency: CommitLatency
 
     /// The maximum number of rows that one step of a sweep reads, so that PIN checks do not wait long.
@@ -36,12 +37,14 @@ package final class SQLiteWalletStore: WalletStore {
         queue: CommitQueue,
         committed: CommittedFacts,
         announced: AnnouncedEntry,
+        openings: Openings,
         latency: CommitLatency
     ) {
         self.folder = folder
         self.upgradedFrom = upgradedFrom
         self.queue = queue
         self.announced = announced
+        self.openings = openings
         self.committed = committed
         self.commitLatency = latency
     }
@@ -101,6 +104,7 @@ package final class SQLiteWalletStore: WalletStore {
         }
         let meters = StoreMeters(factory)
         let (queue, latency, announced) = (CommitQueue(meters: meters), CommitLatency(), AnnouncedEntry())
+        let openings = Openings()
         let thread = Thread {
             database.inDatabase {
                 self.serve(
@@ -111,6 +115,7 @@ package final class SQLiteWalletStore: WalletStore {
                     receipts: signer,
                     committed: committed,
                     announced: announced,
+                    openings: openings,
                     latency: latency,
                     meters: meters,
                     onRefusal: onRefusal,
@@ -131,6 +136,7 @@ package final class SQLiteWalletStore: WalletStore {
             queue: queue,
             committed: committed,
             announced: announced,
+            openings: openings,
             latency: latency
         )
     }
@@ -192,13 +198,14 @@ package final class SQLiteWalletStore: WalletStore {
         receipts signer: (any ReceiptSigner)?,
         committed: CommittedFacts,
         announced: AnnouncedEntry,
+        openings: Openings,
         latency: CommitLatency,
         meters: StoreMeters,
         onRefusal: @escaping @Sendable (String) -> Void,
         onFatal: @escaping @Sendable (String) -> Never
     ) {
         do {
-            let connection = try StoreConnection(db, key: key, issuesReceipts: signer != nil)
+            let connection = try StoreConnection(db, key: key, issuesReceipts: signer != nil, openings: openings)
             connection.announced = announced
             let writer = BatchWriter(
                 connection: connection,
@@ -211,7 +218,7 @@ package final class SQLiteWalletStore: WalletStore {
                 onRefusal: onRefusal
             )
             var duration = Duration.zero
-            while let batch = queue.nextBatch(after: duration) {
+            while let batch = queue.nextBatch(after: duration, writer.answerRead) {
                 duration = ContinuousClock().measure { writer.run(batch) }
             }
             writer.end()
@@ -227,11 +234,18 @@ extension SQLiteWalletStore {
     }
 
     package func identity(of wallet: WalletID) async throws(StoreError) -> StoredIdentity? {
-        try await self.queue.perform { try $0.identity(of: wallet) }
+        try await self.queue.perform(
+            reading: { connection -> StoredIdentity?? in .some(try connection.identity(of: wallet)) },
+            otherwise: { try $0.identity(of: wallet) }
+        )
     }
 
     package func beginSession(_ session: NewSession) async throws(StoreError) -> SessionOutcome {
-        try await self.queue.perform { try $0.beginSession(session) }
+        if let outcome = self.openings.begin(session) { return outcome }
+        return try await self.queue.perform(
+            reading: { try $0.sessionWithoutChange(session) },
+            otherwise: { try $0.beginSession(session) }
+        )
     }
 
     package func certify(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome {

@@ -2,7 +2,7 @@ internal import GRDB
 import PINPolicy
 import Vocabulary
 
-/// Registration, first session, and removal of wallets without a session.
+/// Registration, and removal of wallets without a session.
 extension StoreConnection {
     /// The largest sizes of the sealed values; together they keep a row within one page of 4096 bytes.
     private static let largestIdentity = 2048
@@ -15,7 +15,7 @@ extension StoreConnection {
             guard row.state.revocation == nil, !row.state.sessionOpened,
                 row.hardwareKey == registration.hardwareKeyDigest
             else { return .tokenUsed }
-            guard Self.follows(registration.assertionCounter, row.state.assertionCounter) else {
+            guard Opening.follows(registration.assertionCounter, row.state.assertionCounter) else {
                 return .counterNotIncreased
             }
             // Inserted at the end instead of rewritten in place: its values may differ in length.
@@ -68,52 +68,6 @@ extension StoreConnection {
             .run([key, registration.attested])
         try self.db.makeStatement(sql: "INSERT INTO unopened (wallet, registered_at) VALUES (?, ?)")
             .run([key, registration.now.milliseconds])
-    }
-
-    func beginSession(_ session: NewSession) throws -> SessionOutcome {
-        guard var row = try self.wallet(session.walletID), row.identity == session.identity else {
-            return .identityChanged
-        }
-        guard Self.follows(session.assertionCounter, row.state.assertionCounter) else { return .counterNotIncreased }
-        if !row.state.sessionOpened || session.assertionCounter != nil {
-            row.state.sessionOpened = true
-            row.state.assertionCounter = session.assertionCounter ?? row.state.assertionCounter
-            try self.keep(row)
-        }
-        if let revocation = self.revocation(of: row.state) { return .revoked(revocation) }
-        guard var found = try self.attempted(session.walletID) else { throw StoreError.corrupt }
-        let isBehind = try self.enterEpoch(&found, policy: session.policy)
-        if found.attempts.record.holdBlockToItsLength(now: session.now) {
-            try self.keep(found, of: session.walletID)
-            if isBehind { try self.nameEpoch(of: session.walletID) }
-        }
-        let pinState = found.attempts.record.state(policy: session.policy, now: session.now)
-        let isReleased = pinState != .blockedPermanently
-        return .active(
-            pinKeyID: row.pinKeyID,
-            pinState: pinState,
-            presenceShare: isReleased ? row.presenceShare : nil,
-            nextPresenceShare: isReleased ? try self.nextShares(of: row.key).presence : nil
-        )
-    }
-
-    /// Returns whether a proof's counter is greater than the stored one.
-    ///
-    /// A wallet's form of proof never changes, so omitting the counter does not bypass the check.
-    private static func follows(_ counter: UInt32?, _ stored: UInt32?) -> Bool {
-        switch (counter, stored) {
-        case (nil, nil): return true
-        case (let counter?, let stored?): return counter > stored
-        case (nil, _?), (_?, nil): return false
-        }
-    }
-
-    func identity(of wallet: WalletID) throws -> StoredIdentity? {
-        guard let row = try self.wallet(wallet) else { return nil }
-        return StoredIdentity(
-            identity: row.identity,
-            mayRegisterAgain: row.state.revocation == nil && !row.state.sessionOpened
-        )
     }
 
     func remove(_ keys: [WalletKey]) throws {

@@ -34,6 +34,11 @@ extension StoreConnection {
             self.unlockShare = try row.kept(3)
             self.identity = try row.kept(5)
         }
+
+        init(_ row: WalletRow) {
+            (self.key, self.state, self.pinKeyID) = (row.key, row.state, row.pinKeyID)
+            (self.unlockShare, self.identity) = (row.unlockShare, row.identity)
+        }
     }
 
     /// Returns the data for judging a wallet, as of the current transaction.

@@ -16,7 +16,7 @@ final class StoreConnection {
     /// The store's epoch, from 1 on.
     private(set) var epoch: UInt32 = 1
     /// The cached rows of recently judged wallets, so that judging one again reads nothing.
-    let known = KnownWallets()
+    let known: KnownWallets
     /// Whether any wallet has next shares; changed only by StoreConnection+NextShares.swift.
     var hasNextShares = false
     /// Set by a step that destroyed shares: the log is emptied before any step is answered.
@@ -43,10 +43,11 @@ final class StoreConnection {
     /// An undone link stays in the set; its reader checks the row.
     var linkedDuring: [LinkSearch: Set<WalletID>] = [:]
 
-    init(_ db: Database, key: RecordKey, issuesReceipts: Bool = false) throws {
+    init(_ db: Database, key: RecordKey, issuesReceipts: Bool = false, openings: Openings = Openings()) throws {
         self.db = db
         self.key = key
         self.issuesReceipts = issuesReceipts
+        self.known = KnownWallets(openings)
         try self.known.attach(to: db)
         self.statements = try Statements(db)
         try self.readEpochs()
@@ -144,7 +145,7 @@ final class StoreConnection {
 /// The frequent statements, compiled once.
 struct Statements {
     let begin, commit, solution, setGeneration: PreparedStatement
-    let wallet, keepWallet, nextShares, isDenied: PreparedStatement
+    let wallet, opening, keepWallet, nextShares, isDenied: PreparedStatement
     let attempted, addAttempts, changeAttempts: PreparedStatement
 
     init(_ db: Database) throws {
@@ -160,6 +161,13 @@ struct Statements {
             on: db
         )
         self.wallet = try PreparedStatement("SELECT \(WalletRow.columns) FROM wallets WHERE id = ?", on: db)
+        self.opening = try PreparedStatement(
+            """
+            SELECT \(WalletRow.columns), record
+            FROM wallets LEFT JOIN attempts ON attempts.wallet = wallets.key WHERE id = ?
+            """,
+            on: db
+        )
         self.addAttempts = try PreparedStatement(
             "INSERT OR REPLACE INTO attempts (wallet, record) VALUES (?, ?)",
             on: db

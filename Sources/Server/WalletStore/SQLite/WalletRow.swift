@@ -22,6 +22,7 @@ struct WalletRow {
     static let columns = """
         key, state, pin_key_id, unlock_share, identity, presence_share, deletion_code, recovery_mac, hardware_key
         """
+    static let columnCount: Int32 = 9
 
     /// Reads a row with ``columns``.
     init(_ row: borrowing PreparedRow) throws {
