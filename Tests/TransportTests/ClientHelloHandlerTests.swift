@@ -318,7 +318,7 @@ struct PacerTests {
         let channel = EmbeddedChannel()
         let loop = channel.embeddedEventLoop
         let reads = ReadCount()
-        try channel.pipeline.syncOperations.addHandlers([reads, AcceptPacer { loop.now }, Slow(loop)])
+        try channel.pipeline.syncOperations.addHandlers([reads, AcceptPacer { loop.now }, Slow(loop, .milliseconds(1))])
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         channel.read()
         let before = reads.count
@@ -334,6 +334,34 @@ struct PacerTests {
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
+    @Test("short pauses between accepts are combined, and none is forgotten")
+    func combinedPauses() throws {
+        let channel = EmbeddedChannel()
+        let loop = channel.embeddedEventLoop
+        let reads = ReadCount()
+        let slow = Slow(loop, .microseconds(100))
+        try channel.pipeline.syncOperations.addHandlers([reads, AcceptPacer { loop.now }, slow])
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        func accept() -> Int {
+            let before = reads.count
+            channel.pipeline.fireChannelRead(ByteBuffer())
+            channel.pipeline.fireChannelReadComplete()
+            channel.read()
+            return reads.count - before
+        }
+        // Each requires 300 µs, and the next accept takes 100 µs of them.
+        #expect((0..<4).map { _ in accept() } == [1, 1, 1, 1])
+        #expect(accept() == 0, "1.1 ms")
+        let before = reads.count
+        loop.advanceTime(by: .microseconds(1099))
+        #expect(reads.count == before)
+        loop.advanceTime(by: .microseconds(1))
+        #expect(reads.count == before + 1)
+        loop.advanceTime(by: .milliseconds(1))
+        #expect(accept() == 1, "idle time is no credit, but nothing is due any more")
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+
     private final class ReadCount: ChannelOutboundHandler {
         typealias OutboundIn = ByteBuffer
 
@@ -345,18 +373,20 @@ struct PacerTests {
         }
     }
 
-    /// Takes a millisecond for each connection.
+    /// Takes some time for each connection.
     private final class Slow: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 
         let loop: EmbeddedEventLoop
+        let time: TimeAmount
 
-        init(_ loop: EmbeddedEventLoop) {
+        init(_ loop: EmbeddedEventLoop, _ time: TimeAmount) {
             self.loop = loop
+            self.time = time
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            self.loop.advanceTime(by: .milliseconds(1))
+            self.loop.advanceTime(by: self.time)
         }
     }
 }

@@ -1,12 +1,14 @@
 import Foundation
 import Lab
+import NIOCore
 import NIOPosix
 import Synchronization
 import TestSupport
 import Testing
-import Transport
 import Vocabulary
 import Wire
+
+@testable import Transport
 
 @Suite("Connections between client and server")
 struct ConnectionTests {
@@ -31,6 +33,21 @@ struct ConnectionTests {
             }
             #expect(bindings.count == 4)
         }
+    }
+
+    @Test("accepted sockets send without delay, which they inherit from the listening one")
+    func noDelay() async throws {
+        let context = try self.certificates.clientContext()
+        let values = Mutex<[Int]>([])
+        let serve: @Sendable (ServerConnection) async -> Void = { connection in
+            let value = try? await connection.frames.channel.getOption(.tcpOption(.tcp_nodelay)).get()
+            values.withLock { $0.append(Int(value ?? -1)) }
+        }
+        try await withServer(self.certificates, serve: serve) { port, _, _ in
+            let connection = try await connect(port, context)
+            #expect(await happens { await connection.closed() })
+        }
+        #expect(values.withLock(\.self) == [1])
     }
 
     @Test("each call in flight gets its own answer")

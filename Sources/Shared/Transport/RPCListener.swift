@@ -33,9 +33,9 @@ package final class RPCListener: Sendable {
     ) async throws(ListenError) -> RPCListener {
         let listener = ConnectionListener(limits: limits, observer: observer)
         let options = HandshakeOptions(tls: tls, isBalancer: isBalancer)
-        let bootstrap = listener.bootstrap(options).childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
         do {
-            let channel = try await bootstrap.bind(host: host, port: port).get()
+            // Connections inherit TCP_NODELAY from the listening socket, on which NIO sets it.
+            let channel = try await listener.bootstrap(options).bind(host: host, port: port).get()
             listener.listen(on: channel)
             return RPCListener(listener, port: channel.localAddress?.port ?? port, limits: limits)
         } catch {
