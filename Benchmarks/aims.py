@@ -582,7 +582,7 @@ def main():
     parser.add_argument("--programs", default=HERE / ".build/release", help="folder of the programs (.build/release)")
     parser.add_argument("--folder", default="aims", help="folder for labs and wallets, on the disk to measure (./aims)")
     parser.add_argument("--many", type=int, default=1_000_000, help="wallets in the large store (1,000,000)")
-    parser.add_argument("--started", type=int, default=10_000_000, help="wallets for the start (10,000,000, which take 18 GB)")
+    parser.add_argument("--started", type=int, default=10_000_000, help="wallets for the start (10,000,000: 18 GB)")
     parser.add_argument("--seconds", type=int, default=6, help="length of each run (6)")
     parser.add_argument("--together", action="store_true", help="let server and load tool share all cores")
     parser.add_argument("--rounds", type=int, default=5, help="rounds; the median counts (5)")

@@ -88,9 +88,6 @@ package final class RemotePINServer: Sendable {
     /// Serves one connection from its first call to its last.
     package func serve(_ connection: ServerConnection) async {
         let id = self.connections.add(1, ordering: .relaxed).newValue
-        var log = self.log
-        log[metadataKey: "connection"] = "\(id)"
-        log[metadataKey: "peer"] = "\(connection.peer)"
         let (state, activity) = (self.state, CallActivity())
         let account = state.limits.sources.connect(connection.source)
         defer { state.limits.sources.disconnect(connection.source, at: state.clock.now()) }
@@ -109,7 +106,7 @@ package final class RemotePINServer: Sendable {
             signatures: self.signatures[connection.eventLoopID],
             account: account,
             calledAt: state.clock.now(),
-            log: CallLog(log)
+            log: CallLog(self.log, of: connection, id: id)
         )
         state.statistics.calls.handshakes.increment()
         state.statistics.openConnections.add(1, ordering: .relaxed)

@@ -26,8 +26,9 @@ final class FrameChannel: FrameReceiver {
     private let onLongFrame: @Sendable (_ isHeld: Bool) -> Void
     private let onFailure: @Sendable (TLSFailure) -> Void
 
+    private let address: SocketAddress?
     /// The peer's address for logs.
-    let peer: String
+    var peer: String { self.address.map(\.logText) ?? "unknown" }
     /// The source under which the per-source limits count this connection.
     let source: PeerSource
 
@@ -59,7 +60,7 @@ final class FrameChannel: FrameReceiver {
         self.onSession = onSession
         self.onLongFrame = onLongFrame
         self.onFailure = onFailure
-        self.peer = peer.map(\.logText) ?? "unknown"
+        self.address = peer
         self.source = PeerSource(peer)
         handler.receiver = self
         try channel.pipeline.syncOperations.addHandler(handler)

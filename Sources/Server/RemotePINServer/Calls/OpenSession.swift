@@ -113,7 +113,7 @@ extension Conversation {
         self.server.registry.sessionOpened(on: self.handle.id, until: end, summary)
         self.connection.sessionOpened()
         self.server.lastSessions.record(walletID, at: now)
-        self.log[metadataKey: "wallet"] = "\(walletID)"
+        self.log.wallet = walletID
         self.log.debug("session opened")
     }
 }

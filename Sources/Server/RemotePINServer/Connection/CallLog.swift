@@ -1,32 +1,43 @@
 internal import Logging
+internal import Transport
+internal import Vocabulary
 
-/// The log of one connection; each line names its call.
+/// The log of one connection; each line names its call, its peer and, in a session, its wallet.
 ///
-/// Each line carries the correlation id that the peer receives with a refusal. The id is formatted
-/// when a line is written and not for each call, so that a PIN check without log lines does not pay
-/// for it.
+/// Each line carries the correlation id that the peer receives with a refusal. All these values are formatted when
+/// a line is written, so that a connection or a PIN check without log lines does not pay for them.
 struct CallLog: Sendable {
-    private var logger: Logger
+    private let logger: Logger
+    private let connectionID: UInt64
+    private let connection: ServerConnection
+    /// The wallet of the session; nil before it.
+    var wallet: WalletID?
     private(set) var correlationID: CorrelationID
 
-    init(_ logger: Logger, connection: CorrelationID = .random()) {
+    init(_ logger: Logger, of connection: ServerConnection, id: UInt64) {
         self.logger = logger
-        self.correlationID = connection
+        self.connectionID = id
+        self.connection = connection
+        self.correlationID = .random()
     }
 
     /// Attributes the following lines to this call of the peer; 0 stands for the connection.
     mutating func begin(call: UInt64) { self.correlationID.call = call }
 
+    private var metadata: Logger.Metadata {
+        var values: Logger.Metadata = [
+            "connection": "\(self.connectionID)", "peer": "\(self.connection.peer)",
+            "correlation": "\(self.correlationID)",
+        ]
+        if let wallet = self.wallet { values["wallet"] = "\(wallet)" }
+        return values
+    }
+
     /// A logger for work that other types do for this call.
     var ofCall: Logger {
         var logger = self.logger
-        logger[metadataKey: "correlation"] = "\(self.correlationID)"
+        for (key, value) in self.metadata { logger[metadataKey: key] = value }
         return logger
-    }
-
-    subscript(metadataKey key: String) -> Logger.MetadataValue? {
-        get { self.logger[metadataKey: key] }
-        set { self.logger[metadataKey: key] = newValue }
     }
 
     /// Whether lines of this level are currently written.
@@ -38,8 +49,7 @@ struct CallLog: Sendable {
         metadata: @autoclosure () -> Logger.Metadata = [:]
     ) {
         guard self.writes(level) else { return }
-        var values = metadata()
-        values["correlation"] = "\(self.correlationID)"
+        let values = self.metadata.merging(metadata()) { own, _ in own }
         self.logger.log(level: level, message(), metadata: values)
     }
 
