@@ -94,6 +94,7 @@ final class LoadLab: Sendable {
             measured = try await LoadRun(plan, of: fleet, at: target, options: options, events: events).run {
                 switch $0 {
                 case .opening(let count, of: let all): if count == all { areOpen() }
+                case .waiting: break
                 case .running(let moment): hear(moment)
                 }
             }
