@@ -41,6 +41,49 @@ struct WalletRunTests {
         )
     }
 
+    @Test("tags, filter and repetition select the scenarios, and an empty selection is an error")
+    func selection() async throws {
+        let good = try self.scenario("good", "[launch]\ntags: [smoke, fast]")
+        let bad = try self.scenario("bad", "[launch, {expect: {screen: UC1.1/1.2}}]\ntags: slow")
+        let list = try await self.run(good, bad, "--list")
+        #expect(list.exitCode == 0 && list.output.contains("good  smoke,fast  Shows good  \(good)"), "\(list.output)")
+        #expect(list.output.contains("bad   slow        Shows bad   \(bad)"))
+        let run = try await self.run(good, bad, "--tag", "fast", "--repeat", "3", "--shuffle", "1", "--fail-fast")
+        #expect(run.exitCode == 0 && run.output.contains("3 passed, 0 failed, 0 skipped"), "\(run.output)")
+        let failed = try await self.run(good, bad, "--tag", "slow", "--repeat", "2", "--retries", "1")
+        #expect(failed.exitCode == 1 && failed.output.contains("0 passed, 2 failed"), "\(failed.output)")
+        let unknown = try await self.run(good, bad, "--tag", "slwo")
+        #expect(unknown.exitCode == 64 && unknown.output.contains("did you mean `slow`?"), "\(unknown.output)")
+        #expect(try await self.run(good, bad, "--tag", "slow", "--filter", "good").exitCode == 64)
+        #expect(try await self.run(good, "--repeat", "2", "--table", "\(self.folder.path)/t.md").exitCode == 64)
+        #expect(try await self.run(good, "--watch", "--json").exitCode == 64)
+    }
+
+    @Test("a watched file is played again after each save, and an invalid one is reported")
+    func watch() async throws {
+        let good = try self.scenario("good", "[launch]")
+        let log = "\(self.folder.path)/log"
+        try DurableFile.write([], to: log)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: Programs.path("wallet"))
+        process.arguments = ["run", self.folder.path, "--watch"]
+        let output = try #require(FileHandle(forWritingAtPath: log))
+        (process.standardOutput, process.standardError) = (output, output)
+        try process.run()
+        defer { kill(process.processIdentifier, SIGKILL) }
+        func shows(_ word: String) async -> Bool {
+            await eventually { ((try? String(contentsOfFile: log, encoding: .utf8)) ?? "").contains(word) }
+        }
+        try #require(await shows("1 passed, 0 failed"))
+        _ = try self.scenario("good", "[launch, {expect: {screen: UC1.1/1.2}}]")
+        #expect(await shows("\(good):3: expect screen: UC1.1/1.2"))
+        _ = try self.scenario("other", "[lauch]")
+        #expect(await shows("did you mean `launch`?"))
+        kill(process.processIdentifier, SIGINT)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 130)
+    }
+
     @Test("exit code 64 for an invalid file or option, before any scenario runs")
     func usage() async throws {
         let wrong = try self.scenario("wrong", "[lauch]")

@@ -110,6 +110,39 @@ struct ReportTests {
         #expect(!Report(results: passed, duration: .zero, coverage: uncovered).isSuccess)
     }
 
+    @Test("a flaky scenario is not counted as passed in any format, and its failure is shown")
+    func flaky() throws {
+        var flaky = Self.result("A", .passed)
+        flaky.earlierFailures = [Self.failure]
+        let report = Report(results: [flaky, Self.result("C", .passed)], duration: .zero)
+        #expect(report.isSuccess)
+        let text = report.text(as: .text)
+        #expect(text.contains("1 passed, 0 failed, 0 skipped, 1 flaky"))
+        #expect(text.contains("FLAKY  A") && text.contains("Tests/A.yaml:12: expect screen: UC2.3/1.3"))
+        let object = try JSONSerialization.jsonObject(with: Data(report.text(as: .json).utf8))
+        let root = try #require(object as? [String: Any])
+        #expect(root["passed"] as? Int == 1 && root["flaky"] as? Int == 1)
+        let scenarios = try #require(root["scenarios"] as? [[String: Any]])
+        #expect(scenarios.compactMap { $0["outcome"] as? String } == ["flaky", "passed"])
+        #expect((scenarios[0]["earlierFailures"] as? [[String: Any]])?.first?["line"] as? Int == 12)
+        #expect(report.text(as: .tap).contains("  flaky:\n    - \"line 12, expect screen"))
+        #expect(report.text(as: .junit).contains("<flakyFailure message=\"the screen is not as &lt;expected&gt;"))
+    }
+
+    @Test("repetitions with different outcomes are counted at the end")
+    func repetitions() {
+        let results = (1...4).map { number in
+            var result = Self.result("A", number == 3 ? .failed(Self.failure) : .passed)
+            result.repetition = number
+            return result
+        }
+        let text = Report(results: results, duration: .zero).text(as: .text)
+        #expect(text.contains("FLAKY Tests/A.yaml: 3 of 4 repetitions passed"))
+        #expect(text.contains("passed A (2)  Shows"))
+        let steady = Report(results: results.filter { $0.verdict == .passed }, duration: .zero)
+        #expect(!steady.text(as: .text).contains("FLAKY"))
+    }
+
     @Test("the table of scenarios sorts cases by number and groups their steps by flow")
     func page() {
         let results = ["SB10", "SB2"].map { Self.result($0, .passed) }

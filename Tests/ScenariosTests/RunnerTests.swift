@@ -196,6 +196,54 @@ struct RunnerTests {
         #expect(await !existing.isReachable())
     }
 
+    /// A server program that cannot start the first `failures` times.
+    private func unreliableServer(failures: Int) throws -> String {
+        let (binary, count) = ("\(self.folder.path)/server", "\(self.folder.path)/starts")
+        let script = """
+            #!/bin/sh
+            echo start >>\(count)
+            [ $(wc -l <\(count)) -gt \(failures) ] || exit 1
+            exec \(Programs.path("remote-pin-server")) "$@"
+
+            """
+        try DurableFile.write(Array(script.utf8), to: binary, mode: 0o700)
+        return binary
+    }
+
+    @Test("a scenario that passes after a failed attempt is flaky, not passed, and one that never passes has failed")
+    func retries() async throws {
+        let scenario = try Scenario(yaml: "case: X\ntitle: t\nsteps: [launch]", path: "x.yaml")
+        let runner = ScenarioRunner(
+            .ownLabs(serverBinary: try self.unreliableServer(failures: 4)),
+            jobs: 1,
+            parentFolder: self.folder.path,
+            retries: 2
+        )
+        let failed = try #require(await runner.run([scenario]).first)
+        #expect(failed.verdict == .failed && failed.earlierFailures.count == 2)
+        let flaky = try #require(await runner.run([scenario]).first)
+        #expect(flaky.verdict == .flaky && flaky.earlierFailures.count == 1)
+        #expect(flaky.earlierFailures.first?.message.contains("did not become ready") == true)
+        let passed = try #require(await runner.run([scenario]).first)
+        #expect(passed.verdict == .passed)
+    }
+
+    @Test("after a failure no further scenario starts, and those that are left are skipped with the reason")
+    func failFast() async throws {
+        let good = try Scenario(yaml: "case: G\ntitle: t\nsteps: [launch]", path: "g.yaml")
+        let bad = try Scenario(yaml: "case: B\ntitle: t\nsteps: [{tap: next}]", path: "b.yaml")
+        let runner = ScenarioRunner(
+            .ownLabs(serverBinary: Programs.path("remote-pin-server")),
+            jobs: 1,
+            parentFolder: self.folder.path,
+            failsFast: true
+        )
+        let results = await runner.run([good, bad, good, good])
+        #expect(results.map(\.verdict) == [.passed, .failed, .skipped, .skipped])
+        #expect(results[3].outcome == .skipped(ScenarioRunner.notPlayed))
+        #expect(await runner.run([good, good]).map(\.verdict) == [.passed, .passed])
+    }
+
     @Test("a cancelled run ends and leaves neither servers nor folders")
     func cancelled() async throws {
         let values = (1...200).map(String.init).joined(separator: ",")

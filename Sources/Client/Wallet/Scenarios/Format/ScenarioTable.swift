@@ -7,6 +7,7 @@ enum ScenarioTable {
     static let root: [Field] = [
         Field("case", Self.caseID, "The logical test case: `LTC46`, `SB5`, `UC1.1-all-actions`.", required: true),
         Field("title", .text("a sentence"), "The rule or behavior that the scenario shows.", required: true),
+        Field("tags", .list(Self.caseID), "Words by which `--tag` selects scenarios."),
         Field("server", .fields(ServerTable.settings), "Settings of its server, by the names of docs/settings.md."),
         Field("device", Self.device, "The first phone, as in a device profile."),
         Field("wallet", .fields(Self.wallet), "Configuration of the app."),

@@ -27,6 +27,7 @@ extension Scenario {
         self.path = path
         self.caseID = value["case"]?.text ?? ""
         self.title = value["title"]?.text ?? ""
+        self.tags = value["tags"]?.texts ?? []
         self.server = (value["server"]?.fields ?? [:]).mapValues(\.flowText)
         self.device = DeviceChange(value["device"])
         self.wallet = AppConfiguration(value["wallet"])

@@ -9,6 +9,10 @@ package struct Scenario: Sendable {
     package let caseID: String
     /// The behavior that the scenario shows.
     package let title: String
+    /// Words by which `wallet run --tag` selects scenarios.
+    package let tags: [String]
+    /// The number of this repetition, from 1; nil if the scenario is played once.
+    package var repetition: Int?
     /// The server's settings that differ from a lab's, as the server's configuration file writes them.
     let server: [String: String]
     let device: DeviceChange

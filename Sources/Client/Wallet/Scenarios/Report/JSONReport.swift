@@ -8,18 +8,17 @@ enum JSONReport {
         let report: Report
 
         enum Key: String, CodingKey {
-            case v, passed, failed, skipped, durationMs, scenarios, coverage
+            case v, passed, flaky, failed, skipped, durationMs, scenarios, coverage
         }
 
         func encode(to encoder: any Encoder) throws {
             let results = self.report.results
-            let failed = results.count(where: \.hasFailed)
-            let skipped = results.count { if case .skipped = $0.outcome { true } else { false } }
             var fields = encoder.container(keyedBy: Key.self)
             try fields.encode(1, forKey: .v)
-            try fields.encode(results.count - failed - skipped, forKey: .passed)
-            try fields.encode(failed, forKey: .failed)
-            try fields.encode(skipped, forKey: .skipped)
+            try fields.encode(self.report.count(.passed), forKey: .passed)
+            try fields.encode(self.report.count(.flaky), forKey: .flaky)
+            try fields.encode(self.report.count(.failed), forKey: .failed)
+            try fields.encode(self.report.count(.skipped), forKey: .skipped)
             try fields.encode(self.report.duration.wholeMilliseconds, forKey: .durationMs)
             try fields.encode(results.map(Entry.init), forKey: .scenarios)
             try fields.encodeIfPresent(self.report.coverage.map(Reach.init), forKey: .coverage)
@@ -38,17 +37,22 @@ enum JSONReport {
 
     private struct Entry: Encodable {
         let file, `case`, title, outcome: String
+        let repetition: Int?
         let durationMs: Int64
         let stepsDone, stepsInAll: Int
         let reached: [String]
         let reason, folder: String?
         let skips: [Skip]
         let failure: Failure?
+        let earlierFailures: [Failure]
 
         init(_ result: ScenarioResult) {
             self.file = result.path
             self.case = result.caseID
             self.title = result.title
+            self.outcome = result.verdict.rawValue
+            self.repetition = result.repetition
+            self.earlierFailures = result.earlierFailures.map(Failure.init)
             self.durationMs = result.duration.wholeMilliseconds
             self.stepsDone = result.stepsDone
             self.stepsInAll = result.stepsInAll
@@ -56,9 +60,9 @@ enum JSONReport {
             self.folder = result.folder
             self.skips = result.skips.map(Skip.init)
             switch result.outcome {
-            case .passed: (self.outcome, self.reason, self.failure) = ("passed", nil, nil)
-            case .skipped(let reason): (self.outcome, self.reason, self.failure) = ("skipped", reason, nil)
-            case .failed(let failure): (self.outcome, self.reason, self.failure) = ("failed", nil, Failure(failure))
+            case .passed: (self.reason, self.failure) = (nil, nil)
+            case .skipped(let reason): (self.reason, self.failure) = (reason, nil)
+            case .failed(let failure): (self.reason, self.failure) = (nil, Failure(failure))
             }
         }
     }

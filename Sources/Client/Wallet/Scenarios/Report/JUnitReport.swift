@@ -3,7 +3,7 @@ enum JUnitReport {
     private static let suite = "scenarios"
 
     static func text(_ report: Report) -> String {
-        let skipped = report.results.count { if case .skipped = $0.outcome { true } else { false } }
+        let skipped = report.count(.skipped)
         let uncovered = report.coverage.map { $0.missing.isEmpty ? 0 : 1 } ?? 0
         let failed = report.results.count(where: \.hasFailed) + uncovered
         let tests = report.results.count + (report.coverage == nil ? 0 : 1)
@@ -21,15 +21,20 @@ enum JUnitReport {
 
     private static func testCase(_ result: ScenarioResult) -> String {
         let head = Self.attributes([
-            ("classname", Self.suite), ("name", "\(result.caseID) \(result.title)"), ("file", result.path),
+            ("classname", Self.suite), ("name", result.name), ("file", result.path),
             ("time", result.duration.secondsText),
         ])
         switch result.outcome {
         case .passed:
-            guard !result.skips.isEmpty else { return "    <testcase\(head)/>\n" }
+            let failures = result.earlierFailures.map { failure in
+                let message = Self.attributes([("message", failure.message), ("type", "expectation")])
+                return "      <flakyFailure\(message)>\(Self.escaped(Self.detail(failure, result)))</flakyFailure>\n"
+            }.joined()
+            guard !result.skips.isEmpty || !failures.isEmpty else { return "    <testcase\(head)/>\n" }
+            guard !result.skips.isEmpty else { return "    <testcase\(head)>\n\(failures)    </testcase>\n" }
             let skips = result.skips.map { "skipped, line \($0.line), \($0.step): \($0.reason)" }
             let output = Self.escaped(skips.joined(separator: "\n"))
-            return "    <testcase\(head)>\n      <system-out>\(output)</system-out>\n    </testcase>\n"
+            return "    <testcase\(head)>\n\(failures)      <system-out>\(output)</system-out>\n    </testcase>\n"
         case .skipped(let reason):
             let message = Self.attributes([("message", reason)])
             return "    <testcase\(head)>\n      <skipped\(message)/>\n    </testcase>\n"

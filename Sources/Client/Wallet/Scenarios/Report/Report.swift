@@ -23,6 +23,18 @@ package struct Report: Sendable {
         self.coverage = coverage
     }
 
+    func count(_ verdict: ScenarioResult.Verdict) -> Int { self.results.count { $0.verdict == verdict } }
+
+    /// The repeated scenarios of which some repetitions passed and others did not, with both numbers.
+    var unsteady: [(path: String, passed: Int, count: Int)] {
+        let repeated = self.results.filter { $0.repetition != nil }
+        return Dictionary(grouping: repeated, by: \.path).sorted { $0.key < $1.key }.compactMap { path, results in
+            let passed = results.count { $0.verdict == .passed }
+            let hasOther = results.contains { $0.verdict == .failed || $0.verdict == .flaky }
+            return passed > 0 && hasOther ? (path, passed, results.count) : nil
+        }
+    }
+
     /// True if no scenario failed and no step is missing in the coverage.
     package var isSuccess: Bool {
         !self.results.contains(where: \.hasFailed) && (self.coverage?.missing.isEmpty ?? true)

@@ -3,7 +3,11 @@ package struct ScenarioResult: Hashable, Sendable {
     package var path: String
     package var caseID: String
     package var title: String
+    /// The number of the repetition, from 1; nil if the scenario is played once.
+    package var repetition: Int?
     package var outcome: Outcome
+    /// The failures of the attempts before this one, with `--retries`.
+    package var earlierFailures: [Failure] = []
     /// The real time from the first to the last step, including the server's start.
     package var duration: Duration
     /// The number of executed steps of the file.
@@ -55,8 +59,44 @@ package struct ScenarioResult: Hashable, Sendable {
         package var seen: String
     }
 
-    package var hasFailed: Bool {
-        if case .failed = self.outcome { true } else { false }
+    package var hasFailed: Bool { self.verdict == .failed }
+
+    /// The word for the outcome in each format of the report.
+    package enum Verdict: String, Sendable {
+        case passed
+        /// Passed only after a failed attempt.
+        case flaky
+        case failed
+        case skipped
+    }
+
+    package var verdict: Verdict {
+        switch self.outcome {
+        case .passed: self.earlierFailures.isEmpty ? .passed : .flaky
+        case .failed: .failed
+        case .skipped: .skipped
+        }
+    }
+
+    /// The case, with the repetition if there are several, and the title.
+    var name: String { "\(self.caseID)\(self.repetition.map { " (\($0))" } ?? "") \(self.title)" }
+}
+
+extension ScenarioResult {
+    /// A result of a scenario that has executed no step.
+    init(_ scenario: Scenario, _ outcome: Outcome) {
+        self.init(
+            path: scenario.path,
+            caseID: scenario.caseID,
+            title: scenario.title,
+            repetition: scenario.repetition,
+            outcome: outcome,
+            duration: .zero,
+            stepsDone: 0,
+            stepsInAll: scenario.steps.count,
+            reached: [],
+            skips: []
+        )
     }
 }
 

@@ -16,11 +16,13 @@ enum TAPReport {
     }
 
     private static func lines(_ result: ScenarioResult, number: Int) -> [String] {
-        let name = "\(number) - \(Self.escaped("\(result.caseID) \(result.title)"))"
+        let name = "\(number) - \(Self.escaped(result.name))"
         switch result.outcome {
         case .passed:
             let skips = result.skips.map { "line \($0.line), \($0.step): \($0.reason)" }
-            return ["ok \(name)"] + (skips.isEmpty ? [] : Self.block([("skipped", skips)], []))
+            let failures = result.earlierFailures.map { "line \($0.line), \($0.step): \($0.message)" }
+            let lists = [("flaky", failures), ("skipped", skips)].filter { !$0.1.isEmpty }
+            return ["ok \(name)"] + (lists.isEmpty ? [] : Self.block(lists, []))
         case .skipped(let reason):
             return ["ok \(name) # SKIP \(Self.escaped(reason))"]
         case .failed(let failure):

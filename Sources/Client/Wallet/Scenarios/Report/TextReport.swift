@@ -15,28 +15,37 @@ package struct TextReport: Sendable {
 
     /// One scenario.
     package func result(_ result: ScenarioResult) -> String {
-        let name = "\(result.caseID)  \(result.title)"
+        let number = result.repetition.map { " (\($0))" } ?? ""
+        let name = "\(result.caseID)\(number)  \(result.title)"
         let kept = result.folder.map { "      kept in \($0)\n" } ?? ""
         let time = self.dim("\(result.duration.secondsText) s")
         switch result.outcome {
         case .passed:
             let skips = result.skips.map { "      skipped, line \($0.line), \($0.step): \($0.reason)\n" }
-            return "\(self.green("passed")) \(name)  \(time)\n" + skips.joined() + kept
+            let word = result.verdict == .flaky ? self.yellow("FLAKY ") : self.green("passed")
+            let failures = result.earlierFailures.enumerated().map { index, failure in
+                "      failed in attempt \(index + 1)\n" + self.failure(failure, result)
+            }
+            return "\(word) \(name)  \(time)\n" + failures.joined() + skips.joined() + kept
         case .skipped(let reason):
             return "\(self.yellow("skipped")) \(name)  \(time)\n      \(reason)\n" + kept
         case .failed(let failure):
-            return "\(self.red("FAILED")) \(name)  \(time)\n" + self.failure(failure, result) + kept
+            let attempts = result.earlierFailures.count + 1
+            let tried = attempts > 1 ? "      failed in all \(attempts) attempts; the last one:\n" : ""
+            return "\(self.red("FAILED")) \(name)  \(time)\n" + tried + self.failure(failure, result) + kept
         }
     }
 
     /// The totals, and the steps that were not reached.
     package func end(_ report: Report) -> String {
         let failed = report.results.filter(\.hasFailed)
-        let skipped = report.results.filter { if case .skipped = $0.outcome { true } else { false } }
-        let passed = report.results.count - failed.count - skipped.count
-        var text =
-            "\(passed) passed, \(failed.count) failed, \(skipped.count) skipped in \(report.duration.secondsText) s\n"
+        let flaky = report.count(.flaky)
+        var text = "\(report.count(.passed)) passed, \(failed.count) failed, \(report.count(.skipped)) skipped"
+        text += "\(flaky > 0 ? ", \(flaky) flaky" : "") in \(report.duration.secondsText) s\n"
         for result in failed { text += "  \(self.red("FAILED")) \(result.path)\n" }
+        for (path, passed, count) in report.unsteady {
+            text += "  \(self.yellow("FLAKY")) \(path): \(passed) of \(count) repetitions passed\n"
+        }
         guard let coverage = report.coverage else { return text }
         text += "steps reached: \(coverage.inAll - coverage.missing.count) of \(coverage.inAll)\n"
         for step in coverage.missing { text += "  \(self.red("not reached")) \(step)\n" }

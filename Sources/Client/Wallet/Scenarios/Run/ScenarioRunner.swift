@@ -12,24 +12,32 @@ package struct ScenarioRunner: Sendable {
     private let keepsFolders: Bool
     private let parentFolder: String
     private let serverLogs: String?
+    private let retries: Int
+    private let failsFast: Bool
 
     /// - Parameters:
     ///   - jobs: The number of concurrent scenarios, at least one.
     ///   - keepsFolders: Whether labs and phones are kept.
     ///   - parentFolder: The folder for labs and phones; nil for the system's folder for temporary files.
     ///   - serverLogs: An existing folder for the logs of labs' servers, one JSON file per scenario at level debug.
+    ///   - retries: The number of further attempts for a scenario that fails.
+    ///   - failsFast: Whether no scenario starts after one has failed.
     package init(
         _ target: ScenarioTarget,
         jobs: Int,
         keepsFolders: Bool = false,
         parentFolder: String? = nil,
-        serverLogs: String? = nil
+        serverLogs: String? = nil,
+        retries: Int = 0,
+        failsFast: Bool = false
     ) {
         self.target = target
         self.jobs = max(1, jobs)
         self.keepsFolders = keepsFolders
         self.parentFolder = parentFolder ?? Self.temporaryFolder
         self.serverLogs = serverLogs
+        self.retries = retries
+        self.failsFast = failsFast
     }
 
     /// The number of active processors.
@@ -54,6 +62,15 @@ package struct ScenarioRunner: Sendable {
             for await (index, result) in group {
                 results[index] = result
                 progress(index, result)
+                if self.failsFast, result.hasFailed {
+                    // Listed as skipped, so that the report does not show a smaller set of scenarios.
+                    for (index, scenario) in waiting {
+                        let result = ScenarioResult(scenario, .skipped(Self.notPlayed))
+                        results[index] = result
+                        progress(index, result)
+                    }
+                    waiting = []
+                }
                 startNext()
             }
         }
@@ -61,9 +78,27 @@ package struct ScenarioRunner: Sendable {
         return scenarios.indices.compactMap { results[$0] }
     }
 
+    /// The reason for skipping the scenarios after the first failure.
+    static let notPlayed = "another scenario failed, and --fail-fast is set"
+
+    /// Plays a scenario until it passes or no attempt is left; each attempt has a new lab and new phones.
     private func play(_ scenario: Scenario, folder: String) async -> ScenarioResult {
+        var result = await self.attempt(scenario, folder: folder, number: 1)
+        while case .failed(let failure) = result.outcome, result.earlierFailures.count < self.retries {
+            let failures = result.earlierFailures + [failure]
+            let number = failures.count + 1
+            let next = await self.attempt(scenario, folder: "\(folder)-\(number)", number: number)
+            // An attempt that was interrupted refutes no failure.
+            if case .skipped = next.outcome { break }
+            result = next
+            result.earlierFailures = failures
+        }
+        return result
+    }
+
+    private func attempt(_ scenario: Scenario, folder: String, number: Int) async -> ScenarioResult {
         let start = ContinuousClock.now
-        let lab = self.lab(scenario, folder)
+        let lab = self.lab(scenario, folder, attempt: number)
         var result = await withTaskCancellationHandler {
             await self.played(scenario, folder, lab)
         } onCancel: {
@@ -81,17 +116,7 @@ package struct ScenarioRunner: Sendable {
     }
 
     private func played(_ scenario: Scenario, _ folder: String, _ lab: LabServer?) async -> ScenarioResult {
-        var result = ScenarioResult(
-            path: scenario.path,
-            caseID: scenario.caseID,
-            title: scenario.title,
-            outcome: .passed,
-            duration: .zero,
-            stepsDone: 0,
-            stepsInAll: scenario.steps.count,
-            reached: [],
-            skips: []
-        )
+        var result = ScenarioResult(scenario, .passed)
         do throws(StepProblem) {
             guard !Task.isCancelled else { throw .unsupported("the run was interrupted") }
             try Self.make(folder)
@@ -119,14 +144,16 @@ package struct ScenarioRunner: Sendable {
         return result
     }
 
-    private func lab(_ scenario: Scenario, _ folder: String) -> LabServer? {
-        switch self.target {
+    private func lab(_ scenario: Scenario, _ folder: String, attempt number: Int) -> LabServer? {
+        let name = [scenario.caseID, scenario.repetition.map { "\($0)" }, number > 1 ? "attempt\(number)" : nil]
+            .compactMap(\.self).joined(separator: "-")
+        return switch self.target {
         case .ownLabs(let binary):
             LabServer(
                 folder: folder,
                 binary: binary,
                 settings: scenario.server,
-                logFile: self.serverLogs.map { "\($0)/\(scenario.caseID).log" }
+                logFile: self.serverLogs.map { "\($0)/\(name).log" }
             )
         case .server: nil
         }

@@ -126,6 +126,13 @@ struct RunOutputOptions: ParsableArguments {
         }
     }
 
+    var hasTable: Bool { self.table != nil || self.tableCheck != nil }
+
+    /// True if anything is requested besides text in the terminal.
+    var writesFiles: Bool {
+        self.hasTable || self.output != nil || self.coverage != nil || self.format != .text
+    }
+
     /// True if only the scenario format is printed and nothing is run.
     var writesFormat: Bool { self.schema || self.keys }
 

@@ -19,6 +19,9 @@ struct RunScenariosCommand: AsyncParsableCommand {
               wallet run LTC46.yaml --keep                    # keep the lab and the phone
               wallet run --check *.yaml                       # only check the files
               wallet run . --format junit --output report.xml
+              wallet run . --tag smoke --fail-fast            # stop at the first failure
+              wallet run . --filter LTC46 --repeat 20         # does it pass each time?
+              wallet run LTC46.yaml --watch                   # play again after each save
 
             EXIT CODES
 
@@ -40,11 +43,17 @@ struct RunScenariosCommand: AsyncParsableCommand {
     @OptionGroup(title: "Server")
     var target: RunTargetOptions
 
-    @Option(help: ArgumentHelp("Only scenarios whose case, title or path contains this text.", valueName: "text"))
-    var filter: String?
+    @OptionGroup(title: "Selection")
+    var selection: RunSelectionOptions
+
+    @Flag(help: "List the selected scenarios with their tags.")
+    var list = false
 
     @Flag(help: "Only check the files.")
     var check = false
+
+    @Flag(help: "Play again each file that is saved, until interrupted.")
+    var watch = false
 
     @Flag(help: "Keep each scenario's lab and phones, and print their folders.")
     var keep = false
@@ -69,6 +78,12 @@ struct RunScenariosCommand: AsyncParsableCommand {
             throw ValidationError("Name at least one scenario file or folder.")
         }
         if let jobs, jobs < 1 { throw ValidationError("--jobs must be at least 1.") }
+        guard self.selection.count == nil || !self.output.hasTable else {
+            throw ValidationError("--repeat cannot be combined with --table or --table-check.")
+        }
+        guard !self.watch || !(self.list || self.check || self.output.writesFiles) else {
+            throw ValidationError("--watch plays scenarios and shows their results only in the terminal.")
+        }
     }
 
     func run() async throws {
@@ -85,10 +100,39 @@ struct RunScenariosCommand: AsyncParsableCommand {
 
     private func status() async throws -> Int32 {
         if try self.output.writeFormat() { return 0 }
-        let scenarios = try ScenarioFiles.read(self.files, filter: self.filter)
+        if self.watch { return try await self.playSavedFiles() }
+        let scenarios = try self.selection.scenarios(of: ScenarioFiles.read(ScenarioFiles.files(self.files)))
+        if self.list {
+            StandardStreams.writeOutput(ScenarioList.text(scenarios))
+            return 0
+        }
         guard self.check else { return try await self.play(scenarios) }
         StandardStreams.writeOutput("\(scenarios.count) scenarios are well formed\n")
         return 0
+    }
+
+    /// Plays all scenarios, then those of each saved file, until the user interrupts it.
+    private func playSavedFiles() async throws -> Int32 {
+        // Reports a missing file at once; later, a file may be missing while an editor replaces it.
+        _ = try ScenarioFiles.files(self.files).map(DurableFile.changeTime(of:))
+        var watch = ScenarioWatch(self.files)
+        while true {
+            let seen = watch
+            let next = await Self.unlessInterrupted {
+                var watch = seen
+                let files = await watch.changes()
+                return (watch, files)
+            }
+            guard let (changed, files) = next else { return 130 }
+            watch = changed
+            do {
+                let scenarios = try self.selection.scenarios(of: ScenarioFiles.read(files))
+                if try await self.play(scenarios) == 130 { return 130 }
+            } catch let failure as RunFailure where failure.exitCode == WalletExitStatus.usage.rawValue {
+                StandardStreams.writeError("wallet: \(failure.message)\n")
+            }
+            StandardStreams.writeError("waiting for a saved file; Ctrl-C ends\n")
+        }
     }
 
     private func play(_ scenarios: [Scenario]) async throws -> Int32 {
@@ -97,7 +141,9 @@ struct RunScenariosCommand: AsyncParsableCommand {
             target,
             jobs: self.jobs ?? ScenarioRunner.processors,
             keepsFolders: self.keep,
-            serverLogs: try self.logFolder()
+            serverLogs: try self.logFolder(),
+            retries: self.selection.retries,
+            failsFast: self.selection.failFast
         )
         let progress = ScenarioProgress(of: scenarios.count, self.output)
         let start = ContinuousClock.now
@@ -123,11 +169,11 @@ struct RunScenariosCommand: AsyncParsableCommand {
 
     /// Returns the results, or nil after SIGINT or SIGTERM; an interrupted run leaves no server or
     /// folder.
-    private static func unlessInterrupted(
-        _ run: @escaping @Sendable () async -> [ScenarioResult]
-    ) async -> [ScenarioResult]? {
+    private static func unlessInterrupted<Results: Sendable>(
+        _ run: @escaping @Sendable () async -> Results
+    ) async -> Results? {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
-        return await withTaskGroup(of: [ScenarioResult]?.self) { group in
+        return await withTaskGroup(of: Results?.self) { group in
             group.addTask { await run() }
             group.addTask {
                 for await _ in signals { return nil }

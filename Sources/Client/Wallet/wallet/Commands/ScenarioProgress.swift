@@ -41,10 +41,10 @@ final class ScenarioProgress: Sendable {
 /// The scenario files named on a command line.
 enum ScenarioFiles {
     /// Reads all files; one error reports the problems of all of them.
-    static func read(_ paths: [String], filter: String?) throws -> [Scenario] {
+    static func read(_ files: [String]) throws -> [Scenario] {
         var scenarios: [Scenario] = []
         var problems: [String] = []
-        for path in try Self.files(paths) {
+        for path in files {
             do {
                 scenarios.append(try Scenario(file: path))
             } catch {
@@ -54,14 +54,11 @@ enum ScenarioFiles {
         guard problems.isEmpty else {
             throw RunFailure.usage("these scenarios cannot be played:\n" + problems.joined(separator: "\n"))
         }
-        guard let filter else { return scenarios }
-        let chosen = scenarios.filter { [$0.caseID, $0.title, $0.path].contains { $0.contains(filter) } }
-        guard !chosen.isEmpty else { throw RunFailure.usage("no scenario's case, title or path contains `\(filter)`") }
-        return chosen
+        return scenarios
     }
 
     /// The files, and the YAML files in the folders sorted by name.
-    private static func files(_ paths: [String]) throws -> [String] {
+    static func files(_ paths: [String]) throws -> [String] {
         var files: [String] = []
         for path in paths {
             guard DurableFile.isFolder(path) else {

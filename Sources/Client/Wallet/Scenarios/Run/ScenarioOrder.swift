@@ -1,0 +1,31 @@
+/// The order and number of the scenarios of a run.
+package enum ScenarioOrder {
+    /// Each scenario `count` times, one repetition of all after the other.
+    package static func repeated(_ scenarios: [Scenario], _ count: Int) -> [Scenario] {
+        (1...max(1, count)).flatMap { number in
+            scenarios.map { scenario in
+                var scenario = scenario
+                if count > 1 { scenario.repetition = number }
+                return scenario
+            }
+        }
+    }
+
+    /// A random order; the same seed gives the same order.
+    package static func shuffled(_ scenarios: [Scenario], seed: UInt64) -> [Scenario] {
+        var generator = SplitMix64(state: seed)
+        return scenarios.shuffled(using: &generator)
+    }
+
+    private struct SplitMix64: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            self.state &+= 0x9E37_79B9_7F4A_7C15
+            var mixed = self.state
+            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+            return mixed ^ (mixed >> 31)
+        }
+    }
+}
