@@ -164,6 +164,13 @@ report-browser: packages-browser ## test a load run's HTML report in headless Ch
 	$(SWIFT_BUILD) --product pin-load
 	Tests/Browser/report.sh "$$(swift build --show-bin-path)" $(PICTURES)
 
+.PHONY: scenarios-browser
+scenarios-browser: packages-browser ## test the HTML report of scenarios in headless Chromium; PICTURES=FOLDER keeps screenshots
+	$(SWIFT_BUILD) --product remote-pin-server
+	$(SWIFT_BUILD) --product remote-pin-lab
+	$(SWIFT_BUILD) --product wallet
+	Tests/Browser/scenarios.sh "$$(swift build --show-bin-path)" $(PICTURES)
+
 # The commit that --version shows.
 GIT_ID = $(shell git describe --always --dirty --abbrev=12 2>/dev/null)
 # A separate build folder, since the static runtime rebuilds everything. OUT receives the packages.

@@ -548,11 +548,13 @@ let client: [Target] = [
             "Phone",
             "Secrets",
             "SimulatedPhone",
+            "TerminalApp",
             "Transport",
             "Vocabulary",
             "WalletCore",
             "WalletFlows",
             "Wire",
+            mustache,
             yams,
         ],
         path: "Sources/Client/Wallet/Scenarios"
@@ -1055,7 +1057,9 @@ let tests: [Target] = [
             "remote-pin-server",
             "Scenarios",
             "ServerSettings",
+            "TerminalApp",
             "TestSupport",
+            "WalletFlows",
             yams,
         ]
     ),

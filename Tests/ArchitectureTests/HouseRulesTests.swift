@@ -71,7 +71,7 @@ struct HouseRulesTests {
             "CProtobufC": ["Wire"], "RemotePINProto": ["Wire"],
             "COpenSSL": ["BatchVerification", "FastSigning", "Secrets", "Transport"],
             "GRDB": ["PreparedSQL", "WalletStore"], "GRDBSQLite": ["PreparedSQL"], "Hummingbird": ["DeletionPortal"],
-            "HummingbirdCore": ["DeletionPortal"], "Mustache": ["DeletionPortal", "LoadReport"],
+            "HummingbirdCore": ["DeletionPortal"], "Mustache": ["DeletionPortal", "LoadReport", "Scenarios"],
         ]
         for file in try self.tree.files(below: "Sources") {
             await Task.yield()

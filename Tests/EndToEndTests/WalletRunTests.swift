@@ -150,6 +150,20 @@ struct WalletRunTests {
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: full) == "/dev/full")
     }
 
+    @Test("the pages and the recording of a run are written, also if a scenario fails")
+    func screens() async throws {
+        let bad = try self.scenario("bad", "[launch, {expect: {screen: UC1.1/1.2}}]")
+        let (pages, cast) = ("\(self.folder.path)/pages", "\(self.folder.path)/run.cast")
+        let run = try await self.run("--report", "html", pages, bad, "--cast", cast)
+        #expect(run.exitCode == 1, "\(run.output)")
+        #expect(try DurableFile.names(in: pages) == ["1-bad.html", "index.html"])
+        let page = String(decoding: try DurableFile.read("\(pages)/1-bad.html", atMost: 1 << 20), as: UTF8.self)
+        #expect(page.contains("UC1.1/1.<mark>2</mark>"))
+        #expect(try DurableFile.read(cast, atMost: 1 << 20).starts(with: Array("{\"version\": 2".utf8)))
+        #expect(try await self.run(bad, "--report", "html").exitCode == 64)
+        #expect(try await self.run(bad, "--report", "pdf", pages).exitCode == 64)
+    }
+
     @Test("exit code 69 without a server")
     func noServer() async throws {
         let good = try self.scenario("good", "[launch]")

@@ -1,14 +1,14 @@
-internal import HostSystem
+package import HostSystem
 internal import WalletFlows
 
 /// Writes pictures to a terminal, limited to the changes since the previous one.
-struct Painter {
+package struct Painter: Sendable {
     private let palette: Palette
     private var shown: [String] = []
     private var printed: Picture?
     private var typed = 0
 
-    init(_ palette: Palette) {
+    package init(_ palette: Palette) {
         self.palette = palette
     }
 
@@ -20,7 +20,7 @@ struct Painter {
     }
 
     /// Returns the text to write for the picture.
-    mutating func paint(_ picture: Picture, _ size: TerminalSize) -> String {
+    package mutating func paint(_ picture: Picture, _ size: TerminalSize) -> String {
         let renderer = Renderer(size: size, palette: self.palette)
         return self.palette.hasControl ? self.move(to: renderer.lines(picture)) : self.print(picture, renderer)
     }

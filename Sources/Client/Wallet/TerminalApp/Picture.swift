@@ -36,7 +36,7 @@ package struct Picture: Hashable, Sendable {
     }
 
     /// Shows another screen, or the current one with new values.
-    mutating func show(_ screen: Screen) {
+    package mutating func show(_ screen: Screen) {
         if screen.step != self.screen.step {
             self.typed = 0
             self.selected = KeyMap(screen).preselected
@@ -49,8 +49,15 @@ package struct Picture: Hashable, Sendable {
 
     /// Hides the screen behind a prompt: the wallet is locked, and the prompt that unlocks it must
     /// not show its contents.
-    mutating func lock() {
+    package mutating func lock() {
         self.behind = nil
+    }
+
+    /// Shows the status of the phone.
+    package mutating func show(_ status: PhoneStatus) {
+        self.phone = status.system
+        self.states = status.states
+        self.place = status.place
     }
 
     /// The keys of the current screen.

@@ -1,4 +1,3 @@
-internal import DeviceInterface
 package import HostSystem
 package import Phone
 package import WalletCore
@@ -93,17 +92,9 @@ package actor TerminalApp {
 
     /// Updates the status line of the phone.
     private func updateStatus() async {
-        let device: any Device = self.phone.device
-        let system = device.platform == .iOS ? "iOS" : "Android"
-        self.picture.phone = "\(system) \(device.osVersion)"
-        var states: [String] = []
-        if device.isRooted { states.append("rooted") }
-        if !device.hasNetwork { states.append("no network") }
-        states.append(self.isLocked ? "locked" : "unlocked")
-        self.picture.states = states
-        let isRunning = await self.phone.isRunning
-        let isInFront = await self.phone.isInFront
-        self.picture.place = isInFront || self.picture.isBusy ? .inFront : isRunning ? .background : .ended
+        self.picture.show(await PhoneStatus(self.phone, isLocked: self.isLocked))
+        // A call may start or end the app, whose last screen stays until then.
+        if self.picture.isBusy { self.picture.place = .inFront }
     }
 
     /// Starts a call of the phone while the display stays responsive.

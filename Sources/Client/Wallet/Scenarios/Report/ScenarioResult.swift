@@ -17,6 +17,8 @@ package struct ScenarioResult: Hashable, Sendable {
     package var reached: [String]
     /// The steps that were skipped, with their reasons.
     package var skips: [Skip]
+    /// Every executed step, including the failed one.
+    package var steps: [StepRecord] = []
     /// The folder of the lab and the phones, if it was kept.
     package var folder: String?
 

@@ -6,6 +6,7 @@ internal import WalletFlows
 final class EventRecorder: Sendable {
     private struct State {
         var trace: [String] = []
+        var ofStep: [String] = []
         var reached: [String] = []
         var events: [AppEvent] = []
     }
@@ -24,6 +25,7 @@ final class EventRecorder: Sendable {
             switch event {
             case .step(let step):
                 state.trace.append(step.description)
+                state.ofStep.append(step.description)
                 if !state.reached.contains(step.description) { state.reached.append(step.description) }
             case .event(let event):
                 state.events.append(event)
@@ -41,6 +43,14 @@ final class EventRecorder: Sendable {
 
     /// Starts a new trace, after the current one was compared.
     func clearTrace() { self.state.withLock { $0.trace = [] } }
+
+    /// Returns the steps of the flows since the last call, whether or not the trace was cleared.
+    func takeStepsOfStep() -> [String] {
+        self.state.withLock { state in
+            defer { state.ofStep = [] }
+            return state.ofStep
+        }
+    }
 
     /// Returns the events since the last call.
     func takeEvents() -> [AppEvent] {

@@ -13,6 +13,7 @@ final class LabServer: Sendable {
     private let binary: String
     private let environment: [String: String]
     private let socket: String
+    private let logFile: String?
     private let state = Mutex(State())
 
     private struct State {
@@ -45,6 +46,7 @@ final class LabServer: Sendable {
         }
         for (name, value) in settings { environment[Self.variable(name)] = value }
         self.environment = environment
+        self.logFile = logFile
     }
 
     /// The environment variable of a setting such as `pin.attempts-per-round`.
@@ -54,8 +56,13 @@ final class LabServer: Sendable {
 
     var isRunning: Bool { self.state.withLock { $0.program != nil } }
 
-    /// The output of all its processes.
-    var log: String { self.state.withLock { $0.log + ($0.program?.output ?? "") } }
+    /// The output of all its processes; the contents of the log file if there is one.
+    var log: String {
+        if let logFile, let bytes = try? DurableFile.read(logFile, atMost: 1 << 28) {
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        return self.state.withLock { $0.log + ($0.program?.output ?? "") }
+    }
 
     /// Starts the server; creates the lab if it does not exist.
     func start() async throws(StepProblem) {
@@ -104,7 +111,9 @@ final class LabServer: Sendable {
     /// Kills the server, prevents further starts, and waits until the process has ended.
     func ended() async {
         self.shutDown()
-        _ = await self.take()?.ended()
+        guard let program = self.take() else { return }
+        _ = await program.ended()
+        self.keepLog(of: program)
     }
 
     /// Sends a command of an operator to the server and returns its reply; nil if the command names an unknown wallet.

@@ -1,5 +1,6 @@
 internal import SimulatedPhone
 internal import Phone
+internal import TerminalApp
 internal import Vocabulary
 internal import WalletCore
 internal import WalletFlows
@@ -12,6 +13,8 @@ final class ScenarioPhone {
     let phone: Phone
     /// The id of the phone's latest wallet; the server is queried even for a wiped one.
     private(set) var walletID: WalletID?
+    private var picture = Picture(.none)
+    private var wasLocked = true
 
     init(_ name: String, folder: String, world: World, profile: DeviceProfile) throws(PhoneError) {
         self.name = name
@@ -26,6 +29,24 @@ final class ScenarioPhone {
             self.process.restart()
         }
         if let walletID = await self.phone.walletID { self.walletID = walletID }
+        await self.updatePicture()
+    }
+
+    /// The visible state of the phone.
+    func currentPicture() async -> Picture {
+        await self.updatePicture()
+        return self.picture
+    }
+
+    /// Follows the screens as the terminal app does, which decides what is visible behind a prompt.
+    private func updatePicture() async {
+        let isLocked = await self.phone.isLocked
+        self.picture.show(await self.phone.screen)
+        if isLocked, !self.wasLocked { self.picture.lock() }
+        self.wasLocked = isLocked
+        self.picture.show(await PhoneStatus(self.phone, isLocked: isLocked))
+        // No user has pointed at an action.
+        self.picture.selected = nil
     }
 
     /// Restores the app's data to another phone, with empty hardware and an empty keychain.

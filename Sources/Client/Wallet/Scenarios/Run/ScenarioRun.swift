@@ -18,6 +18,7 @@ final class ScenarioRun {
     var kept: [String: String] = [:]
     private(set) var skips: [ScenarioResult.Skip] = []
     private(set) var stepsDone = 0
+    private(set) var records: [StepRecord] = []
 
     /// The name of the initial phone.
     static let firstPhone = "first"
@@ -33,20 +34,18 @@ final class ScenarioRun {
     /// Executes all steps until one fails.
     func run() async -> ScenarioResult.Outcome {
         for step in self.scenario.steps {
-            do throws(StepProblem) {
-                if Task.isCancelled { throw .unsupported("the run was interrupted") }
-                try await self.take(step.action)
-                if step.action.usesApp { try self.checkCrash() }
+            let start = (clock: ContinuousClock.now, milliseconds: LogTime.now)
+            let problem = await self.problem(in: step)
+            await self.record(step, problem, since: start)
+            switch problem {
+            case .some(.failed(let message, let differences)):
+                return .failed(await self.failure(step, message, differences))
+            case .some(.unsupported(let reason)):
+                return .skipped("line \(step.line), \(step.text): \(reason)")
+            case .some(.unobservable(let reason)):
+                self.skips.append(.init(line: step.line, step: step.text, reason: reason))
+            case .none:
                 self.stepsDone += 1
-            } catch {
-                switch error {
-                case .failed(let message, let differences):
-                    return .failed(await self.failure(step, message, differences))
-                case .unsupported(let reason):
-                    return .skipped("line \(step.line), \(step.text): \(reason)")
-                case .unobservable(let reason):
-                    self.skips.append(.init(line: step.line, step: step.text, reason: reason))
-                }
             }
         }
         do throws(StepProblem) {
@@ -60,6 +59,46 @@ final class ScenarioRun {
             return .failed(await self.failure(end, message, differences))
         }
         return .passed
+    }
+
+    /// Executes a step; returns the reason if it fails or cannot be executed.
+    private func problem(in step: Step) async -> StepProblem? {
+        do throws(StepProblem) {
+            if Task.isCancelled { throw .unsupported("the run was interrupted") }
+            try await self.take(step.action)
+            if step.action.usesApp { try self.checkCrash() }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func record(
+        _ step: Step,
+        _ problem: StepProblem?,
+        since start: (clock: ContinuousClock.Instant, milliseconds: Int64)
+    ) async {
+        let outcome: StepRecord.Outcome =
+            switch problem {
+            case .some(.failed): .failed
+            case .some(.unsupported(let reason)), .some(.unobservable(let reason)): .skipped(reason)
+            case .none: .done
+            }
+        let duration = ContinuousClock.now - start.clock
+        var trace: [String] = []
+        for (_, phone) in self.phones.sorted(by: { $0.key < $1.key }) { trace += phone.recorder.takeStepsOfStep() }
+        self.records.append(
+            StepRecord(
+                line: step.line,
+                text: step.text,
+                outcome: outcome,
+                duration: duration,
+                phone: self.current.name,
+                picture: await self.current.currentPicture(),
+                trace: trace,
+                startMilliseconds: start.milliseconds
+            )
+        )
     }
 
     /// Throws if a planned crash did not happen in the step that uses the app after it.

@@ -106,6 +106,7 @@ package struct ScenarioRunner: Sendable {
         }
         await lab?.ended()
         result.duration = ContinuousClock.now - start
+        result.steps.assign(log: lab?.log ?? "")
         if self.keepsFolders {
             result.folder = folder
             if let lab { try? DurableFile.write(Array(lab.log.utf8), to: "\(folder)/server.log") }
@@ -125,6 +126,7 @@ package struct ScenarioRunner: Sendable {
             result.outcome = await play.run()
             await play.end()
             result.stepsDone = play.stepsDone
+            result.steps = play.records
             result.skips = play.skips
             result.reached = play.reached
         } catch {

@@ -62,18 +62,28 @@ struct Canvas: Hashable, Sendable {
         }
     }
 
-    /// The rows as text for a terminal, without trailing spaces.
-    func lines(_ palette: Palette) -> [String] {
+    /// The rows as runs of text in one style, without trailing spaces.
+    var runs: [[StyledText]] {
         self.rows.map { row in
-            var line = ""
-            var style = TextStyle.plain
+            var runs: [StyledText] = []
             let end = row.lastIndex { $0.character != " " || $0.style == .selected || $0.isContinued }
             for cell in row[..<(end.map { $0 + 1 } ?? 0)] where !cell.isContinued {
-                if cell.style != style {
-                    line += palette.end + palette.begin(cell.style)
-                    style = cell.style
-                }
-                line.append(cell.character)
+                if runs.last?.style != cell.style { runs.append(StyledText(text: "", style: cell.style)) }
+                runs[runs.count - 1].text.append(cell.character)
+            }
+            return runs
+        }
+    }
+
+    /// The rows as text for a terminal, without trailing spaces.
+    func lines(_ palette: Palette) -> [String] {
+        self.runs.map { runs in
+            var line = ""
+            var style = TextStyle.plain
+            for run in runs {
+                if run.style != style { line += palette.end + palette.begin(run.style) }
+                style = run.style
+                line += run.text
             }
             return style == .plain ? line : line + palette.end
         }

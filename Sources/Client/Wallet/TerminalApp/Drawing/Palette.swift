@@ -1,5 +1,5 @@
 /// The role of a piece of text; a ``Palette`` defines its appearance.
-enum TextStyle: Hashable, Sendable, CaseIterable {
+package enum TextStyle: String, Hashable, Sendable, CaseIterable {
     case plain
     /// Content in the background or of minor importance.
     case dim
@@ -11,6 +11,12 @@ enum TextStyle: Hashable, Sendable, CaseIterable {
     /// Drawn by the operating system, not by the app.
     case system
     case selected
+}
+
+/// A text in one style.
+package struct StyledText: Hashable, Sendable {
+    package var text: String
+    package var style: TextStyle
 }
 
 /// The capabilities of a terminal.

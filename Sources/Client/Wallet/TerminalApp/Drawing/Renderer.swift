@@ -17,6 +17,11 @@ package struct Renderer: Sendable {
     /// The text of each row of the terminal.
     package func lines(_ picture: Picture) -> [String] { self.canvas(picture).lines(self.palette) }
 
+    /// The phone in runs of text in one style, without the two rows for the keys of the terminal app.
+    package func phoneRows(_ picture: Picture) -> [[StyledText]] {
+        Array(self.canvas(picture).runs.prefix(max(0, self.size.rows - 2)))
+    }
+
     func canvas(_ picture: Picture) -> Canvas {
         var canvas = Canvas(self.size)
         guard self.size.columns >= Self.smallest.columns, self.size.rows >= Self.smallest.rows else {

@@ -105,6 +105,23 @@ struct RunOutputOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Write the report to this file, and a summary to the terminal.", valueName: "file"))
     var output: String?
 
+    @Option(
+        name: .customLong("report"),
+        parsing: .upToNextOption,
+        help: ArgumentHelp("Write a report with every screen to this folder: html DIR.", valueName: "html dir"),
+        completion: .directory
+    )
+    var pages: [String] = []
+
+    @Option(help: ArgumentHelp("Write the screens as a recording for asciinema.", valueName: "file"))
+    var cast: String?
+
+    /// The folder of the report with every screen; nil if none is requested.
+    var pageFolder: String? { self.pages.dropFirst().first }
+
+    /// The scenario files after the folder, which the option takes as its values.
+    var filesAfterReport: [String] { Array(self.pages.dropFirst(2)) }
+
     @Option(help: ArgumentHelp("Fail if no scenario reaches a step of this list.", valueName: "file"))
     var coverage: String?
 
@@ -124,13 +141,27 @@ struct RunOutputOptions: ParsableArguments {
         guard !self.json || (self.formatName ?? .json) == .json else {
             throw ValidationError("--json contradicts --format \(self.formatName?.rawValue ?? ""); omit one of them")
         }
+        guard self.pages.isEmpty || self.pages.first == "html" && self.pages.count > 1 else {
+            throw ValidationError("--report must be `html DIR`, such as --report html report.")
+        }
     }
 
     var hasTable: Bool { self.table != nil || self.tableCheck != nil }
 
     /// True if anything is requested besides text in the terminal.
     var writesFiles: Bool {
-        self.hasTable || self.output != nil || self.coverage != nil || self.format != .text
+        self.hasTable || self.output != nil || self.coverage != nil || self.format != .text || self.cast != nil
+            || !self.pages.isEmpty
+    }
+
+    /// Writes the report with every screen and the recording, if requested.
+    func writeScreens(_ report: Report) throws {
+        if let folder = self.pageFolder.map(Environment.absolute) {
+            try DurableFile.makeFolder(folder, mode: 0o755)
+            for (name, html) in HTMLReport(report).pages { try Self.write(html, to: "\(folder)/\(name)") }
+            StandardStreams.writeError("report: \(folder)/index.html\n")
+        }
+        if let cast { try Self.write(CastReport.text(report.results), to: cast) }
     }
 
     /// True if only the scenario format is printed and nothing is run.

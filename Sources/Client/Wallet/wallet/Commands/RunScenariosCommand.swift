@@ -19,6 +19,7 @@ struct RunScenariosCommand: AsyncParsableCommand {
               wallet run LTC46.yaml --keep                    # keep the lab and the phone
               wallet run --check *.yaml                       # only check the files
               wallet run . --format junit --output report.xml
+              wallet run Tests/Scenarios --report html report # every screen of every scenario, for a browser
               wallet run . --tag smoke --fail-fast            # stop at the first failure
               wallet run . --filter LTC46 --repeat 20         # does it pass each time?
               wallet run LTC46.yaml --watch                   # play again after each save
@@ -74,7 +75,7 @@ struct RunScenariosCommand: AsyncParsableCommand {
     var output: RunOutputOptions
 
     func validate() throws {
-        guard !self.files.isEmpty || self.output.writesFormat else {
+        guard !self.paths.isEmpty || self.output.writesFormat else {
             throw ValidationError("Name at least one scenario file or folder.")
         }
         if let jobs, jobs < 1 { throw ValidationError("--jobs must be at least 1.") }
@@ -85,6 +86,8 @@ struct RunScenariosCommand: AsyncParsableCommand {
             throw ValidationError("--watch plays scenarios and shows their results only in the terminal.")
         }
     }
+
+    private var paths: [String] { self.files + self.output.filesAfterReport }
 
     func run() async throws {
         let status: Int32
@@ -101,7 +104,7 @@ struct RunScenariosCommand: AsyncParsableCommand {
     private func status() async throws -> Int32 {
         if try self.output.writeFormat() { return 0 }
         if self.watch { return try await self.playSavedFiles() }
-        let scenarios = try self.selection.scenarios(of: ScenarioFiles.read(ScenarioFiles.files(self.files)))
+        let scenarios = try self.selection.scenarios(of: ScenarioFiles.read(ScenarioFiles.files(self.paths)))
         if self.list {
             StandardStreams.writeOutput(ScenarioList.text(scenarios))
             return 0
@@ -114,8 +117,8 @@ struct RunScenariosCommand: AsyncParsableCommand {
     /// Plays all scenarios, then those of each saved file, until the user interrupts it.
     private func playSavedFiles() async throws -> Int32 {
         // Reports a missing file at once; later, a file may be missing while an editor replaces it.
-        _ = try ScenarioFiles.files(self.files).map(DurableFile.changeTime(of:))
-        var watch = ScenarioWatch(self.files)
+        _ = try ScenarioFiles.files(self.paths).map(DurableFile.changeTime(of:))
+        var watch = ScenarioWatch(self.paths)
         while true {
             let seen = watch
             let next = await Self.unlessInterrupted {
@@ -156,6 +159,7 @@ struct RunScenariosCommand: AsyncParsableCommand {
         let coverage = try self.output.coverage(of: results)
         let report = Report(results: results, duration: ContinuousClock.now - start, coverage: coverage)
         try self.output.write(report)
+        try self.output.writeScreens(report)
         let isPageRight = try self.output.writePage(results)
         return report.isSuccess && isPageRight ? 0 : 1
     }

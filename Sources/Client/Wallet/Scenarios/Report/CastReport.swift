@@ -1,0 +1,37 @@
+internal import ConfigText
+internal import HostSystem
+internal import TerminalApp
+
+/// The screens of a run as a recording for asciinema (format 2): one frame for each step.
+package enum CastReport {
+    private static let size = TerminalSize(columns: 62, rows: 22)
+    /// The time for which a frame is shown: real steps take milliseconds.
+    private static let timePerFrame = Duration.milliseconds(1200)
+
+    /// The recording's text: a header and one line for each frame.
+    package static func text(_ results: [ScenarioResult]) -> String {
+        let title = results.count == 1 ? results[0].name : "\(results.count) scenarios"
+        var lines = [
+            "{\"version\": 2, \"width\": \(self.size.columns), \"height\": \(self.size.rows), "
+                + "\"title\": \(JSONText.quoted(title))}"
+        ]
+        var painter = Painter(Palette(hasUnicode: true, hasColor: true, hasControl: true))
+        var frame = 0
+        for result in results {
+            for step in result.steps {
+                var picture = step.picture
+                let failed = step.outcome == .failed ? "FAILED: " : ""
+                picture.note = "\(result.caseID) \(step.line): \(failed)\(step.text)"
+                lines.append(Self.frame(frame, painter.paint(picture, self.size)))
+                frame += 1
+            }
+        }
+        // A last frame, so that players show the last step as long as the others.
+        lines.append(Self.frame(frame, ""))
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func frame(_ number: Int, _ text: String) -> String {
+        "[\((self.timePerFrame * number).secondsText), \"o\", \(JSONText.quoted(text))]"
+    }
+}

@@ -1,0 +1,26 @@
+internal import DeviceInterface
+package import Phone
+internal import WalletCore
+
+/// The status line of a phone, and the place of the app on it.
+package struct PhoneStatus: Hashable, Sendable {
+    /// The system of the phone, such as `Android 16`.
+    let system: String
+    /// The states of the phone, such as `no network`.
+    let states: [String]
+    let place: Picture.Place
+
+    package init(_ phone: Phone, isLocked: Bool) async {
+        let device: any Device = phone.device
+        let name = device.platform == .iOS ? "iOS" : "Android"
+        self.system = "\(name) \(device.osVersion)"
+        var states: [String] = []
+        if device.isRooted { states.append("rooted") }
+        if !device.hasNetwork { states.append("no network") }
+        states.append(isLocked ? "locked" : "unlocked")
+        self.states = states
+        let isRunning = await phone.isRunning
+        let isInFront = await phone.isInFront
+        self.place = isInFront ? .inFront : isRunning ? .background : .ended
+    }
+}
