@@ -55,7 +55,7 @@ struct WalletProgram: AsyncParsableCommand {
             AppCommand.self, DriveCommand.self, OpenCommand.self, SetupCommand.self, UnlockCommand.self,
             StatusCommand.self,
             ChangePINCommand.self,
-            ShowDeletionCodeCommand.self, WipeCommand.self, RunScenariosCommand.self,
+            ShowDeletionCodeCommand.self, WipeCommand.self, RunScenariosCommand.self, ExplainCommand.self,
         ]
     )
 

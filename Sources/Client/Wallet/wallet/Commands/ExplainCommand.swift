@@ -1,0 +1,65 @@
+import ArgumentParser
+internal import ConfigText
+internal import HostSystem
+internal import Phone
+internal import WalletFlows
+
+/// `wallet explain`: the meaning of the codes in the wallet's output.
+struct ExplainCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain",
+        abstract: "Explain a code: the cause of an error, its id on the screen, or an exit status.",
+        discussion: """
+            Without a code, all are listed. docs/wallet-errors.md has the causes by topic.
+
+            EXAMPLES
+
+              wallet explain storage
+              wallet explain wallet-access-data-4f2a99c1    # the id that an error screen shows
+              wallet explain 14
+            """
+    )
+
+    @Argument(
+        help: ArgumentHelp("A cause, the id of an error screen, an exit status or an outcome.", valueName: "code")
+    )
+    var code: String?
+
+    func run() throws {
+        guard let code else {
+            for cause in FailureCause.allCases { self.write(cause.rawValue, cause.explanation) }
+            for status in WalletExitStatus.allCases { self.write(Self.name(status), status.explanation) }
+            return
+        }
+        if let cause = Self.cause(code) {
+            self.write(cause.rawValue, cause.explanation)
+        } else if let status = WalletExitStatus.allCases.first(where: { "\($0.rawValue)" == code || $0.outcome == code }
+        ) {
+            self.write(Self.name(status), status.explanation)
+        } else {
+            let known = FailureCause.allCases.map(\.rawValue) + WalletExitStatus.allCases.map(\.outcome)
+            let hint = NearestName.to(code, among: known).map { "; did you mean `\($0)`?" } ?? ""
+            StandardStreams.writeError(
+                "wallet: `\(code)` is not a code of the wallet\(hint); an id without `wallet-` is the server's, "
+                    + "whose log names the reason\n"
+            )
+            throw WalletExitStatus.usage.exitCode
+        }
+    }
+
+    /// The cause with this name, or the one in an id such as `wallet-access-data-4f2a99c1`.
+    private static func cause(_ code: String) -> FailureCause? {
+        if let cause = FailureCause(rawValue: code) { return cause }
+        guard let match = code.wholeMatch(of: /wallet-([a-z-]+)-[0-9a-f]+/) else { return nil }
+        return FailureCause(rawValue: String(match.1))
+    }
+
+    private static func name(_ status: WalletExitStatus) -> String { "\(status.outcome) (exit \(status.rawValue))" }
+
+    private func write(_ name: String, _ explanation: String) {
+        StandardStreams.writeOutput("\(name)\n")
+        for line in TextLayout.wrapped(explanation.split(separator: " "), width: 76) {
+            StandardStreams.writeOutput("    \(line)\n")
+        }
+    }
+}
