@@ -1,6 +1,8 @@
 import Foundation
 import FoundationXML
+import TerminalApp
 import Testing
+import WalletFlows
 import Yams
 
 @testable import Scenarios
@@ -74,18 +76,80 @@ struct ReportTests {
         #expect(second["trace"]?.sequence?.compactMap(\.string) == Self.failure.trace)
     }
 
-    @Test("JUnit: well-formed XML with correct totals, even for messages with special characters")
+    @Test("JUnit: well-formed XML with a suite for each folder and correct totals, even with special characters")
     func junit() throws {
-        let reader = JUnitReader()
-        let parser = XMLParser(data: Data(self.report.text(as: .junit).utf8))
-        parser.delegate = reader
-        #expect(parser.parse(), "\(String(describing: parser.parserError))")
-        #expect(reader.suite?["tests"] == "4" && reader.cases.count == 4)
-        #expect(reader.suite?["failures"] == "2" && reader.failures.count == 2)
-        #expect(reader.suite?["skipped"] == "1" && reader.skips == ["line 4, advance: not a lab"])
-        #expect(reader.cases.first == "A Shows # this & that")
-        #expect(reader.failures.first == Self.failure.message)
+        var other = Self.result("D", .failed(Self.failure))
+        other.path = "more/D.yaml"
+        let report = Report(
+            results: self.report.results + [other],
+            duration: .milliseconds(2500),
+            coverage: self.report.coverage
+        )
+        let reader = try JUnitReader(report.text(as: .junit))
+        #expect(reader.suites.map { $0["name"] } == [nil, "Tests", "more", "coverage"])
+        #expect(reader.suites.map { $0["tests"] } == ["5", "3", "1", "1"])
+        #expect(reader.suites.map { $0["failures"] } == ["3", "1", "1", "1"])
+        #expect(reader.suites.map { $0["skipped"] } == ["1", "1", "0", "0"])
+        #expect(reader.suites.map { $0["time"] } == ["2.500", "3.102", "1.034", "0.000"])
+        #expect(reader.cases.count == 5 && reader.cases.first == "A Shows # this & that")
+        #expect(reader.failures.count == 3 && reader.failures.first == Self.failure.message)
+        #expect(reader.skips == ["line 4, advance: not a lab"])
         #expect(reader.text.contains("screen: expected UC2.3/1.3, seen PF2.8/2.1"))
+        #expect(reader.properties.prefix(3) == ["case=A", "steps=3 of 9", "steps-of-flows=UC2.3/1.3 UC2.3/1.3a"])
+    }
+
+    @Test("JUnit: the output of a case is its steps with the screen after each")
+    func junitTrace() throws {
+        var result = Self.result("A", .failed(Self.failure))
+        var screen = Screen.none
+        (screen.step, screen.title) = ("UC2.3/1.3", "Open app")
+        let steps: [(line: Int, text: String, outcome: StepRecord.Outcome)] = [
+            (4, "launch", .done), (5, "server", .skipped("not ours")), (12, "expect", .failed),
+        ]
+        for step in steps {
+            result.steps.append(
+                StepRecord(
+                    line: step.line,
+                    text: step.text,
+                    outcome: step.outcome,
+                    duration: .zero,
+                    phone: "first",
+                    picture: Picture(step.line == 4 ? Screen.none : screen),
+                    trace: step.line == 12 ? [] : ["UC2.3/1.3"],
+                    startMilliseconds: 0
+                )
+            )
+        }
+        let reader = try JUnitReader(Report(results: [result], duration: .zero).text(as: .junit))
+        for line in [
+            "line 4, launch: no app is running [UC2.3/1.3]\n",
+            "line 5, server: skipped, not ours; UC2.3/1.3 Open app [UC2.3/1.3]\n",
+            "line 12, expect: failed; UC2.3/1.3 Open app",
+        ] { #expect(reader.text.contains(line), "\(reader.text)") }
+    }
+
+    @Test("GitHub: an annotation at the line of each failure, and no text of a scenario ends a command")
+    func github() {
+        var flaky = Self.result("A", .passed)
+        flaky.earlierFailures = [Self.failure]
+        var hostile = Self.failure
+        hostile.message = "100%\r\n::stop-commands::x"
+        let report = Report(
+            results: [flaky, Self.result("B", .failed(hostile)), Self.result("C", .skipped("no lab"))],
+            duration: .zero,
+            coverage: self.report.coverage
+        )
+        let lines = report.text(as: .github).split(separator: "\n").map(String.init)
+        #expect(lines.count == 5)
+        #expect(lines[0].hasPrefix("::warning file=Tests/A.yaml,line=12,title=A Shows # this & that is flaky::expect"))
+        #expect(
+            lines[1]
+                == "::error file=Tests/B.yaml,line=12,title=B Shows # this & that failed::expect screen: UC2.3/1.3: "
+                + "100%25%0D%0A::stop-commands::x%0Ascreen: expected UC2.3/1.3, seen PF2.8/2.1"
+        )
+        #expect(lines[2] == "::notice file=Tests/C.yaml,title=C Shows # this & that was skipped::no lab")
+        #expect(lines[3] == "::error title=steps of the flows that no scenario reaches::UC2.3/1.3b")
+        #expect(lines[4] == "0 passed, 1 failed, 1 skipped, 1 flaky in 0.000 s")
     }
 
     @Test("JSON: all parts of the results by name")
@@ -158,11 +222,20 @@ struct ReportTests {
 
 /// Reads the parts of the XML that a CI server reads.
 private final class JUnitReader: NSObject, XMLParserDelegate {
-    var suite: [String: String]?
+    /// The attributes of the whole, then of each suite.
+    var suites: [[String: String]] = []
     var cases: [String] = []
+    var properties: [String] = []
     var failures: [String] = []
     var skips: [String] = []
     var text = ""
+
+    init(_ xml: String) throws {
+        super.init()
+        let parser = XMLParser(data: Data(xml.utf8))
+        parser.delegate = self
+        guard parser.parse() else { throw try #require(parser.parserError) }
+    }
 
     func parser(
         _ parser: XMLParser,
@@ -172,8 +245,9 @@ private final class JUnitReader: NSObject, XMLParserDelegate {
         attributes: [String: String] = [:]
     ) {
         switch name {
-        case "testsuite": self.suite = attributes
+        case "testsuites", "testsuite": self.suites.append(attributes)
         case "testcase": self.cases.append(attributes["name"] ?? "")
+        case "property": self.properties.append("\(attributes["name"] ?? "")=\(attributes["value"] ?? "")")
         case "failure": self.failures.append(attributes["message"] ?? "")
         case "skipped": self.skips.append(attributes["message"] ?? "")
         default: return

@@ -1,56 +1,123 @@
-/// Results as JUnit XML for CI servers: one test suite with a test case for each scenario.
-enum JUnitReport {
-    private static let suite = "scenarios"
+internal import TerminalApp
+internal import WalletFlows
 
+/// Results as JUnit XML for CI servers: a test suite for each folder, with a test case for each scenario.
+enum JUnitReport {
     static func text(_ report: Report) -> String {
-        let skipped = report.count(.skipped)
-        let uncovered = report.coverage.map { $0.missing.isEmpty ? 0 : 1 } ?? 0
-        let failed = report.results.count(where: \.hasFailed) + uncovered
-        let tests = report.results.count + (report.coverage == nil ? 0 : 1)
-        let sums = [
-            ("name", Self.suite), ("tests", "\(tests)"), ("failures", "\(failed)"), ("skipped", "\(skipped)"),
-            ("errors", "0"), ("time", report.duration.secondsText),
-        ]
-        var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-        text += "<testsuites\(Self.attributes(sums.filter { $0.0 != "name" }))>\n"
-        text += "  <testsuite\(Self.attributes(sums))>\n"
-        for result in report.results { text += Self.testCase(result) }
-        if let coverage = report.coverage { text += Self.testCase(coverage) }
-        return text + "  </testsuite>\n</testsuites>\n"
+        var suites: [Suite] = []
+        for result in report.results {
+            let folder = Self.folder(of: result.path)
+            if let index = suites.firstIndex(where: { $0.name == folder }) {
+                suites[index].add(result)
+            } else {
+                var suite = Suite(name: folder)
+                suite.add(result)
+                suites.append(suite)
+            }
+        }
+        if let coverage = report.coverage { suites.append(Suite(coverage)) }
+        let sums = Self.sums(suites, time: report.duration)
+        let text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites\(Self.attributes(sums))>\n"
+        return text + suites.map(\.text).joined() + "</testsuites>\n"
     }
 
-    private static func testCase(_ result: ScenarioResult) -> String {
-        let head = Self.attributes([
-            ("classname", Self.suite), ("name", result.name), ("file", result.path),
-            ("time", result.duration.secondsText),
-        ])
-        switch result.outcome {
-        case .passed:
-            let failures = result.earlierFailures.map { failure in
-                let message = Self.attributes([("message", failure.message), ("type", "expectation")])
-                return "      <flakyFailure\(message)>\(Self.escaped(Self.detail(failure, result)))</flakyFailure>\n"
-            }.joined()
-            guard !result.skips.isEmpty || !failures.isEmpty else { return "    <testcase\(head)/>\n" }
-            guard !result.skips.isEmpty else { return "    <testcase\(head)>\n\(failures)    </testcase>\n" }
-            let skips = result.skips.map { "skipped, line \($0.line), \($0.step): \($0.reason)" }
-            let output = Self.escaped(skips.joined(separator: "\n"))
-            return "    <testcase\(head)>\n\(failures)      <system-out>\(output)</system-out>\n    </testcase>\n"
-        case .skipped(let reason):
-            let message = Self.attributes([("message", reason)])
-            return "    <testcase\(head)>\n      <skipped\(message)/>\n    </testcase>\n"
-        case .failed(let failure):
-            let message = Self.attributes([("message", failure.message), ("type", "expectation")])
-            let detail = Self.escaped(Self.detail(failure, result))
-            return "    <testcase\(head)>\n      <failure\(message)>\(detail)</failure>\n    </testcase>\n"
+    /// The scenarios of one folder.
+    private struct Suite {
+        let name: String
+        var time = Duration.zero
+        var (tests, failures, skipped) = (0, 0, 0)
+        var cases = ""
+
+        init(name: String) {
+            self.name = name
+        }
+
+        init(_ coverage: Coverage) {
+            self.init(name: "coverage")
+            (self.tests, self.failures) = (1, coverage.missing.isEmpty ? 0 : 1)
+            self.cases = JUnitReport.testCase(coverage)
+        }
+
+        mutating func add(_ result: ScenarioResult) {
+            self.time += result.duration
+            self.tests += 1
+            if result.verdict == .failed { self.failures += 1 }
+            if result.verdict == .skipped { self.skipped += 1 }
+            self.cases += JUnitReport.testCase(result, suite: self.name)
+        }
+
+        var text: String {
+            let head = [("name", self.name)] + JUnitReport.sums([self], time: self.time)
+            return "  <testsuite\(JUnitReport.attributes(head))>\n\(self.cases)  </testsuite>\n"
         }
     }
 
+    private static func sums(_ suites: [Suite], time: Duration) -> [(String, String)] {
+        func sum(_ count: (Suite) -> Int) -> String { "\(suites.reduce(0) { $0 + count($1) })" }
+        return [
+            ("tests", sum(\.tests)), ("failures", sum(\.failures)), ("skipped", sum(\.skipped)), ("errors", "0"),
+            ("time", time.secondsText),
+        ]
+    }
+
+    private static func folder(of path: String) -> String {
+        let folder = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+        return folder.isEmpty ? "." : folder
+    }
+
+    private static func testCase(_ result: ScenarioResult, suite: String) -> String {
+        let head = Self.attributes([
+            ("classname", suite), ("name", result.name), ("file", result.path), ("time", result.duration.secondsText),
+        ])
+        var text = "    <testcase\(head)>\n" + Self.properties(result)
+        for failure in result.earlierFailures {
+            text += Self.element("flakyFailure", failure.message, Self.detail(failure, result))
+        }
+        switch result.outcome {
+        case .passed: break
+        case .skipped(let reason): text += "      <skipped\(Self.attributes([("message", reason)]))/>\n"
+        case .failed(let failure): text += Self.element("failure", failure.message, Self.detail(failure, result))
+        }
+        let output = Self.trace(result)
+        if !output.isEmpty { text += "      <system-out>\(Self.escaped(output))</system-out>\n" }
+        return text + "    </testcase>\n"
+    }
+
+    /// The properties that test management tools import.
+    private static func properties(_ result: ScenarioResult) -> String {
+        let properties = [
+            ("case", result.caseID), ("steps", "\(result.stepsDone) of \(result.stepsInAll)"),
+            ("steps-of-flows", result.reached.joined(separator: " ")),
+        ]
+        let lines = properties.map { name, value in
+            "        <property\(Self.attributes([("name", name), ("value", value)]))/>\n"
+        }
+        return "      <properties>\n\(lines.joined())      </properties>\n"
+    }
+
+    private static func element(_ name: String, _ message: String, _ detail: String) -> String {
+        let attributes = Self.attributes([("message", message), ("type", "expectation")])
+        return "      <\(name)\(attributes)>\(Self.escaped(detail))</\(name)>\n"
+    }
+
+    /// The steps of the file, each with the screen after it and the steps of the flows.
+    private static func trace(_ result: ScenarioResult) -> String {
+        result.steps.map { step in
+            let screen = step.picture.screen
+            var line = "line \(step.line), \(step.text): "
+            if case .skipped(let reason) = step.outcome { line += "skipped, \(reason); " }
+            if step.outcome == .failed { line += "failed; " }
+            line += screen.step.isEmpty ? "no app is running" : "\(screen.step) \(screen.title)"
+            return step.trace.isEmpty ? line : "\(line) [\(step.trace.joined(separator: " "))]"
+        }.joined(separator: "\n")
+    }
+
     private static func testCase(_ coverage: Coverage) -> String {
-        let head = Self.attributes([("classname", Self.suite), ("name", "every step of the flows is reached")])
+        let head = Self.attributes([("classname", "coverage"), ("name", "every step of the flows is reached")])
         guard !coverage.missing.isEmpty else { return "    <testcase\(head)/>\n" }
-        let message = Self.attributes([("message", "\(coverage.missing.count) steps are not reached")])
-        let detail = Self.escaped(coverage.missing.joined(separator: "\n"))
-        return "    <testcase\(head)>\n      <failure\(message)>\(detail)</failure>\n    </testcase>\n"
+        let message = "\(coverage.missing.count) steps are not reached"
+        let failure = Self.element("failure", message, coverage.missing.joined(separator: "\n"))
+        return "    <testcase\(head)>\n\(failure)    </testcase>\n"
     }
 
     private static func detail(_ failure: ScenarioResult.Failure, _ result: ScenarioResult) -> String {

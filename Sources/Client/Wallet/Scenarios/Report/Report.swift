@@ -6,6 +6,8 @@ package enum ReportFormat: String, Sendable, CaseIterable {
     case tap
     /// JUnit's XML, for CI servers.
     case junit
+    /// Annotations for GitHub Actions.
+    case github
     /// One JSON object.
     case json
 }
@@ -46,6 +48,7 @@ package struct Report: Sendable {
         case .text: TextReport(isColored: isColored).text(self)
         case .tap: TAPReport.text(self)
         case .junit: JUnitReport.text(self)
+        case .github: GitHubReport.text(self)
         case .json: JSONReport.text(self)
         }
     }

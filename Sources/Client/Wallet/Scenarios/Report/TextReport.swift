@@ -39,9 +39,7 @@ package struct TextReport: Sendable {
     /// The totals, and the steps that were not reached.
     package func end(_ report: Report) -> String {
         let failed = report.results.filter(\.hasFailed)
-        let flaky = report.count(.flaky)
-        var text = "\(report.count(.passed)) passed, \(failed.count) failed, \(report.count(.skipped)) skipped"
-        text += "\(flaky > 0 ? ", \(flaky) flaky" : "") in \(report.duration.secondsText) s\n"
+        var text = self.totals(report) + "\n"
         for result in failed { text += "  \(self.red("FAILED")) \(result.path)\n" }
         for (path, passed, count) in report.unsteady {
             text += "  \(self.yellow("FLAKY")) \(path): \(passed) of \(count) repetitions passed\n"
@@ -50,6 +48,14 @@ package struct TextReport: Sendable {
         text += "steps reached: \(coverage.inAll - coverage.missing.count) of \(coverage.inAll)\n"
         for step in coverage.missing { text += "  \(self.red("not reached")) \(step)\n" }
         return text
+    }
+
+    /// The numbers of scenarios by verdict, in one line.
+    func totals(_ report: Report) -> String {
+        let flaky = report.count(.flaky)
+        let counts =
+            "\(report.count(.passed)) passed, \(report.count(.failed)) failed, \(report.count(.skipped)) skipped"
+        return "\(counts)\(flaky > 0 ? ", \(flaky) flaky" : "") in \(report.duration.secondsText) s"
     }
 
     private func failure(_ failure: ScenarioResult.Failure, _ result: ScenarioResult) -> String {

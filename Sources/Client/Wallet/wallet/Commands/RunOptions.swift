@@ -92,7 +92,7 @@ struct RunTargetOptions: ParsableArguments {
 struct RunOutputOptions: ParsableArguments {
     @Option(
         name: .customLong("format"),
-        help: ArgumentHelp("text (default), tap (version 14), junit or json.", valueName: "name")
+        help: ArgumentHelp("text (default), tap (version 14), junit, github or json.", valueName: "name")
     )
     var formatName: ReportName?
 
@@ -242,6 +242,7 @@ enum ReportName: String, ExpressibleByArgument, CaseIterable {
     case text
     case tap
     case junit
+    case github
     case json
 
     var format: ReportFormat {
@@ -249,6 +250,7 @@ enum ReportName: String, ExpressibleByArgument, CaseIterable {
         case .text: .text
         case .tap: .tap
         case .junit: .junit
+        case .github: .github
         case .json: .json
         }
     }
