@@ -149,6 +149,13 @@ interop: packages-interop ## test the server with a Python wallet written from d
 	$(SWIFT_BUILD) --product remote-pin-lab
 	Tests/interop/run.sh "$$(swift build --show-bin-path)"
 
+.PHONY: pytest-plugin
+pytest-plugin: packages-interop ## install the pytest plugin with pip from its folder and run tests that use it
+	$(SWIFT_BUILD) --product remote-pin-server
+	$(SWIFT_BUILD) --product remote-pin-lab
+	$(SWIFT_BUILD) --product wallet
+	Tests/Pytest/run.sh "$$(swift build --show-bin-path)"
+
 PICTURES :=
 
 .PHONY: portal-browser

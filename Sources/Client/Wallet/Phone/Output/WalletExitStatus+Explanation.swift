@@ -8,7 +8,7 @@ extension WalletExitStatus {
         case .blockedPermanently: "The wallet is blocked permanently. Only a new wallet helps."
         case .revoked: "The wallet or the whole solution is revoked; the screen states the reason."
         case .deviceInsecure: "The phone is rooted, or the server rejected its attestation."
-        case .noInternet: "The phone has no network: its `network` is `offline`."
+        case .noInternet: "The phone has no network: its `network` is `off`."
         case .serverUnreachable: "The server did not answer, or cannot take calls; the line `error` has the cause."
         case .updateNeeded: "The update policy blocks this version of the app."
         case .cancelled: "A prompt was cancelled, or a PIN or a biometric was not accepted."
