@@ -26,6 +26,7 @@ package actor Phone {
     private let hooks: DeviceHooks
     private let wrappers: Wrappers
     private let observer: @Sendable (WalletEvent) -> Void
+    private let actions: ActionObserver?
     private let exitFlag = AppExitFlag()
 
     /// The process of the app; nil if none is running.
@@ -73,6 +74,7 @@ package actor Phone {
     ///   - behavior: The behavior of the phone toward its caller.
     ///   - hooks: Programs that replace parts of the phone.
     ///   - wrappers: Wrappers around the disk and the device of each wallet.
+    ///   - actions: Receives each action before and after it.
     ///   - observer: Receives each event as it occurs, before the method that caused it returns.
     package init(
         _ home: PhoneHome,
@@ -81,6 +83,7 @@ package actor Phone {
         _ behavior: Behavior = Behavior(),
         hooks: DeviceHooks = DeviceHooks(),
         wrappers: Wrappers = Wrappers(),
+        actions: ActionObserver? = nil,
         observer: @escaping @Sendable (WalletEvent) -> Void = { _ in }
     ) throws(PhoneError) {
         self.home = home
@@ -89,6 +92,7 @@ package actor Phone {
         self.behavior = behavior
         self.hooks = hooks
         self.wrappers = wrappers
+        self.actions = actions
         do {
             self.dialer = try TLSDialer(settings.server)
             self.device = try SimulatedDevice(
@@ -111,22 +115,52 @@ package actor Phone {
     /// Starts a process of the app, always locked (UC1.2/1.1a); a running process is ended first.
     @discardableResult
     package func launch(opening link: IncomingLink? = nil) async throws(PhoneError) -> Screen {
+        try await self.start(.launch(link), opening: link)
+    }
+
+    /// Starts a process of the app, for an action that does so.
+    private func start(_ action: PhoneAction, opening link: IncomingLink?) async throws(PhoneError) -> Screen {
         await self.takeTurn()
         defer { self.endTurn() }
+        self.actions?.begin(self.device.profile)
         await self.drop()
-        let wallet = try self.makeWallet()
+        let wallet: Wallet
+        do throws(PhoneError) {
+            wallet = try self.makeWallet()
+        } catch {
+            await self.end(action, hasEffect: false)
+            throw error
+        }
         self.wallet = wallet
         self.isInBackground = false
         let screen = await wallet.launch(opening: link)
         await self.noteLeaving(wallet)
+        await self.end(action, hasEffect: true)
         return screen
+    }
+
+    /// Tells the observer of actions that one has ended.
+    private func end(_ action: PhoneAction, hasEffect: Bool) async {
+        guard let actions else { return }
+        let state = PhoneState(
+            screen: await self.screen,
+            obstacle: await self.obstacle,
+            isLocked: await self.isLocked,
+            isRunning: self.isRunning,
+            isInFront: self.isInFront
+        )
+        actions.end(action, hasEffect ? state : nil, self.device.profile)
     }
 
     /// Brings the app to the foreground (UC1.2/1.1b), or launches it if no process is running.
     @discardableResult
     package func resume(opening link: IncomingLink? = nil) async throws(PhoneError) -> Screen {
-        guard self.isRunning else { return try await self.launch(opening: link) }
-        return try await self.act { wallet in
+        try await self.comeToFront(.resume(link), opening: link)
+    }
+
+    private func comeToFront(_ action: PhoneAction, opening link: IncomingLink?) async throws(PhoneError) -> Screen {
+        guard self.isRunning else { return try await self.start(action, opening: link) }
+        return try await self.act(action) { wallet in
             self.isInBackground = false
             return await wallet.resume(opening: link)
         }
@@ -135,13 +169,13 @@ package actor Phone {
     /// Opens a link: brings the app to the foreground with it, or launches it.
     @discardableResult
     package func open(_ link: IncomingLink) async throws(PhoneError) -> Screen {
-        try await self.resume(opening: link)
+        try await self.comeToFront(.open(link), opening: link)
     }
 
     /// Sends the app to the background; its process keeps running.
     @discardableResult
     package func background() async throws(PhoneError) -> Screen {
-        try await self.act { wallet in
+        try await self.act(.background) { wallet in
             if !self.isInBackground { await wallet.background() }
             self.isInBackground = true
             return await wallet.screen
@@ -153,7 +187,10 @@ package actor Phone {
     package func endProcess() async {
         await self.takeTurn()
         defer { self.endTurn() }
+        guard self.isRunning else { return }
+        self.actions?.begin(self.device.profile)
         await self.drop()
+        await self.end(.endProcess, hasEffect: true)
     }
 
     /// Deletes a wallet whose files cannot be used (``PhoneError/needsReset``); the server is not notified.
@@ -171,25 +208,25 @@ package actor Phone {
     /// Selects an action of the current screen.
     @discardableResult
     package func tap(_ action: ActionID) async throws(PhoneError) -> Screen {
-        try await self.inFront { wallet in try await wallet.perform(action) }
+        try await self.inFront(.tap(action)) { wallet in try await wallet.perform(action) }
     }
 
     /// Enters a PIN, which the current screen must ask for.
     @discardableResult
     package func enter(_ input: PINInput) async throws(PhoneError) -> Screen {
-        try await self.inFront { wallet in try await wallet.enter(input) }
+        try await self.inFront(.enter(input)) { wallet in try await wallet.enter(input) }
     }
 
     /// Presents an input to an open prompt of the operating system.
     @discardableResult
     package func present(_ presentation: Presentation) async throws(PhoneError) -> Screen {
-        try await self.inFront { wallet in try await wallet.present(presentation) }
+        try await self.inFront(.present(presentation)) { wallet in try await wallet.present(presentation) }
     }
 
     /// Sets the operation in progress in the host application, or nil; it ends with the process.
     @discardableResult
     package func setHostSession(_ session: HostSession?) async throws(PhoneError) -> Screen {
-        try await self.act { wallet in
+        try await self.act(.hostSession(session)) { wallet in
             await wallet.setHostSession(session)
             return await wallet.screen
         }
@@ -198,7 +235,7 @@ package actor Phone {
     /// Opens the screen of a one-shot command.
     @discardableResult
     package func goTo(_ destination: AppDestination) async throws(PhoneError) -> Screen {
-        try await self.inFront { wallet in try await wallet.open(destination) }
+        try await self.inFront(nil) { wallet in try await wallet.open(destination) }
     }
 
     /// Processes all timers that are due and returns the current screen.
@@ -277,22 +314,31 @@ extension Phone {
     }
 
     /// Runs `body` with the wallet of the running process, after all earlier calls.
-    private func act(_ body: (Wallet) async throws -> Screen) async throws(PhoneError) -> Screen {
+    private func act(
+        _ action: PhoneAction?,
+        _ body: (Wallet) async throws -> Screen
+    ) async throws(PhoneError) -> Screen {
         await self.takeTurn()
         defer { self.endTurn() }
         guard let wallet = self.wallet else { throw .notRunning }
+        if action != nil { self.actions?.begin(self.device.profile) }
         do {
             let screen = try await body(wallet)
             await self.noteLeaving(wallet)
+            if let action { await self.end(action, hasEffect: true) }
             return screen
         } catch {
+            if let action { await self.end(action, hasEffect: false) }
             throw PhoneError(error)
         }
     }
 
     /// Runs `body` as an action of the user, which requires the app in the foreground.
-    private func inFront(_ body: (Wallet) async throws -> Screen) async throws(PhoneError) -> Screen {
-        try await self.act { wallet in
+    private func inFront(
+        _ action: PhoneAction?,
+        _ body: (Wallet) async throws -> Screen
+    ) async throws(PhoneError) -> Screen {
+        try await self.act(action) { wallet in
             guard !self.isInBackground else { throw PhoneError.inBackground }
             return try await body(wallet)
         }

@@ -1,6 +1,6 @@
 internal import HostSystem
 internal import LabFiles
-internal import Vocabulary
+package import Vocabulary
 package import WalletCore
 package import WalletFlows
 
@@ -52,7 +52,7 @@ package struct WalletSettings: Sendable {
     }
 
     /// The clock of the wallet: the lab's, or the system's.
-    func clock() throws(PhoneError) -> any WallClock {
+    package func clock() throws(PhoneError) -> any WallClock {
         guard let file = self.clockFile else { return SystemClock() }
         do {
             return try FollowedLabClock(file: file)

@@ -58,6 +58,14 @@ extension DeviceProfile {
         get throws { try ConfigValue.yaml(ProfileTable.all.map { ($0.field.name, $0.value(self)) }) }
     }
 
+    /// The keys whose values differ from those of another profile, in the order of the file.
+    package func changes(from other: DeviceProfile) -> [(String, ConfigValue)] {
+        ProfileTable.all.compactMap { item in
+            let value = item.value(self)
+            return value.flowText == item.value(other).flowText ? nil : (item.field.name, value)
+        }
+    }
+
     private static func shape(requiring name: String?) -> Shape {
         let fields = ProfileTable.all.map { item in
             let field = item.field

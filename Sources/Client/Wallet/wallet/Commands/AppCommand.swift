@@ -25,6 +25,10 @@ struct AppCommand: AsyncParsableCommand {
 
               Start the app with a link, as a browser would:
                 wallet app --lab lab --home phone --link https://wallet.example.org/link/issuance/1
+
+              Record a scenario, then play it:
+                wallet app --lab lab --home new-phone --record recorded.yaml
+                wallet run recorded.yaml
             """
     )
 
@@ -32,6 +36,8 @@ struct AppCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("A universal link that starts the app.", valueName: "url"))
     var link: String?
+
+    @OptionGroup var recording: RecordOptions
 
     func run() async throws {
         do {
@@ -48,8 +54,9 @@ struct AppCommand: AsyncParsableCommand {
             throw WalletCommandFailure.usage("`wallet app` needs a terminal; a program can use `wallet drive`")
         }
         let events = WalletEventQueue()
-        let phone = try self.options.phone(
+        let (phone, recorder) = try self.options.phone(
             Phone.Behavior(asksPerson: true),
+            recording: self.recording,
             report: events.report,
             observer: events.add
         )
@@ -63,5 +70,6 @@ struct AppCommand: AsyncParsableCommand {
         try await TerminalApp(phone, receiving: events, on: terminal, palette).run(
             opening: self.link.map { IncomingLink($0) }
         )
+        try recorder?.finish()
     }
 }

@@ -17,7 +17,7 @@ struct AppSession {
         let printer = Printer(isJSON: output.json, showsSteps: output.trace)
         let status: WalletExitStatus
         do {
-            let phone = try options.phone(Phone.Behavior(skipsSplash: true), observer: printer.print)
+            let phone = try options.phone(Phone.Behavior(skipsSplash: true), observer: printer.print).phone
             status = try await body(AppSession(phone: phone, printer: printer))
             await phone.endProcess()
         } catch {

@@ -35,13 +35,20 @@ struct DriveCommand: AsyncParsableCommand {
     @Flag(help: "Show the splash screen for one second, as a real launch does.")
     var splash = false
 
+    @OptionGroup var recording: RecordOptions
+
     func run() async throws {
         let printer = Printer(isJSON: true, showsSteps: false)
         do {
             let behavior = Phone.Behavior(skipsSplash: !self.splash, asksPerson: true)
-            let phone = try self.options.phone(behavior, observer: printer.print)
+            let (phone, recorder) = try self.options.phone(
+                behavior,
+                recording: self.recording,
+                observer: printer.print
+            )
             await Driver(phone: phone, printer: printer).run(DriveInput.lines(from: 0))
             await phone.endProcess()
+            try recorder?.finish()
         } catch {
             let failure = WalletCommandFailure(error)
             printer.fail(failure)

@@ -2,6 +2,7 @@ import ArgumentParser
 internal import SimulatedPhone
 internal import HostSystem
 internal import Phone
+internal import Scenarios
 internal import WalletCore
 internal import WalletFlows
 
@@ -54,22 +55,73 @@ struct WalletOptions: ParsableArguments {
     /// Opens the phone and applies the options to its device.
     func phone(
         _ behavior: Phone.Behavior,
+        recording: RecordOptions? = nil,
         report: @escaping @Sendable (String) -> Void = { StandardStreams.writeError("wallet: \($0)\n") },
         observer: @escaping @Sendable (WalletEvent) -> Void
-    ) throws -> Phone {
+    ) throws -> (phone: Phone, recorder: ScenarioRecorder?) {
         let home = try PhoneHome(self.home)
         var settings = try WalletSettings(home: home, lab: self.lab)
         if let language = self.language?.language { settings.wording.language = language }
+        let profile = try self.device.newProfile()
+        let recorder = try recording?.recorder(self, settings, home)
+        var behavior = behavior
+        // The splash screen ends by itself after a second; scenarios do not show it.
+        if recorder != nil { behavior.skipsSplash = true }
         let phone = try Phone(
             home,
             settings,
-            new: try self.device.newProfile(),
+            new: profile,
             behavior,
             hooks: self.hooks.hooks(report),
-            observer: observer
+            actions: recorder?.actions,
+            observer: { event in
+                recorder?.note(event)
+                observer(event)
+            }
         )
         try self.device.change(phone.device)
-        return phone
+        return (phone, recorder)
+    }
+}
+
+/// The recording of a scenario.
+struct RecordOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Write what is played to this new file, as a scenario with an expectation after each step.",
+            discussion: "Needs --lab and a new phone. Typed PINs are replaced by test PINs.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var record: String?
+
+    /// The recorder, if requested.
+    ///
+    /// - Throws: If a playback could not begin in the same state: the phone has been used, or a program replaces a
+    ///   part of it. The PIN of a real wallet must not be recorded, so the server must be a lab.
+    func recorder(
+        _ options: WalletOptions,
+        _ settings: WalletSettings,
+        _ home: PhoneHome
+    ) throws -> ScenarioRecorder? {
+        guard let record else { return nil }
+        guard let lab = options.lab.map(Environment.absolute), settings.clockFile != nil else {
+            throw WalletCommandFailure.usage("--record works only with a lab: name it with --lab")
+        }
+        guard !DurableFile.exists(home.deviceFolder) else {
+            throw WalletCommandFailure.usage(
+                "--record needs a new phone, and \(home.path) has been used; choose another --home"
+            )
+        }
+        guard !options.hooks.isUsed else {
+            throw WalletCommandFailure.usage("--record cannot be combined with hooks: a scenario does not run them")
+        }
+        let path = Environment.absolute(record)
+        guard !DurableFile.exists(path) else {
+            throw WalletCommandFailure.usage("\(record) exists already; --record writes a new file")
+        }
+        return try ScenarioRecorder(path, settings, lab: lab)
     }
 }
 
@@ -83,6 +135,8 @@ struct HookOptions: ParsableArguments {
 
     @Option(help: ArgumentHelp("Replace the issuer that identifies the phone's owner.", valueName: "cmd"))
     var issuerHook: String?
+
+    var isUsed: Bool { self.biometricHook != nil || self.keyHook != nil || self.issuerHook != nil }
 
     /// - Parameter report: Receives a message after each failure of a hook.
     func hooks(_ report: @escaping @Sendable (String) -> Void) -> DeviceHooks {

@@ -1,0 +1,40 @@
+package import SimulatedPhone
+package import WalletCore
+
+/// An action of the user or the operating system on a phone.
+package enum PhoneAction: Sendable {
+    case launch(IncomingLink?)
+    case resume(IncomingLink?)
+    case open(IncomingLink)
+    case background
+    case endProcess
+    case tap(ActionID)
+    case enter(PINInput)
+    case present(Presentation)
+    case hostSession(HostSession?)
+}
+
+/// The visible state of the app after an action.
+package struct PhoneState: Sendable {
+    package var screen: Screen
+    package var obstacle: Obstacle?
+    package var isLocked: Bool
+    package var isRunning: Bool
+    package var isInFront: Bool
+}
+
+/// Receives each action on a phone, as a recorder does; the calls never overlap.
+package struct ActionObserver: Sendable {
+    /// Called before an action, with the profile of the phone.
+    let begin: @Sendable (DeviceProfile) -> Void
+    /// Called after an action; the state is nil if the action was rejected and changed nothing.
+    let end: @Sendable (PhoneAction, PhoneState?, DeviceProfile) -> Void
+
+    package init(
+        begin: @escaping @Sendable (DeviceProfile) -> Void,
+        end: @escaping @Sendable (PhoneAction, PhoneState?, DeviceProfile) -> Void
+    ) {
+        self.begin = begin
+        self.end = end
+    }
+}

@@ -1,0 +1,66 @@
+internal import ConfigText
+internal import HostSystem
+internal import LabFiles
+internal import Phone
+internal import WalletCore
+internal import WalletFlows
+internal import Yams
+
+/// Values of a recorded scenario as YAML on one line.
+enum RecordedText {
+    static func fields(_ fields: [(String, ConfigValue)]) -> String {
+        "{\(fields.map { "\($0.0): \(Self.text($0.1))" }.joined(separator: ", "))}"
+    }
+
+    private static func text(_ value: ConfigValue) -> String {
+        switch value.content {
+        case .nothing: "~"
+        case .word(let word): word.wholeMatch(of: /[A-Za-z0-9._-]+/) == nil ? JSONText.quoted(word) : word
+        case .list(let list): "[\(list.map(Self.text).joined(separator: ", "))]"
+        case .fields(let fields): Self.fields(fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+        }
+    }
+}
+
+/// The settings of a lab's server that a scenario can state.
+enum RecordedServer {
+    /// The settings in the configuration of the lab's server; those from its command line are unknown.
+    static func settings(lab: String) throws -> [(name: String, value: String)] {
+        let file = try LabFile(of: LabFolder(lab)).server + "/server.yaml"
+        let text = String(decoding: try DurableFile.read(file, atMost: 1 << 20), as: UTF8.self)
+        let root = try Yams.compose(yaml: text)
+        return ServerTable.settings.compactMap { field in
+            let path = field.name.split(separator: ".").map(String.init)
+            guard let value = root?[path[0]]?[path[1]], let text = Self.text(value) else { return nil }
+            return (field.name, text)
+        }
+    }
+
+    private static func text(_ node: Node) -> String? {
+        if let sequence = node.sequence { return "[\(sequence.compactMap(Self.text).joined(separator: ", "))]" }
+        return node.scalar?.string
+    }
+}
+
+extension WalletSettings {
+    /// The settings that differ from the app's defaults, by their names in a scenario.
+    fileprivate func differing<Value: Equatable>(
+        _ name: String,
+        _ value: Value,
+        _ standard: Value,
+        _ text: (Value) -> String
+    ) -> [(String, ConfigValue)] {
+        value == standard ? [] : [(name, .word(text(value)))]
+    }
+
+    var recorded: [(String, ConfigValue)] {
+        let (wording, times) = (Wording(), LockTimes())
+        func duration(_ duration: Duration) -> String { "\(duration.milliseconds)ms" }
+        return self.differing("language", self.wording.language, wording.language, \.rawValue)
+            + self.differing("product", self.wording.product, wording.product) { $0 }
+            + self.differing("link_base", self.linkBase, nil) { $0 ?? "" }
+            + self.differing("lock_after_background", self.lockTimes.background, times.background, duration)
+            + self.differing("lock_after_inactivity", self.lockTimes.inactivity, times.inactivity, duration)
+            + self.differing("lock_warning_after", self.lockTimes.warning, times.warning, duration)
+    }
+}

@@ -1,0 +1,146 @@
+import Foundation
+import HostSystem
+import LabFiles
+import TestSupport
+import Testing
+
+/// `--record` with the real programs: the recorded scenario passes, and contains no typed PIN.
+@Suite("Recording a scenario")
+struct RecordTests {
+    private let lab: LabUnderTest
+    private let phone: CommandLinePhone
+    private let file: String
+
+    /// The policy of a lab, as in the lab of a scenario.
+    private static let plainLab = ["REMOTE_PIN_LOG_FILE": "none"]
+
+    init() async throws {
+        self.lab = try await LabUnderTest()
+        self.phone = CommandLinePhone(in: self.lab)
+        self.file = "\(self.lab.folder)/recorded.yaml"
+    }
+
+    private var text: String {
+        get throws { String(decoding: try DurableFile.read(self.file, atMost: 1 << 20), as: UTF8.self) }
+    }
+
+    /// The recorded PINs in order.
+    private func pins() throws -> [String] {
+        try self.text.matches(of: /- enter: "([^"]*)"/).map { String($0.1) }
+    }
+
+    private func drive(_ lines: [String], _ driven: DrivenPhone) async throws {
+        for line in lines {
+            let answer = try await driven.answer(to: line)
+            #expect(answer["type"]?.string == "done", "\(line): \(answer)")
+        }
+    }
+
+    @Test("a driven run with simple, wrong and right PINs, a lock and a lost network plays back, with test PINs")
+    func drive() async throws {
+        let server = try await self.lab.start(Self.plainLab)
+        let driven = try DrivenPhone(self.phone, "--record", self.file, "--biometrics", "face", "--platform", "ios")
+        try await self.drive(
+            [
+                #"{"do":"launch"}"#, #"{"do":"tap","action":"skip"}"#, #"{"do":"tap","action":"next"}"#,
+                #"{"do":"enter","pin":"222222"}"#, #"{"do":"tap","action":"ok"}"#, #"{"do":"enter","pin":"480517"}"#,
+                #"{"do":"enter","pin":"480517"}"#, #"{"do":"tap","action":"enable"}"#,
+                #"{"do":"biometric","present":"match"}"#, #"{"do":"tap","action":"next"}"#,
+                #"{"do":"tap","action":"written-down"}"#, #"{"do":"background"}"#,
+            ],
+            driven
+        )
+        let clock = try await ServerProcess.run(
+            "remote-pin-server",
+            ["admin", "clock", "advance", "6m", "--lab", self.lab.lab.path]
+        )
+        #expect(clock.exitCode == 0, "\(clock.output)")
+        try await self.drive(
+            [
+                #"{"do":"resume"}"#, #"{"do":"biometric","present":"cancel"}"#, #"{"do":"look"}"#,
+                #"{"do":"enter","pin":"639284"}"#, #"{"do":"tap","action":"close"}"#,
+                #"{"do":"enter","pin":"480517"}"#, #"{"do":"device","set":{"network":"off"}}"#, #"{"do":"end"}"#,
+                #"{"do":"launch"}"#, #"{"do":"biometric","present":"match"}"#,
+            ],
+            driven
+        )
+        let refused = try await driven.answer(to: #"{"do":"tap","action":"settings"}"#)
+        #expect(refused["type"]?.string == "refused")
+        try await self.drive([#"{"do":"quit"}"#], driven)
+        #expect(await server.terminate() == 0)
+        let pins = try self.pins()
+        #expect(pins.count == 5 && pins[1] == pins[2] && pins[1] == pins[4] && Set(pins).count == 3, "\(pins)")
+        let text = try self.text
+        for typed in ["222222", "480517", "639284"] { #expect(!text.contains(typed)) }
+        #expect(text.contains("- advance: 36") && text.contains("- device: {network: off}"), "\(text)")
+        #expect(!text.contains("- tap: settings"), "a refused command is not recorded")
+        let steps = text.split(separator: "\n").drop { $0 != "steps:" }.dropFirst()
+        let expectations = steps.count { $0.hasPrefix("  - expect: {") }
+        #expect(expectations > 15 && steps.count <= 2 * expectations + 3, "\(text)")
+        let played = try await ServerProcess.run("wallet", ["run", self.file])
+        #expect(played.exitCode == 0, "\(played.output)\n\(text)")
+        // The expectations are those of this run: another title fails.
+        let changed = text.replacing("Wrong PIN, retry", with: "Right PIN")
+        #expect(changed != text)
+        try DurableFile.write(Array(changed.utf8), to: self.file)
+        #expect(try await ServerProcess.run("wallet", ["run", self.file]).exitCode == 1)
+    }
+
+    @Test("the end of a block, which no action causes, is recorded as passing time")
+    func timers() async throws {
+        let server = try await self.lab.start([
+            "REMOTE_PIN_LOG_FILE": "none", "REMOTE_PIN_PIN_ROUNDS": "2", "REMOTE_PIN_PIN_ATTEMPTS_PER_ROUND": "1",
+            "REMOTE_PIN_PIN_BLOCKS": "[1m]",
+        ])
+        // The recorder reads the server's settings from its file.
+        let configuration = self.lab.lab.configurationFile
+        let old = String(decoding: try DurableFile.read(configuration, atMost: 1 << 20), as: UTF8.self)
+        let settings = "pin:\n  rounds: 2\n  attempts-per-round: 1\n  blocks: [1m]\n"
+        try DurableFile.write(Array(old.replacing("\npin:\n", with: "\n\(settings)").utf8), to: configuration)
+        let driven = try DrivenPhone(self.phone, "--record", self.file)
+        try await self.drive(
+            [
+                #"{"do":"launch"}"#, #"{"do":"tap","action":"skip"}"#, #"{"do":"tap","action":"next"}"#,
+                #"{"do":"enter","pin":"480517"}"#, #"{"do":"enter","pin":"480517"}"#, #"{"do":"tap","action":"next"}"#,
+                #"{"do":"tap","action":"written-down"}"#, #"{"do":"launch"}"#, #"{"do":"enter","pin":"639284"}"#,
+            ],
+            driven
+        )
+        _ = try await ServerProcess.run(
+            "remote-pin-server",
+            ["admin", "clock", "advance", "61s", "--lab", self.lab.lab.path]
+        )
+        _ = try await driven.next { $0["type"]?.string == "screen" && $0["step"]?.string == "UC2.3/1.3" }.orThrow()
+        try await self.drive([#"{"do":"enter","pin":"480517"}"#, #"{"do":"quit"}"#], driven)
+        #expect(await server.terminate() == 0)
+        let text = try self.text
+        #expect(text.contains("server: {pin.rounds: 2, pin.attempts-per-round: 1, pin.blocks: [1m]}"), "\(text)")
+        let played = try await ServerProcess.run("wallet", ["run", self.file])
+        #expect(played.exitCode == 0, "\(played.output)\n\(text)")
+    }
+
+    @Test("a recording needs a lab, a new phone, a new file and no hooks")
+    func refused() async throws {
+        let server = try await self.lab.start(Self.plainLab)
+        let outside = CommandLinePhone(in: self.lab, "outside")
+        try DurableFile.makeFolder(outside.home)
+        let settings = "server: 127.0.0.1:1\nca_file: \(self.lab.lab.authorityFolder)/tls-ca.pem\n"
+        try DurableFile.write(Array(settings.utf8), to: "\(outside.home)/wallet.yaml")
+        let withoutLab = try await ServerProcess.run(
+            "wallet",
+            ["drive", "--home", outside.home, "--record", self.file]
+        )
+        #expect(withoutLab.exitCode == 64 && withoutLab.output.contains("only with a lab"), "\(withoutLab.output)")
+        let driving = ["drive", "--lab", self.lab.lab.path, "--record", self.file, "--home"]
+        let hooked = try await ServerProcess.run("wallet", driving + ["\(self.lab.folder)/h", "--key-hook", "true"])
+        #expect(hooked.exitCode == 64 && hooked.output.contains("hooks"), "\(hooked.output)")
+        #expect(!DurableFile.exists(self.file))
+        try await self.phone.setUp(pin: "480517")
+        let used = try await ServerProcess.run("wallet", driving + [self.phone.home])
+        #expect(used.exitCode == 64 && used.output.contains("new phone"), "\(used.output)")
+        try DurableFile.write([], to: self.file)
+        let existing = try await ServerProcess.run("wallet", driving + ["\(self.lab.folder)/n"])
+        #expect(existing.exitCode == 64 && existing.output.contains("exists already"), "\(existing.output)")
+        #expect(await server.terminate() == 0)
+    }
+}
