@@ -1,6 +1,7 @@
 import ArgumentParser
 internal import HostSystem
 internal import Phone
+internal import Scenarios
 internal import TerminalApp
 internal import WalletCore
 internal import WalletFlows

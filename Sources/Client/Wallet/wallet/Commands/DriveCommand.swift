@@ -1,5 +1,6 @@
 import ArgumentParser
 internal import Phone
+internal import Scenarios
 internal import WalletCore
 
 /// `wallet drive`: a phone that another program controls.
