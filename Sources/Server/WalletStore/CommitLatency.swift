@@ -22,7 +22,7 @@ package final class CommitLatency: Sendable {
     package init() {}
 
     /// Records the duration of a commit.
-    func note(_ duration: Duration) {
+    package func note(_ duration: Duration) {
         let (seconds, attoseconds) = duration.components
         let microseconds = UInt64(clamping: seconds) * 1_000_000 + UInt64(clamping: attoseconds / 1_000_000_000_000)
         self.counts.withLock { $0[Self.range(of: microseconds)] += 1 }

@@ -24,7 +24,7 @@ package final class RecordKey: Sendable {
     }
 
     /// The value by which a store recognizes its key.
-    var check: [UInt8] {
+    package var check: [UInt8] {
         Array(self.key.hmacSHA256(Array("remote-pin/1 check of a record key".utf8)).prefix(Self.macByteCount))
     }
 }

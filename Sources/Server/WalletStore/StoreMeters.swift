@@ -2,10 +2,10 @@ package import Metrics
 
 /// Metrics of a store's thread, recorded once for each batch, so that a PIN check costs nothing extra.
 package struct StoreMeters: Sendable {
-    let wait: Timer
-    let commit: Timer
-    let batch: Recorder
-    let failedBatches: Counter
+    package let wait: Timer
+    package let commit: Timer
+    package let batch: Recorder
+    package let failedBatches: Counter
 
     /// Creates the metrics; once for each store.
     package init(_ factory: any MetricsFactory) {
@@ -16,12 +16,12 @@ package struct StoreMeters: Sendable {
     }
 
     /// Metrics that record nothing.
-    static let none = StoreMeters(NOOPMetricsHandler.instance)
+    package static let none = StoreMeters(NOOPMetricsHandler.instance)
 }
 
 extension Timer {
     /// Records a duration.
-    func record(_ duration: Duration) {
+    package func record(_ duration: Duration) {
         let (seconds, attoseconds) = duration.components
         self.recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }

@@ -13,16 +13,12 @@ extension StoreConnection {
     /// Except for a wallet's first attempt after a restore, this compares two numbers.
     func enterEpoch(_ found: inout Attempted, policy: AttemptPolicy) throws -> Bool {
         guard found.row.state.epoch != self.epoch else { return false }
-        let charges = try self.charges(after: found.row.state)
-        guard charges.contains(where: { $0.rule != .trust }) else { return false }
-        found.attempts.record.enter(charges, policy: policy)
-        return true
+        return found.attempts.enter(try self.charges(after: found.row.state), policy: policy)
     }
 
     /// Returns the charges that a wallet's counts lack; a wallet of a later epoch comes from another file.
     func charges(after state: WalletState) throws -> ArraySlice<EpochCharge> {
-        guard state.epoch <= self.epoch else { throw StoreError.corrupt }
-        return self.epochCharges[Int(state.epoch - 1)...]
+        try state.missing(of: self.epochCharges)
     }
 
     /// Writes the store's epoch into the wallet's row: its attempts are charged up to it.

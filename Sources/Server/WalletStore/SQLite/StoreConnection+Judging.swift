@@ -1,7 +1,6 @@
 internal import GRDB
 import PINPolicy
 internal import PreparedSQL
-internal import Secrets
 import Vocabulary
 
 /// The step on which G3 and G4 rest.
@@ -36,20 +35,17 @@ extension StoreConnection {
 
     private func judge(_ attempt: Attempt, stating leaf: inout AttemptLeaf?) throws -> AttemptOutcome {
         guard var found = try self.attempted(attempt.walletID) else { throw StoreError.corrupt }
-        if let revocation = self.revocation(of: found.row.state) { return .revoked(revocation) }
-        guard attempt.namedKeyID == found.row.pinKeyID else { return .pinKeyChanged(current: found.row.pinKeyID) }
-        guard attempt.identity.hasSameBytes(as: found.row.identity) else {
-            return .identityChanged(found.row.identity)
-        }
+        let rejection = attempt.rejection(
+            ended: self.revocation(of: found.row.state),
+            pinKeyID: found.row.pinKeyID,
+            identity: found.row.identity
+        )
+        if let rejection { return rejection }
         let isBehind = try self.enterEpoch(&found, policy: attempt.policy)
         let before = found.attempts.record
-        var isJudged = false
-        let verdict = found.attempts.record.judge(attempt.attemptID, policy: attempt.policy, now: attempt.now) {
-            isJudged = true
-            return constantTimeEqual(attempt.candidate.bytes, attempt.pinKey.bytes)
-        }
-        if isJudged { found.attempts.number &+= 1 }
-        leaf = self.leaf(of: attempt, isJudged ? verdict : nil, before: before, after: found.attempts)
+        let judgment = attempt.judge(&found.attempts)
+        let (verdict, isJudged) = (judgment.verdict, judgment.isJudged)
+        if self.receipts != nil { leaf = judgment.leaf(of: attempt, after: found.attempts) }
         if isJudged || found.attempts.record != before {
             try self.keep(found, of: attempt.walletID)
             if isBehind { try self.nameEpoch(of: attempt.walletID) }
@@ -69,31 +65,6 @@ extension StoreConnection {
         }
     }
 
-    /// The facts for a receipt; those of a right PIN are the ones that it ended.
-    private func leaf(
-        of attempt: Attempt,
-        _ verdict: PINVerdict?,
-        before: AttemptRecord,
-        after: KeptAttempts
-    ) -> AttemptLeaf? {
-        guard self.receipts != nil else { return nil }
-        let outcome: AttemptLeaf.Outcome =
-            switch verdict {
-            case .some(.valid): .right
-            case .some: .wrong
-            case .none: .notJudged
-            }
-        let record = outcome == .right ? before : after.record
-        return AttemptLeaf(
-            outcome: outcome,
-            wrongPINs: record.wrongPINs,
-            walletID: attempt.walletID,
-            attemptID: attempt.attemptID,
-            number: after.number,
-            lastWrong: record.lastWrong
-        )
-    }
-
     /// Writes the wallet's row for every verdict, and the effect only for a valid PIN.
     private func writeEffect(of attempt: Attempt, verdict: PINVerdict) throws -> AttemptOutcome {
         guard var row = try self.wallet(attempt.walletID) else { throw StoreError.corrupt }
@@ -102,29 +73,14 @@ extension StoreConnection {
         return outcome
     }
 
+    /// Applies the effect; a link checks the deny list in the same step, so that no link to a denied code escapes in
+    /// either order.
     private func apply(_ attempt: Attempt, to row: inout WalletRow) throws -> AttemptOutcome {
-        switch attempt.effect {
-        case .replacePINKey(let identity, let newKeyID):
-            row.identity = identity
-            row.pinKeyID = newKeyID
-            return .valid(.pinKeyReplaced)
-        case .linkRecoveryCode(let mac):
-            return try self.link(attempt.walletID, to: mac, &row)
-        case .releaseShare, .readDeletionCode:
-            preconditionFailure("these write nothing")
+        let outcome = try row.apply(attempt.effect) { try self.isDenied($0) }
+        if outcome == .valid(.recoveryCodeLinked) {
+            for search in self.linkedDuring.keys { self.linkedDuring[search]?.insert(attempt.walletID) }
         }
-    }
-
-    /// Links a wallet and checks the deny list in the same step, so that no link to a denied code escapes in either
-    /// order.
-    private func link(_ wallet: WalletID, to mac: [UInt8], _ row: inout WalletRow) throws -> AttemptOutcome {
-        precondition(mac.count == WalletRow.recoveryMACByteCount, "a recovery code's MAC has 32 bytes")
-        if row.state.isLinked { return .valid(row.recoveryMAC == mac ? .recoveryCodeLinked : .linkedToAnother) }
-        if try self.isDenied(mac) { return .valid(.codeDenied) }
-        row.state.isLinked = true
-        row.recoveryMAC = mac
-        for search in self.linkedDuring.keys { self.linkedDuring[search]?.insert(wallet) }
-        return .valid(.recoveryCodeLinked)
+        return outcome
     }
 
     private func isDenied(_ mac: [UInt8]) throws -> Bool {

@@ -102,36 +102,3 @@ extension StoreConnection {
         }
     }
 }
-
-extension WalletRow {
-    /// The values that the vault can open.
-    func sealedValues(with next: NextShares) -> SealedValues {
-        SealedValues(
-            identity: self.identity,
-            shares: self.state.revocation != nil
-                ? nil
-                : SealedValues.Shares(
-                    unlock: self.unlockShare,
-                    presence: self.presenceShare,
-                    deletionCode: self.deletionCode.isEmpty ? nil : self.deletionCode,
-                    next: next
-                )
-        )
-    }
-
-    /// Replaces the values, which must keep their widths; returns false if one does not.
-    mutating func take(_ values: SealedValues) -> Bool {
-        guard values.identity.count == self.identity.count, (values.shares == nil) == (self.state.revocation != nil)
-        else { return false }
-        if let shares = values.shares {
-            guard shares.unlock.count == self.unlockShare.count, shares.presence.count == self.presenceShare.count,
-                shares.deletionCode?.count ?? 0 == self.deletionCode.count
-            else { return false }
-            self.unlockShare = shares.unlock
-            self.presenceShare = shares.presence
-            self.deletionCode = shares.deletionCode ?? []
-        }
-        self.identity = values.identity
-        return true
-    }
-}

@@ -12,12 +12,7 @@ extension StoreConnection {
         if self.isSolutionRevoked { return .solutionRevoked }
         if try self.isBarred(registration.hardwareKeyDigest) { return .hardwareKeyBarred }
         if let row = try self.wallet(registration.walletID) {
-            guard row.state.revocation == nil, !row.state.sessionOpened,
-                row.hardwareKey == registration.hardwareKeyDigest
-            else { return .tokenUsed }
-            guard Opening.follows(registration.assertionCounter, row.state.assertionCounter) else {
-                return .counterNotIncreased
-            }
+            if let rejection = row.rejection(of: registration) { return rejection }
             // Inserted at the end instead of rewritten in place: its values may differ in length.
             try self.remove([row.key])
         }

@@ -3,14 +3,6 @@ import PINPolicy
 import PreparedSQL
 import Vocabulary
 
-/// A wallet's row number.
-///
-/// Assigned in ascending order, so that no insertion splits a page and leaves copies of other wallets' sealed
-/// shares in it.
-struct WalletKey: Hashable {
-    let number: Int64
-}
-
 extension StoreConnection {
     /// The data that every judged step reads, in one query.
     struct Attempted: Sendable {
@@ -99,8 +91,7 @@ extension StoreConnection {
 
     /// Returns the reason why nothing may be released to a wallet: its revocation, otherwise that of the solution.
     func revocation(of state: WalletState) -> Revocation? {
-        state.revocation
-            ?? (self.isSolutionRevoked ? Revocation(reason: .solution, mayRegisterAnew: false) : nil)
+        state.revocation(isSolutionRevoked: self.isSolutionRevoked)
     }
 }
 

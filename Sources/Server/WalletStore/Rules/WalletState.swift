@@ -1,4 +1,5 @@
-import Vocabulary
+package import PINPolicy
+package import Vocabulary
 
 /// The part of a wallet's row that changes while its sealed values stay; always ``byteCount`` bytes.
 ///
@@ -14,27 +15,27 @@ import Vocabulary
 ///
 /// The width is fixed so that no write moves a row: rows that move leave copies of sealed shares in pages, and a
 /// row that grows with a verdict could hit a full disk when another does not.
-struct WalletState: Hashable {
-    var revocation: Revocation?
+package struct WalletState: Hashable, Sendable {
+    package var revocation: Revocation?
     /// The time of the revocation; meaningful only if revoked.
-    var revokedAt = Timestamp(milliseconds: 0)
-    var sessionOpened = false
-    var assertionCounter: UInt32?
-    var isLinked = false
+    package var revokedAt = Timestamp(milliseconds: 0)
+    package var sessionOpened = false
+    package var assertionCounter: UInt32?
+    package var isLinked = false
     /// The store's epoch when the wallet was registered or its attempts were last judged.
     ///
     /// If it is earlier than the store's, the counts are those of a backup, even without a row of attempts: the
     /// charges of restores are still to be applied.
-    var epoch: UInt32 = 1
-    var writes: UInt32 = 0
+    package var epoch: UInt32 = 1
+    package var writes: UInt32 = 0
 
-    static let byteCount = 24
+    package static let byteCount = 24
     private static let form: UInt8 = 1
 
-    init() {}
+    package init() {}
 
     /// Decodes only the output of ``encoded()``.
-    init?(decoding bytes: [UInt8]) {
+    package init?(decoding bytes: [UInt8]) {
         guard bytes.count == Self.byteCount, bytes[0] == Self.form, bytes[3] == 0 else { return nil }
         let flags = bytes[2]
         guard flags & ~15 == 0 else { return nil }
@@ -56,7 +57,7 @@ struct WalletState: Hashable {
         }
     }
 
-    func encoded() -> [UInt8] {
+    package func encoded() -> [UInt8] {
         var flags: UInt8 = 0
         if self.revocation?.mayRegisterAnew == true { flags |= 1 }
         if self.sessionOpened { flags |= 2 }
@@ -79,5 +80,15 @@ struct WalletState: Hashable {
         case .recoveryCode: return 3
         case .solution: preconditionFailure("a revocation of the solution is not stored in wallets")
         }
+    }
+}
+
+extension WalletState {
+    /// Returns the charges that the wallet's counts lack, of those of all epochs except the first.
+    ///
+    /// A wallet of a later epoch comes from another store.
+    package func missing(of charges: [EpochCharge]) throws(StoreError) -> ArraySlice<EpochCharge> {
+        guard self.epoch <= charges.count + 1 else { throw .corrupt }
+        return charges[Int(self.epoch - 1)...]
     }
 }

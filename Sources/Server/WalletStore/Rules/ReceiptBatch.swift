@@ -1,13 +1,13 @@
-internal import Statements
+package import Statements
 internal import Synchronization
-import Vocabulary
+package import Vocabulary
 
 /// The verdicts of one transaction, as the leaves of one Merkle tree.
 ///
-///     add, in each judged step ─▶ certify, before the commit ─▶ a receipt for each answer
+///     add, in each judged step ─▶ certify, before the answers ─▶ a receipt for each answer
 ///
 /// Answers hold it beyond the transaction, hence the lock; the store's thread alone uses it.
-final class ReceiptBatch: Sendable {
+package final class ReceiptBatch: Sendable {
     private struct State {
         var leaves: [UInt8] = []
         var newest = Timestamp(milliseconds: .min)
@@ -17,14 +17,16 @@ final class ReceiptBatch: Sendable {
 
     private let state = Mutex(State())
 
+    package init() {}
+
     /// The number of leaves.
     var count: Int { self.state.withLock { $0.leaves.count / AttemptLeaf.byteCount } }
 
     /// The signed root; nil before ``certify(by:epoch:)`` and without a leaf.
-    var signed: SignedRoot? { self.state.withLock(\.signed) }
+    package var signed: SignedRoot? { self.state.withLock(\.signed) }
 
     /// Adds a leaf and returns its place.
-    func add(_ leaf: AttemptLeaf, at now: Timestamp) -> Int {
+    package func add(_ leaf: AttemptLeaf, at now: Timestamp) -> Int {
         self.state.withLock { state in
             if state.leaves.isEmpty { state.leaves.reserveCapacity(32 * AttemptLeaf.byteCount) }
             leaf.write(to: &state.leaves)
@@ -39,7 +41,7 @@ final class ReceiptBatch: Sendable {
     }
 
     /// Signs the root; without a signature no receipt exists.
-    func certify(by signer: any ReceiptSigner, epoch: UInt64) {
+    package func certify(by signer: any ReceiptSigner, epoch: UInt64) {
         self.state.withLock { state in
             guard !state.leaves.isEmpty else { return }
             let tree = MerkleTree(leaves: state.leaves, each: AttemptLeaf.byteCount)
@@ -50,7 +52,7 @@ final class ReceiptBatch: Sendable {
     }
 
     /// The receipt of a leaf; nil if the root was not signed.
-    func receipt(at place: Int) -> Receipt? {
+    package func receipt(at place: Int) -> Receipt? {
         self.state.withLock { state in
             guard let (tree, signedRoot) = state.certified else { return nil }
             let start = place * AttemptLeaf.byteCount

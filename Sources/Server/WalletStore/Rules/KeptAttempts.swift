@@ -1,6 +1,6 @@
-internal import PINPolicy
+package import PINPolicy
 internal import Secrets
-internal import Vocabulary
+package import Vocabulary
 
 /// The stored form of a wallet's attempts: the record, the number of its judged attempts and their MAC.
 ///
@@ -10,16 +10,16 @@ internal import Vocabulary
 ///
 /// Invariant (G3): a record that this server did not write for this wallet does not decode. A changed bit, a record
 /// of another wallet or zeros are damage, never fewer failures.
-struct KeptAttempts: Sendable {
-    var record = AttemptRecord()
-    var number: UInt64 = 0
+package struct KeptAttempts: Sendable {
+    package var record = AttemptRecord()
+    package var number: UInt64 = 0
 
-    static let byteCount = AttemptRecord.byteCount + KeptAttempts.numberByteCount + RecordKey.macByteCount
+    package static let byteCount = AttemptRecord.byteCount + KeptAttempts.numberByteCount + RecordKey.macByteCount
     private static let numberByteCount = 8
 
-    init() {}
+    package init() {}
 
-    init?(decoding bytes: [UInt8], of wallet: WalletID, by key: RecordKey) {
+    package init?(decoding bytes: [UInt8], of wallet: WalletID, by key: RecordKey) {
         guard bytes.count > RecordKey.macByteCount else { return nil }
         let plain = [UInt8](bytes.dropLast(RecordKey.macByteCount))
         let mac = [UInt8](bytes.suffix(RecordKey.macByteCount))
@@ -37,7 +37,7 @@ struct KeptAttempts: Sendable {
         self.number = bytes.suffix(Self.numberByteCount).bigEndian
     }
 
-    func encoded(of wallet: WalletID, by key: RecordKey) -> [UInt8] {
+    package func encoded(of wallet: WalletID, by key: RecordKey) -> [UInt8] {
         var bytes = self.record.encoded()
         bytes.append(bigEndian: self.number, byteCount: Self.numberByteCount)
         return bytes + key.mac(of: bytes, of: wallet)

@@ -3,21 +3,7 @@ internal import GRDB
 internal import PreparedSQL
 import Vocabulary
 
-/// The stored row of a wallet, without its attested facts.
-struct WalletRow {
-    let key: WalletKey
-    var state: WalletState
-    var pinKeyID: PINKeyID
-    var unlockShare: Sealed
-    var identity: Sealed
-    var presenceShare: Sealed
-    /// Empty if the wallet has none.
-    var deletionCode: Sealed
-    /// Zeros if the wallet is not linked.
-    var recoveryMAC: [UInt8]
-    var hardwareKey: SHA256Digest
-
-    static let recoveryMACByteCount = 32
+extension WalletRow {
     /// The columns in the order in which ``init(_:)`` reads them.
     static let columns = """
         key, state, pin_key_id, unlock_share, identity, presence_share, deletion_code, recovery_mac, hardware_key
@@ -26,24 +12,19 @@ struct WalletRow {
 
     /// Reads a row with ``columns``.
     init(_ row: borrowing PreparedRow) throws {
-        (self.key, self.state) = try row.keyAndState()
-        self.pinKeyID = try row.identifier(2)
-        self.unlockShare = try row.kept(3)
-        self.identity = try row.kept(4)
-        self.presenceShare = try row.kept(5)
-        self.deletionCode = try row.kept(6)
-        self.recoveryMAC = try row.kept(7)
-        self.hardwareKey = try row.identifier(8)
+        let (key, state) = try row.keyAndState()
+        self.init(
+            key: key,
+            state: state,
+            pinKeyID: try row.identifier(2),
+            unlockShare: try row.kept(3),
+            identity: try row.kept(4),
+            presenceShare: try row.kept(5),
+            deletionCode: try row.kept(6),
+            recoveryMAC: try row.kept(7),
+            hardwareKey: try row.identifier(8)
+        )
         guard self.recoveryMAC.count == Self.recoveryMACByteCount else { throw StoreError.corrupt }
-    }
-
-    /// Ends the wallet permanently: overwrites both shares and the deletion code in full.
-    mutating func revoke(_ revocation: Revocation, at now: Timestamp) {
-        self.state.revocation = revocation
-        self.state.revokedAt = now
-        self.unlockShare = [UInt8](repeating: 0, count: self.unlockShare.count)
-        self.presenceShare = [UInt8](repeating: 0, count: self.presenceShare.count)
-        self.deletionCode = [UInt8](repeating: 0, count: self.deletionCode.count)
     }
 }
 
