@@ -56,8 +56,9 @@ package struct GatedStore: WalletStore {
     private let gate: Gate
     /// Called before and after each end of wallets; an error that it throws fails the step.
     private let watch: @Sendable (Moment) async throws(StoreError) -> Void
-    /// Called when an attempt is passed to the store and when its outcome returns.
-    private let judging: @Sendable (WalletID, _ isDone: Bool) -> Void
+    /// Called when an attempt is passed to the store and when its outcome returns; an error that it throws replaces
+    /// the outcome.
+    private let judging: @Sendable (WalletID, _ isDone: Bool) throws(StoreError) -> Void
     /// Called before last sessions are written; an error that it throws fails the step.
     private let keeping: @Sendable () throws(StoreError) -> Void
 
@@ -73,7 +74,9 @@ package struct GatedStore: WalletStore {
         watch: @escaping @Sendable (Moment) async throws(StoreError) -> Void = {
             (_: Moment) throws(StoreError) in
         },
-        judging: @escaping @Sendable (WalletID, _ isDone: Bool) -> Void = { _, _ in },
+        judging: @escaping @Sendable (WalletID, _ isDone: Bool) throws(StoreError) -> Void = {
+            (_: WalletID, _: Bool) throws(StoreError) in
+        },
         keeping: @escaping @Sendable () throws(StoreError) -> Void = { () throws(StoreError) in }
     ) {
         self.store = store
@@ -95,10 +98,16 @@ package struct GatedStore: WalletStore {
     package var newestRoot: SignedRoot? { self.store.newestRoot }
 
     package func certify(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome {
-        self.judging(attempt.walletID, false)
-        defer { self.judging(attempt.walletID, true) }
-        let outcome = try await self.store.certify(attempt)
+        try self.judging(attempt.walletID, false)
+        let outcome: CertifiedOutcome
+        do throws(StoreError) {
+            outcome = try await self.store.certify(attempt)
+        } catch {
+            try self.judging(attempt.walletID, true)
+            throw error
+        }
         await self.gate.pass()
+        try self.judging(attempt.walletID, true)
         return outcome
     }
 

@@ -10,6 +10,12 @@ extension AdminFailure {
         case let failure as AdminFailure: self = failure
         case StoreError.unavailable:
             self.init(.unavailable, "The store rejected the command: its disk is full, or the server is stopping.")
+        case StoreError.outcomeUnknown:
+            self.init(
+                .unavailable,
+                "It is unknown whether it was done: the database did not confirm the commit. Look at the state, and "
+                    + "repeat the command."
+            )
         case StoreError.notErased:
             self.init(
                 .unavailable,

@@ -29,7 +29,7 @@ extension CallFailure {
         case .rateLimited(_, let retryAfter): .rateLimited(retryAfter: retryAfter)
         case .store(.unavailable), .store(.notErased), .vault(.unreachable), .contended:
             .unavailable(retryAfter: Self.retryAfter)
-        case .store(.corrupt), .store(.notCertified), .vault(.notOurs), .unexpected: .internal
+        case .store(.corrupt), .store(.notCertified), .store(.outcomeUnknown), .vault(.notOurs), .unexpected: .internal
         // Not sent.
         case .unanswered(let failure): failure.refusal
         }
@@ -38,10 +38,11 @@ extension CallFailure {
     /// Whether the peer gets an answer.
     ///
     /// Without a receipt it gets none, as after a crash: the attempt is counted, and no answer says whether the PIN
-    /// was right.
+    /// was right. Nor does it get one if the outcome of a commit is unknown: `unavailable` would state that nothing
+    /// was judged.
     var isAnswered: Bool {
         switch self {
-        case .store(.notCertified), .unanswered: false
+        case .store(.notCertified), .store(.outcomeUnknown), .unanswered: false
         default: true
         }
     }
@@ -51,7 +52,7 @@ extension CallFailure {
     /// It ends after an invalid proof, so that every further attempt costs a handshake.
     var endsConnection: Bool {
         switch self {
-        case .authentication, .store(.notCertified), .unanswered: true
+        case .authentication, .store(.notCertified), .store(.outcomeUnknown), .unanswered: true
         case .violation(let violation): violation.endsConnection
         case .malformed, .inconsistent, .unsupported, .order, .challengeInvalid, .attestation, .notAllowed, .revoked,
             .pinKeyChanged, .rateLimited, .store, .vault, .contended, .unexpected:
@@ -80,6 +81,7 @@ extension CallFailure {
         case .store(.unavailable): "the store is unavailable"
         case .store(.notErased): "done, but the store's log still holds the destroyed data; is its disk full?"
         case .store(.notCertified): "the receipts of a commit could not be signed; connections close without a verdict"
+        case .store(.outcomeUnknown): "the outcome of a commit is unknown; connections close without a verdict"
         case .store(.corrupt): "the store holds data that it did not write"
         case .vault(.unreachable): "the vault is unreachable"
         case .vault(.notOurs): "a sealed value was altered or belongs to another wallet"
@@ -92,7 +94,9 @@ extension CallFailure {
     /// The log level: an error needs an operator's attention; the peer causes the rest.
     var logLevel: Logger.Level {
         switch self {
-        case .store(.corrupt), .store(.notErased), .store(.notCertified), .vault(.notOurs), .unexpected: .error
+        case .store(.corrupt), .store(.notErased), .store(.notCertified), .store(.outcomeUnknown), .vault(.notOurs),
+            .unexpected:
+            .error
         case .store(.unavailable), .vault(.unreachable), .contended: .warning
         case .authentication, .attestation, .challengeInvalid, .revoked: .notice
         case .violation, .malformed, .inconsistent, .unsupported, .order, .notAllowed, .pinKeyChanged:

@@ -68,6 +68,9 @@ package enum StoreError: Error, Hashable, Sendable {
     /// The attempt is judged and counted, but its receipt could not be signed: close the connection without an
     /// answer.
     case notCertified
+    /// The step may be done or not, and a failover may take it back: close the connection without an answer. The
+    /// record itself decides when the client repeats its call.
+    case outcomeUnknown
     /// Answer `unavailable`: the disk is full, or the store is closing.
     case unavailable
     /// The step is committed and durable, but the store's log still has copies of the shares that it destroyed.

@@ -230,7 +230,7 @@ enum RunningServer {
                     .configuration,
                     "the vault cannot open its own test value: is `vault.key-file` the key this store was created with?"
                 )
-            case .store(.unavailable), .store(.notErased), .store(.notCertified):
+            case .store(.unavailable), .store(.notErased), .store(.notCertified), .store(.outcomeUnknown):
                 throw StartFailure(.files, "cannot read the store: check its disk for free space and errors")
             case .store(.corrupt):
                 throw StartFailure(

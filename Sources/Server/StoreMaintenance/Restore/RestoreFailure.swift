@@ -74,7 +74,7 @@ package enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible 
             "\(path) is the copy of a damaged store, which lacks counted attempts; use --epoch strict or charge-one"
         case .epochs(let path): "no restore made the epoch records in \(path); use another backup"
         case .store(let error): error.description
-        case .step(.unavailable), .step(.notErased), .step(.notCertified):
+        case .step(.unavailable), .step(.notErased), .step(.notCertified), .step(.outcomeUnknown):
             "the restored store cannot be changed; is the disk full?"
         case .step(.corrupt): "the restored store holds data that no server wrote; use another backup"
         case .audit(let error): "the audit log rejected the restore: \(error)"
