@@ -5,8 +5,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 # Required Debian packages; missing ones are installed.
-RUN_PACKAGES := libssl-dev libprotobuf-c-dev libsqlite3-dev zlib1g-dev pkg-config
-TEST_PACKAGES := $(RUN_PACKAGES) protobuf-c-compiler openssl prometheus
+RUN_PACKAGES := libssl-dev libprotobuf-c-dev libsqlite3-dev libpq-dev zlib1g-dev pkg-config
+TEST_PACKAGES := $(RUN_PACKAGES) protobuf-c-compiler openssl postgresql prometheus
 BROWSER_PACKAGES := $(RUN_PACKAGES) chromium chromium-driver nginx-light curl python3-venv
 MODEL_PACKAGES := spin gcc libc6-dev
 DEB_PACKAGES := $(RUN_PACKAGES) debhelper dpkg-dev python3

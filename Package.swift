@@ -171,6 +171,12 @@ let shared: [Target] = [
 ]
 
 let server: [Target] = [
+    .systemLibrary(
+        name: "CPostgreSQL",
+        path: "Sources/Server/CPostgreSQL",
+        pkgConfig: "libpq",
+        providers: [.apt(["libpq-dev"])]
+    ),
     .target(
         name: "PINPolicy",
         dependencies: [
@@ -230,6 +236,26 @@ let server: [Target] = [
             metrics,
         ],
         path: "Sources/Server/WalletStore"
+    ),
+    .target(
+        name: "PostgreSQLClient",
+        dependencies: [
+            "CPostgreSQL"
+        ],
+        path: "Sources/Server/PostgreSQLClient"
+    ),
+    .target(
+        name: "PostgreSQLStore",
+        dependencies: [
+            "PINPolicy",
+            "PostgreSQLClient",
+            "Secrets",
+            "Statements",
+            "Vocabulary",
+            "WalletStore",
+            metrics,
+        ],
+        path: "Sources/Server/PostgreSQLStore"
     ),
     .target(
         name: "ServerSettings",
@@ -859,6 +885,8 @@ let tests: [Target] = [
         dependencies: [
             "HostSystem",
             "PINPolicy",
+            "PostgreSQLClient",
+            "PostgreSQLStore",
             "PreparedSQL",
             "Secrets",
             "Statements",

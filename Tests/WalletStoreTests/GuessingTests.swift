@@ -5,47 +5,47 @@ import WalletStore
 
 @Suite("Parallel guesses")
 struct GuessingTests {
-    private let folder: TemporaryFolder
-    private let store: SQLiteWalletStore
-
-    init() throws {
-        self.folder = TemporaryFolder()
-        self.store = try self.folder.store()
+    @Test(
+        "one round of parallel guesses is judged; with the clock moved past each block, rounds × attempts in all",
+        arguments: [(StoreKind.sqlite, 2000), (.postgreSQL, 12)]
+    )
+    func burst(kind: StoreKind, count: Int) async throws {
+        let place = try await kind.place()
+        let wallet = try await TestWallet(in: place.open())
+        var now = TestWallet.start
+        for wait in [60, 300, 3600] {
+            let verdicts = try await self.guess(count, at: wallet, policy: .standard, now: now)
+            #expect(verdicts.judged == 4)
+            #expect(verdicts.blocked == count - 4)
+            now = now + .seconds(wait)
+        }
+        let last = try await self.guess(count, at: wallet, policy: .standard, now: now)
+        #expect(last.judged == 4)
+        #expect(last.blockedPermanently == count - 4)
+        let after = try await self.guess(count, at: wallet, policy: .standard, now: now + .seconds(1_000_000))
+        #expect(after.blockedPermanently == count)
     }
 
     @Test(
-        "one round of 2000 parallel guesses is judged; with the clock moved past each block, rounds × attempts in all"
+        "with blocks of zero length, one burst is judged exactly rounds × attempts times",
+        arguments: [(StoreKind.sqlite, 2000), (.postgreSQL, 24)]
     )
-    func burst() async throws {
-        let wallet = try await TestWallet(in: self.store)
-        var now = TestWallet.start
-        for wait in [60, 300, 3600] {
-            let verdicts = try await self.guess(2000, at: wallet, policy: .standard, now: now)
-            #expect(verdicts.judged == 4)
-            #expect(verdicts.blocked == 1996)
-            now = now + .seconds(wait)
-        }
-        let last = try await self.guess(2000, at: wallet, policy: .standard, now: now)
-        #expect(last.judged == 4)
-        #expect(last.blockedPermanently == 1996)
-        let after = try await self.guess(100, at: wallet, policy: .standard, now: now + .seconds(1_000_000))
-        #expect(after.blockedPermanently == 100)
-    }
-
-    @Test("with blocks of zero length, one burst is judged exactly rounds × attempts times")
-    func zeroBlocks() async throws {
+    func zeroBlocks(kind: StoreKind, count: Int) async throws {
+        let place = try await kind.place()
         let policy = try #require(AttemptPolicy(rounds: 4, attemptsPerRound: 4, blocks: [.zero, .zero, .zero]))
-        let wallet = try await TestWallet(in: self.store)
-        let verdicts = try await self.guess(2000, at: wallet, policy: policy, now: TestWallet.start)
+        let wallet = try await TestWallet(in: place.open())
+        let verdicts = try await self.guess(count, at: wallet, policy: policy, now: TestWallet.start)
         #expect(verdicts.judged == 16)
-        #expect(verdicts.blockedPermanently == 1984)
+        #expect(verdicts.blockedPermanently == count - 16)
     }
 
     @Test("a right PIN among 16 parallel guesses is accepted at most once in four")
     func oneRight() async throws {
+        let folder = TemporaryFolder()
+        let store = try folder.store()
         var entered = 0
         for _ in 0..<200 {
-            let wallet = try await TestWallet(in: self.store)
+            let wallet = try await TestWallet(in: store)
             let place = Int.random(in: 0..<16)
             let verdicts = try await self.guess(16, at: wallet, policy: .standard, now: TestWallet.start) {
                 $0 == place

@@ -13,60 +13,81 @@ struct RegistrationTests {
         self.store = try self.folder.store()
     }
 
-    @Test("a registration repeated before the first session replaces the earlier one: one wallet, one PIN")
-    func repeated() async throws {
-        let first = try await TestWallet(in: self.store, opened: false)
+    @Test(
+        "a registration repeated before the first session replaces the earlier one: one wallet, one PIN",
+        arguments: StoreKind.allCases
+    )
+    func repeated(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let first = try await TestWallet(in: store, opened: false)
         var second = first
         second.keyID = .random()
         second.pinKey = try TestWallet.publicKey()
         second.identity = TestWallet.bytes(300)
-        try await #expect(self.store.register(second.registration()) == .registered)
+        try await #expect(store.register(second.registration()) == .registered)
         try await #expect(first.session() == .identityChanged)
         guard case .active(second.keyID, .open(4, false), .some, nil) = try await second.session() else {
             Issue.record("not active")
             return
         }
-        try await #expect(self.store.judge(first.attempt(right: true)) == .pinKeyChanged(current: second.keyID))
+        try await #expect(store.judge(first.attempt(right: true)) == .pinKeyChanged(current: second.keyID))
     }
 
-    @Test("the first session uses up the token; so do a revocation and another hardware key")
-    func tokenUsed() async throws {
-        let wallet = try await TestWallet(in: self.store, opened: false)
+    @Test(
+        "the first session uses up the token; so do a revocation and another hardware key",
+        arguments: StoreKind.allCases
+    )
+    func tokenUsed(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let wallet = try await TestWallet(in: store, opened: false)
         let other = try wallet.registration(hardwareKey: TestWallet.digest())
-        try await #expect(self.store.register(other) == .tokenUsed)
-        try await #expect(self.store.identity(of: wallet.id)?.mayRegisterAgain == true)
+        try await #expect(store.register(other) == .tokenUsed)
+        try await #expect(store.identity(of: wallet.id)?.mayRegisterAgain == true)
         try await wallet.session()
-        try await #expect(self.store.register(wallet.registration()) == .tokenUsed)
-        try await #expect(self.store.identity(of: wallet.id)?.mayRegisterAgain == false)
+        try await #expect(store.register(wallet.registration()) == .tokenUsed)
+        try await #expect(store.identity(of: wallet.id)?.mayRegisterAgain == false)
 
-        let wiped = try await TestWallet(in: self.store, opened: false)
-        try await self.store.recordWipe(of: wiped.id, at: TestWallet.start)
-        try await #expect(self.store.register(wiped.registration()) == .tokenUsed)
-        try await #expect(self.store.identity(of: wiped.id)?.mayRegisterAgain == false)
+        let wiped = try await TestWallet(in: store, opened: false)
+        try await store.recordWipe(of: wiped.id, at: TestWallet.start)
+        try await #expect(store.register(wiped.registration()) == .tokenUsed)
+        try await #expect(store.identity(of: wiped.id)?.mayRegisterAgain == false)
     }
 
-    @Test("a hardware key whose wallet ended through its recovery code cannot register again, even after a purge")
-    func barred() async throws {
+    @Test(
+        "a hardware key whose wallet ended through its recovery code cannot register again, even after a purge",
+        arguments: StoreKind.allCases
+    )
+    func barred(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
         for mayRegisterAnew in [false, true] {
-            let wallet = try await TestWallet(in: self.store)
+            let wallet = try await TestWallet(in: store)
             let end = Revocation(reason: mayRegisterAnew ? .wallet : .recoveryCode, mayRegisterAnew: mayRegisterAnew)
-            _ = try await self.store.end([wallet.id], as: end, at: TestWallet.start)
+            _ = try await store.end([wallet.id], as: end, at: TestWallet.start)
             var registration = wallet.registration()
             registration.walletID = .random()
             let expected: RegisterOutcome = mayRegisterAnew ? .registered : .hardwareKeyBarred
-            try await #expect(self.store.register(registration) == expected)
-            _ = try await self.store.purge([wallet.id], endedBefore: TestWallet.start + .seconds(1))
+            try await #expect(store.register(registration) == expected)
+            guard let store = store as? SQLiteWalletStore else { continue }
+            _ = try await store.purge([wallet.id], endedBefore: TestWallet.start + .seconds(1))
             registration.walletID = .random()
-            try await #expect(self.store.register(registration) == expected)
+            try await #expect(store.register(registration) == expected)
         }
     }
 
-    @Test("an assertion's counter is accepted once: each repeated registration and each session needs a greater one")
-    func counters() async throws {
-        let wallet = try await TestWallet(in: self.store, assertionCounter: 1, opened: false)
+    @Test(
+        "an assertion's counter is accepted once: each repeated registration and each session needs a greater one",
+        arguments: StoreKind.allCases
+    )
+    func counters(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let wallet = try await TestWallet(in: store, assertionCounter: 1, opened: false)
         let repetition = wallet.registration(assertionCounter: 1)
-        try await #expect(self.store.register(repetition) == .counterNotIncreased)
-        try await #expect(self.store.register(wallet.registration(assertionCounter: 2)) == .registered)
+        try await #expect(store.register(repetition) == .counterNotIncreased)
+        try await #expect(store.register(wallet.registration(assertionCounter: 2)) == .registered)
         try await #expect(wallet.session(counter: 2) == .counterNotIncreased)
         try await #expect(wallet.session(counter: nil) == .counterNotIncreased)
         guard case .active = try await wallet.session(counter: 3) else {
@@ -88,11 +109,16 @@ struct RegistrationTests {
         #expect(opened == 1)
     }
 
-    @Test("a session reports the PIN's state, and gives the presence share unless the wallet is blocked permanently")
-    func states() async throws {
+    @Test(
+        "a session reports the PIN's state, and gives the presence share unless the wallet is blocked permanently",
+        arguments: StoreKind.allCases
+    )
+    func states(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
         let share = TestWallet.bytes(80)
-        let wallet = try await TestWallet(in: self.store, presenceShare: share)
-        for _ in 0..<4 { _ = try await self.store.judge(wallet.attempt(right: false)) }
+        let wallet = try await TestWallet(in: store, presenceShare: share)
+        for _ in 0..<4 { _ = try await store.judge(wallet.attempt(right: false)) }
         try await #expect(
             wallet.session()
                 == .active(
@@ -104,7 +130,7 @@ struct RegistrationTests {
         )
         let single = try #require(AttemptPolicy(rounds: 1, attemptsPerRound: 1, blocks: []))
         let after = TestWallet.start + .seconds(60)
-        _ = try await self.store.judge(wallet.attempt(right: false, policy: single, now: after))
+        _ = try await store.judge(wallet.attempt(right: false, policy: single, now: after))
         try await #expect(
             wallet.session()
                 == .active(
@@ -116,39 +142,45 @@ struct RegistrationTests {
         )
     }
 
-    @Test("an unknown wallet has no identity and no session")
-    func unknown() async throws {
-        var wallet = try await TestWallet(in: self.store)
-        try await #expect(self.store.identity(of: .random()) == nil)
+    @Test("an unknown wallet has no identity and no session", arguments: StoreKind.allCases)
+    func unknown(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        var wallet = try await TestWallet(in: store)
+        try await #expect(store.identity(of: .random()) == nil)
         wallet.identity = TestWallet.bytes(300)
         try await #expect(wallet.session() == .identityChanged)
     }
 
-    @Test("registrations without a session are swept; all others and all counts stay")
-    func sweep() async throws {
-        let unopened = try await TestWallet(in: self.store, opened: false)
-        let opened = try await TestWallet(in: self.store)
-        let counted = try await TestWallet(in: self.store)
-        _ = try await self.store.judge(opened.attempt(right: true))
-        _ = try await self.store.judge(counted.attempt(right: false))
-        try await #expect(self.store.sweep(unopenedSince: TestWallet.start) == 0)
-        try await #expect(self.store.sweep(unopenedSince: TestWallet.start + .milliseconds(1)) == 1)
-        try await #expect(self.store.identity(of: unopened.id) == nil)
+    @Test("registrations without a session are swept; all others and all counts stay", arguments: StoreKind.allCases)
+    func sweep(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let unopened = try await TestWallet(in: store, opened: false)
+        let opened = try await TestWallet(in: store)
+        let counted = try await TestWallet(in: store)
+        _ = try await store.judge(opened.attempt(right: true))
+        _ = try await store.judge(counted.attempt(right: false))
+        try await #expect(store.sweep(unopenedSince: TestWallet.start) == 0)
+        try await #expect(store.sweep(unopenedSince: TestWallet.start + .milliseconds(1)) == 1)
+        try await #expect(store.identity(of: unopened.id) == nil)
         for (wallet, left) in [(opened, 3), (counted, 2)] {
             let verdict = PINVerdict.wrong(.open(attemptsLeft: left, finalRound: false))
-            try await #expect(self.store.judge(wallet.attempt(right: false)) == .notValid(verdict))
+            try await #expect(store.judge(wallet.attempt(right: false)) == .notValid(verdict))
         }
     }
 
-    @Test("a swept wallet is not confused with the wallet that reuses its row")
-    func sameRow() async throws {
-        let gone = try await TestWallet(in: self.store, opened: false)
-        _ = try await self.store.judge(gone.attempt(right: true))
-        try await #expect(self.store.sweep(unopenedSince: TestWallet.start + .milliseconds(1)) == 1)
-        let wallet = try await TestWallet(in: self.store, opened: false)
-        await #expect(throws: StoreError.corrupt) { try await self.store.judge(gone.attempt(right: false)) }
+    @Test("a swept wallet is not confused with the wallet that reuses its row", arguments: StoreKind.allCases)
+    func sameRow(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let gone = try await TestWallet(in: store, opened: false)
+        _ = try await store.judge(gone.attempt(right: true))
+        try await #expect(store.sweep(unopenedSince: TestWallet.start + .milliseconds(1)) == 1)
+        let wallet = try await TestWallet(in: store, opened: false)
+        await #expect(throws: StoreError.corrupt) { try await store.judge(gone.attempt(right: false)) }
         let verdict = PINVerdict.wrong(.open(attemptsLeft: 3, finalRound: false))
-        try await #expect(self.store.judge(wallet.attempt(right: false)) == .notValid(verdict))
+        try await #expect(store.judge(wallet.attempt(right: false)) == .notValid(verdict))
     }
 
     @Test("a sweep of more rows than one step takes removes them all")

@@ -5,7 +5,7 @@ import WalletStore
 
 /// A store in a separate folder, with one wallet.
 struct TestWallet {
-    let store: SQLiteWalletStore
+    let store: any WalletStore
     let id: WalletID
     let hardwareKey: SHA256Digest
     var keyID: PINKeyID
@@ -16,7 +16,7 @@ struct TestWallet {
 
     /// Registers a wallet and, by default, opens its first session.
     init(
-        in store: SQLiteWalletStore,
+        in store: any WalletStore,
         deletionDigest: SHA256Digest? = nil,
         assertionCounter: UInt32? = nil,
         unlockShare: Sealed = bytes(80),

@@ -1,0 +1,232 @@
+internal import Metrics
+internal import PostgreSQLClient
+internal import Statements
+internal import Synchronization
+internal import Vocabulary
+internal import WalletStore
+
+/// Runs the steps of wallets in batches, each one statement that commits; used by the lane's thread.
+///
+///     read unknown wallets ─▶ decide ─▶ compare and set every row, committed ─▶ sign the receipts ─▶ every answer
+///
+/// A row is written only if it still is the one that its step was decided from; otherwise the step is decided again.
+/// So two servers that judge one wallet at the same time count both attempts. Nothing waits for another server's
+/// transaction: a locked row is skipped and tried again.
+///
+/// Invariant (G4): an answer leaves this thread only after the commit that holds its count, and only if the database
+/// confirmed that commit without a warning and under safe settings. If that is unknown, the steps are refused as
+/// ``StoreError/outcomeUnknown``, which closes the clients' connections without an answer. The client returns with
+/// the same attempt id, and the record itself decides.
+final class JudgingWorker {
+    /// The maximum number of cached wallets; a full cache is emptied.
+    private static let mostKnown = 4096
+
+    private let parts: StoreParts
+    private let meters: StoreMeters
+    private let latency: CommitLatency
+    private let newestRoot: NewestRoot
+    private let reconnection: Reconnection
+    /// Wallets as this server last read or wrote them; emptied with each connection.
+    private var known: [WalletID: StoredValues] = [:]
+
+    init(_ parts: StoreParts, latency: CommitLatency, newestRoot: NewestRoot) {
+        self.parts = parts
+        self.meters = StoreMeters(parts.metrics)
+        self.latency = latency
+        self.newestRoot = newestRoot
+        self.reconnection = Reconnection(parts)
+    }
+
+    /// Runs steps until each is answered.
+    func run(_ steps: [JudgingStep]) {
+        var waiting = steps
+        while !waiting.isEmpty {
+            let (batch, later) = Self.oneOfEachWallet(waiting)
+            guard let session = self.session() else {
+                self.refuse(waiting, .unavailable)
+                return
+            }
+            do {
+                waiting = try self.run(batch, on: session) + later
+            } catch {
+                self.parts.onRefusal("\(error)")
+                // Rejected by the database: another one may be the primary by now.
+                self.reconnection.drop()
+                self.known = [:]
+                if case PostgreSQLFailure.outcomeUnknown = error {
+                    self.refuse(batch, .outcomeUnknown)
+                } else {
+                    self.refuse(batch, .unavailable)
+                }
+                waiting = later
+            }
+        }
+    }
+
+    private func session() -> StoreSession? {
+        let before = self.reconnection.session
+        let session = self.reconnection.current()
+        if session !== before { self.known = [:] }
+        return session
+    }
+
+    private func refuse(_ steps: [JudgingStep], _ reason: StoreError) {
+        self.meters.failedBatches.increment()
+        for step in steps { step.refuse(reason) }
+    }
+
+    /// Splits off the first step of each wallet: two decisions about one row cannot be in one statement.
+    private static func oneOfEachWallet(_ steps: [JudgingStep]) -> (batch: [JudgingStep], later: [JudgingStep]) {
+        var seen: Set<WalletID> = []
+        var (batch, later): ([JudgingStep], [JudgingStep]) = ([], [])
+        for step in steps {
+            if seen.insert(step.wallet).inserted { batch.append(step) } else { later.append(step) }
+        }
+        return (batch, later)
+    }
+
+    /// Runs one batch and answers its steps, except those to be tried again, which it returns; throws before any
+    /// answer.
+    private func run(_ batch: [JudgingStep], on session: StoreSession) throws -> [JudgingStep] {
+        var answers: [@Sendable () -> Void] = []
+        var proposals: [JudgingDecision.Proposal] = []
+        var damaged: Set<WalletID> = []
+        if self.known.count + batch.count > Self.mostKnown { self.known = [:] }
+        let unknown = batch.filter { self.mustRead($0) }.map(\.wallet)
+        if !unknown.isEmpty {
+            let found = try session.wallets(unknown)
+            for wallet in unknown {
+                self.known[wallet] = found[wallet] ?? nil
+                if case .some(.none) = found[wallet] { damaged.insert(wallet) }
+            }
+        }
+        for step in batch {
+            do {
+                guard !damaged.contains(step.wallet) else { throw StoreError.corrupt }
+                switch try step.decide(from: self.known[step.wallet], session.facts, key: self.parts.key) {
+                case .answer(let answer): answers.append(answer)
+                case .write(let proposal): proposals.append(proposal)
+                }
+            } catch {
+                answers.append { step.refuse(error as? StoreError ?? .corrupt) }
+            }
+        }
+        let missed = proposals.isEmpty ? [] : try self.commit(proposals, on: session, &answers)
+        for answer in answers { answer() }
+        return self.dueAgain(missed)
+    }
+
+    /// Whether a step needs the wallet's present values.
+    ///
+    /// A write from cached ones fails if another server has changed the wallet. Only answers without a write need
+    /// present values: an identity, and that it is another one now.
+    private func mustRead(_ step: JudgingStep) -> Bool {
+        guard let known = self.known[step.wallet] else { return true }
+        switch step.kind {
+        case .identity: return true
+        case .session(let session, _): return session.identity != known.row.identity
+        case .certify: return false
+        }
+    }
+
+    /// Compares and sets rows in one statement, which returns the settings and facts that it ran under.
+    private static let statement = """
+        with proposed as (
+            select id, old, new from unnest($1::bytea[], $2::bytea[], $3::bytea[]) as proposed (id, old, new)
+        ), locked as materialized (
+            select wallets.id from wallets join proposed on proposed.id = wallets.id
+            where wallets.record = proposed.old
+                and exists (select from facts where epoch = $4 and solution_revoked = $5)
+            order by wallets.id for no key update of wallets skip locked
+        ), written as (
+            update wallets set record = proposed.new from proposed
+            where wallets.id = proposed.id and wallets.record = proposed.old and wallets.id in (select id from locked)
+            returning wallets.id
+        )
+        select \(StoreSession.factColumns), (select string_agg(id, '') from written) from facts
+        """
+
+    /// Writes proposals, adds the answers of those that are committed, and returns the steps of the others.
+    private func commit(
+        _ proposals: [JudgingDecision.Proposal],
+        on session: StoreSession,
+        _ answers: inout [@Sendable () -> Void]
+    ) throws -> [JudgingStep] {
+        let start = ContinuousClock.now
+        let rows = try session.commit(
+            Self.statement,
+            [
+                .byteArrays(proposals.map(\.step.wallet.bytes)), .byteArrays(proposals.map(\.old)),
+                .byteArrays(proposals.map(\.new)), .number(session.facts.epoch),
+                .flag(session.facts.isSolutionRevoked),
+            ]
+        )
+        do {
+            try session.check(rows)
+        } catch {
+            // It is done already, and may be lost.
+            throw PostgreSQLFailure.outcomeUnknown("\(error)")
+        }
+        let duration = ContinuousClock.now - start
+        self.latency.note(duration)
+        self.meters.commit.record(duration)
+        self.meters.batch.record(proposals.count)
+        let ids = rows.bytes(0, 3) ?? []
+        let width = WalletIDKind.byteCount
+        let written = Set(
+            stride(from: 0, to: ids.count, by: width).compactMap {
+                WalletID([UInt8](ids[$0..<min($0 + width, ids.count)]))
+            }
+        )
+        let done = proposals.filter { written.contains($0.step.wallet) }
+        answers += self.certified(done, epoch: session.facts.epoch)
+        for proposal in done { self.known[proposal.step.wallet] = proposal.values }
+        let missed = proposals.filter { !written.contains($0.step.wallet) }.map(\.step)
+        for step in missed { self.known[step.wallet] = nil }
+        if !missed.isEmpty {
+            do {
+                try session.take(rows)
+            } catch {
+                // The commits stand; only the other steps need the facts.
+                self.parts.onRefusal("\(error)")
+                self.reconnection.drop()
+            }
+        }
+        return missed
+    }
+
+    /// Signs the receipts of committed verdicts; without a signature no verdict leaves.
+    private func certified(
+        _ proposals: [JudgingDecision.Proposal],
+        epoch: Int64
+    ) -> [@Sendable () -> Void] {
+        guard let signer = self.parts.receipts else {
+            return proposals.map { proposal -> @Sendable () -> Void in { proposal.answer(nil) } }
+        }
+        let receipts = ReceiptBatch()
+        let places = proposals.map { $0.leaf.map { receipts.add($0.0, at: $0.at) } }
+        receipts.certify(by: signer, epoch: UInt64(epoch))
+        if let signed = receipts.signed { self.newestRoot.note(signed) }
+        return zip(proposals, places).map { proposal, place -> @Sendable () -> Void in
+            guard let place else { return { proposal.answer(nil) } }
+            guard let receipt = receipts.receipt(at: place) else { return { proposal.step.refuse(.notCertified) } }
+            return { proposal.answer(receipt) }
+        }
+    }
+
+    /// Refuses steps whose time is over: their rows were locked or changed each time, and nothing was counted.
+    private func dueAgain(_ steps: [JudgingStep]) -> [JudgingStep] {
+        let now = ContinuousClock.now
+        for step in steps where step.deadline <= now { step.refuse(.unavailable) }
+        return steps.filter { $0.deadline > now }
+    }
+}
+
+/// The newest signed root of receipts.
+final class NewestRoot: Sendable {
+    private let root = Mutex<SignedRoot?>(nil)
+
+    var value: SignedRoot? { self.root.withLock { $0 } }
+
+    func note(_ signed: SignedRoot) { self.root.withLock { $0 = signed } }
+}

@@ -1,0 +1,149 @@
+internal import PINPolicy
+internal import Vocabulary
+internal import WalletStore
+
+/// A step of one wallet that runs in a batch with those of others.
+struct JudgingStep: Sendable {
+    enum Kind: Sendable {
+        /// An instruction that only reads.
+        case certify(Attempt, @Sendable (Result<CertifiedOutcome, StoreError>) -> Void)
+        case session(NewSession, @Sendable (Result<SessionOutcome, StoreError>) -> Void)
+        case identity(WalletID, @Sendable (Result<StoredIdentity?, StoreError>) -> Void)
+    }
+
+    let kind: Kind
+    /// The time after which it is refused instead of tried again.
+    let deadline: ContinuousClock.Instant
+
+    var wallet: WalletID {
+        switch self.kind {
+        case .certify(let attempt, _): attempt.walletID
+        case .session(let session, _): session.walletID
+        case .identity(let wallet, _): wallet
+        }
+    }
+
+    func refuse(_ reason: StoreError) {
+        switch self.kind {
+        case .certify(_, let answer): answer(.failure(reason))
+        case .session(_, let answer): answer(.failure(reason))
+        case .identity(_, let answer): answer(.failure(reason))
+        }
+    }
+}
+
+/// The decision about a step, from what the lane knows of its wallet.
+enum JudgingDecision {
+    /// An answer that rests on no write, and tells nothing about a PIN.
+    case answer(@Sendable () -> Void)
+    /// An answer that is sent once these values are committed in place of those that it was decided from.
+    case write(Proposal)
+
+    struct Proposal {
+        let step: JudgingStep
+        let old: [UInt8]
+        let new: [UInt8]
+        let values: StoredValues
+        /// The verdict's facts, with its time; nil without a verdict.
+        let leaf: (AttemptLeaf, at: Timestamp)?
+        let answer: @Sendable (Receipt?) -> Void
+    }
+}
+
+extension JudgingStep {
+    /// Decides from a wallet's values, nil if there is no such wallet.
+    ///
+    /// Invariant (G3): every answer about a PIN or a revocation leaves a write, even if it changes nothing but the
+    /// number of writes. A row can be read that a failover later takes back, and its verdict with it.
+    func decide(from known: StoredValues?, _ facts: StoreSession.Facts, key: RecordKey) throws -> JudgingDecision {
+        switch self.kind {
+        case .identity(_, let answer):
+            let identity = known.map {
+                StoredIdentity(
+                    identity: $0.row.identity,
+                    mayRegisterAgain: $0.row.state.revocation == nil && !$0.row.state.sessionOpened
+                )
+            }
+            return .answer { answer(.success(identity)) }
+        case .certify(let attempt, let answer):
+            guard var values = known else { throw StoreError.corrupt }
+            let (outcome, judgment) = try values.judge(attempt, facts)
+            let leaf = judgment.map { ($0.leaf(of: attempt, after: values.attempts), at: attempt.now) }
+            return self.write(values, key, leaf: leaf) { receipt in
+                answer(.success(CertifiedOutcome(outcome, receipt)))
+            }
+        case .session(let session, let answer):
+            guard var values = known else { return .answer { answer(.success(.identityChanged)) } }
+            if case .rejected(let outcome) = values.row.admit(session) { return .answer { answer(.success(outcome)) } }
+            let outcome = try values.begin(session, facts)
+            return self.write(values, key, leaf: nil) { _ in answer(.success(outcome)) }
+        }
+    }
+
+    private func write(
+        _ values: StoredValues,
+        _ key: RecordKey,
+        leaf: (AttemptLeaf, at: Timestamp)?,
+        _ answer: @escaping @Sendable (Receipt?) -> Void
+    ) -> JudgingDecision {
+        let new = values.narrow(by: key)
+        return .write(
+            .init(
+                step: self,
+                old: values.onFile,
+                new: new,
+                values: values.written(new),
+                leaf: leaf,
+                answer: answer
+            )
+        )
+    }
+}
+
+extension StoredValues {
+    /// Counts and judges an attempt, and returns the outcome of a right PIN for an instruction that only reads.
+    mutating func judge(
+        _ attempt: Attempt,
+        _ facts: StoreSession.Facts
+    ) throws -> (outcome: AttemptOutcome, judgment: Judgment?) {
+        let rejection = attempt.rejection(
+            ended: self.row.state.revocation(isSolutionRevoked: facts.isSolutionRevoked),
+            pinKeyID: self.row.pinKeyID,
+            identity: self.row.identity
+        )
+        if let rejection { return (rejection, nil) }
+        var charged = self.attempts
+        let isBehind = charged.enter(try self.row.state.missing(of: facts.charges), policy: attempt.policy)
+        let before = charged.record
+        let judgment = attempt.judge(&charged)
+        if judgment.isJudged || charged.record != before {
+            self.attempts = charged
+            if isBehind { self.row.state.epoch = UInt32(facts.epoch) }
+        }
+        guard judgment.verdict == .valid else { return (.notValid(judgment.verdict), judgment) }
+        switch attempt.effect {
+        case .releaseShare:
+            return (.valid(.unlockShare(self.row.unlockShare, next: self.next.unlock)), judgment)
+        case .readDeletionCode:
+            let code = self.row.deletionCode
+            return (.valid(.deletionCode(code.isEmpty ? nil : code)), judgment)
+        case .replacePINKey, .linkRecoveryCode:
+            // The caller writes the effect and replaces this outcome.
+            return (.notValid(judgment.verdict), judgment)
+        }
+    }
+
+    /// Returns the answer to an admitted session, and corrects a block after the clock was set back.
+    mutating func begin(_ session: NewSession, _ facts: StoreSession.Facts) throws -> SessionOutcome {
+        if let revocation = self.row.state.revocation(isSolutionRevoked: facts.isSolutionRevoked) {
+            return .revoked(revocation)
+        }
+        var charged = self.attempts
+        let isBehind = charged.enter(try self.row.state.missing(of: facts.charges), policy: session.policy)
+        if charged.record.holdBlockToItsLength(now: session.now) {
+            self.attempts = charged
+            if isBehind { self.row.state.epoch = UInt32(facts.epoch) }
+        }
+        return self.row.answer(to: session, attempts: charged.record) { self.next.presence }
+    }
+}

@@ -1,0 +1,128 @@
+internal import Dispatch
+internal import Foundation
+internal import PostgreSQLClient
+internal import Synchronization
+internal import WalletStore
+
+/// A thread with one connection, and the steps that wait for it.
+///
+/// The thread blocks while the database works, so it is none of the cooperative pool. Callers wait without a thread.
+final class Lane<Step: Sendable>: Sendable {
+    private struct State {
+        var waiting: [Step] = []
+        var isIdle = false
+        var isClosed = false
+        var hasEnded = false
+        var onEnd: [CheckedContinuation<Void, Never>] = []
+    }
+
+    /// The maximum number of steps that the thread takes at once.
+    private let largestBatch: Int
+    private let state = Mutex(State())
+    private let wake = DispatchSemaphore(value: 0)
+
+    /// Starts the thread; it gives `body` the lane, and ends when `body` returns.
+    init(_ name: String, largestBatch: Int, _ body: @escaping @Sendable (Lane<Step>) -> Void) {
+        self.largestBatch = largestBatch
+        let thread = Thread {
+            body(self)
+            self.end()
+        }
+        thread.name = name
+        thread.start()
+    }
+
+    /// The number of waiting steps.
+    var count: Int { self.state.withLock { $0.waiting.count } }
+
+    /// Adds a step; returns false once the lane is closed.
+    func put(_ step: Step) -> Bool {
+        let (isTaken, mustWake) = self.state.withLock { state in
+            guard !state.isClosed else { return (false, false) }
+            state.waiting.append(step)
+            defer { state.isIdle = false }
+            return (true, state.isIdle)
+        }
+        if mustWake { self.wake.signal() }
+        return isTaken
+    }
+
+    /// Waits for steps; returns nil once the lane is closed and empty.
+    func next() -> [Step]? {
+        while true {
+            let (batch, isClosed) = self.state.withLock { state in
+                let batch = Array(state.waiting.prefix(self.largestBatch))
+                state.waiting.removeFirst(batch.count)
+                state.isIdle = batch.isEmpty && !state.isClosed
+                return (batch, state.isClosed)
+            }
+            if !batch.isEmpty { return batch }
+            if isClosed { return nil }
+            self.wake.wait()
+        }
+    }
+
+    /// Rejects further steps; waiting ones are still done.
+    func close() {
+        let mustWake = self.state.withLock { state in
+            state.isClosed = true
+            defer { state.isIdle = false }
+            return state.isIdle
+        }
+        if mustWake { self.wake.signal() }
+    }
+
+    /// Returns after the thread has ended.
+    func ended() async {
+        await withCheckedContinuation { waiter in
+            let hasEnded = self.state.withLock { state in
+                if !state.hasEnded { state.onEnd.append(waiter) }
+                return state.hasEnded
+            }
+            if hasEnded { waiter.resume() }
+        }
+    }
+
+    private func end() {
+        let waiters = self.state.withLock { state in
+            state.hasEnded = true
+            defer { state.onEnd = [] }
+            return state.onEnd
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+}
+
+/// Opens a lane's connection when a step needs one; used by the lane's thread.
+final class Reconnection {
+    /// The time for which a failed connection is not tried again: a storm of calls must not become one of connections.
+    private static let pause: Duration = .milliseconds(200)
+
+    private let parts: StoreParts
+    private(set) var session: StoreSession?
+    private var notBefore = ContinuousClock.now
+
+    init(_ parts: StoreParts) {
+        self.parts = parts
+    }
+
+    /// Returns the open session, or opens one; nil if that fails.
+    func current() -> StoreSession? {
+        if let session, session.connection.isOpen { return session }
+        self.session = nil
+        guard ContinuousClock.now >= self.notBefore else { return nil }
+        do {
+            self.session = try StoreSession(self.parts)
+        } catch {
+            self.notBefore = .now + Self.pause
+            self.parts.onRefusal("\(error)")
+        }
+        return self.session
+    }
+
+    /// Closes the connection: its state is unknown, or the database behind it may be another one soon.
+    func drop() {
+        self.session?.connection.close()
+        self.session = nil
+    }
+}

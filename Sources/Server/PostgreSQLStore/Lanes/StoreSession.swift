@@ -1,0 +1,116 @@
+internal import PINPolicy
+internal import PostgreSQLClient
+internal import Vocabulary
+internal import WalletStore
+
+/// A connection to the store's database, used by one lane's thread, and the facts that the lane decides from.
+final class StoreSession {
+    let connection: PostgreSQLConnection
+    private let parts: StoreParts
+    private(set) var facts = Facts()
+    /// The settings that were last found safe.
+    private var safeSettings: String?
+
+    /// Facts about the whole store, as the database last returned them.
+    struct Facts {
+        /// The charges of all epochs except the first, in order.
+        var charges: [EpochCharge] = []
+        var isSolutionRevoked = false
+
+        /// The store's epoch, from 1 on.
+        var epoch: Int64 { Int64(self.charges.count) + 1 }
+    }
+
+    /// The columns that each batch and each transaction reads, from the table `facts`.
+    static let factColumns = "\(DurabilitySettings.expression), epoch, solution_revoked"
+
+    /// Keeps plans on the indexes: a plan that suits a small store is kept while the store grows.
+    private static let planning = """
+        select set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),
+            set_config('enable_mergejoin', 'off', false)
+        """
+
+    /// Connects, and rejects a database without a store for this key, or with settings that lose commits.
+    init(_ parts: StoreParts) throws {
+        self.parts = parts
+        self.connection = try PostgreSQLConnection(to: parts.target, within: parts.timeLimit)
+        _ = try self.connection.run(Schema.searchPath, within: parts.timeLimit)
+        _ = try self.connection.run(Self.planning, within: parts.timeLimit)
+        guard let found = try Schema.foundVersion(on: self.connection, within: parts.timeLimit) else {
+            throw PostgreSQLStoreOpenError.missing
+        }
+        guard found == Schema.version else {
+            throw PostgreSQLStoreOpenError.otherVersion(found: found, known: Schema.version)
+        }
+        let check = try self.run("select record_key_check from facts").bytes(0, 0)
+        guard check == parts.key.check else { throw PostgreSQLStoreOpenError.otherKey }
+        try self.take(try self.run("select \(Self.factColumns) from facts"))
+    }
+
+    /// Runs a statement that commits nothing.
+    func run(_ statement: String, _ values: [PostgreSQLValue] = []) throws(PostgreSQLFailure) -> PostgreSQLRows {
+        try self.connection.run(statement, values, within: self.parts.timeLimit)
+    }
+
+    /// Runs a statement that may read every wallet.
+    func scan(_ statement: String, _ values: [PostgreSQLValue]) throws(PostgreSQLFailure) -> PostgreSQLRows {
+        try self.connection.run(statement, values, within: self.parts.scanLimit)
+    }
+
+    /// Runs a statement that ends with a commit.
+    func commit(_ statement: String, _ values: [PostgreSQLValue] = []) throws(PostgreSQLFailure) -> PostgreSQLRows {
+        try self.connection.run(statement, values, commits: true, within: self.parts.timeLimit)
+    }
+
+    /// Checks the settings that a statement returned with ``factColumns``, and takes its facts.
+    func take(_ rows: PostgreSQLRows) throws {
+        try self.check(rows)
+        guard let epoch = rows.number(0, 1), let isSolutionRevoked = rows.flag(0, 2) else { throw StoreError.corrupt }
+        self.facts.isSolutionRevoked = isSolutionRevoked
+        if epoch != self.facts.epoch { try self.readEpochs(upTo: epoch) }
+    }
+
+    /// Rejects settings with which the statement's commit may be lost.
+    func check(_ rows: PostgreSQLRows) throws(PostgreSQLStoreOpenError) {
+        guard let text = rows.text(0, 0), text != self.safeSettings else { return }
+        guard let settings = DurabilitySettings(text) else { throw .losesCommits("its settings cannot be read") }
+        if let problem = settings.problem(for: self.parts.durability) { throw .losesCommits(problem) }
+        self.safeSettings = text
+    }
+
+    private func readEpochs(upTo epoch: Int64) throws {
+        self.facts.charges = try self.epochs().map { EpochCharge($0.rule, openedAt: $0.openedAt) }
+        // Another server may have opened one since.
+        guard self.facts.epoch >= epoch else { throw StoreError.corrupt }
+    }
+
+    /// Returns every epoch except the first, in order and without gaps.
+    func epochs() throws -> [StoredEpoch] {
+        let rows = try self.run("select number, rule, opened_at, mac from epochs order by number")
+        return try (0..<rows.count).map { place in
+            guard rows.number(place, 0) == Int64(place + 2), let opened = rows.number(place, 2),
+                let rule = rows.text(place, 1).flatMap(EpochRule.init(rawValue:)), let mac = rows.bytes(place, 3)
+            else { throw StoreError.corrupt }
+            return StoredEpoch(
+                number: place + 2,
+                rule: rule,
+                openedAt: Timestamp(milliseconds: opened),
+                mac: mac
+            )
+        }
+    }
+
+    /// Reads wallets; the values are nil for a damaged one.
+    func wallets(_ ids: [WalletID]) throws(PostgreSQLFailure) -> [WalletID: StoredValues?] {
+        let rows = try self.run(
+            "select \(StoredValues.columns) from \(StoredValues.tables) where w.id = any($1)",
+            [.byteArrays(ids.map(\.bytes))]
+        )
+        var found: [WalletID: StoredValues?] = [:]
+        for place in 0..<rows.count {
+            guard let wallet = rows.bytes(place, 0).flatMap({ WalletID($0) }) else { continue }
+            found[wallet] = .some(try? StoredValues(rows, at: place, of: wallet, by: self.parts.key))
+        }
+        return found
+    }
+}

@@ -1,0 +1,199 @@
+internal import PostgreSQLClient
+internal import Vocabulary
+internal import WalletStore
+
+/// A step that runs in a separate transaction.
+struct TransactionStep: Sendable {
+    let access: StoreTransaction.Access
+    /// Runs the step and returns the function that sends the answer, which is called after the commit.
+    let run: @Sendable (StoreTransaction) throws -> @Sendable () -> Void
+    let refuse: @Sendable (StoreError) -> Void
+}
+
+/// Runs steps in one transaction each; used by the lane's thread.
+final class TransactionWorker {
+    /// The number of times that a step is run because others got in its way.
+    private static let mostTries = 10
+
+    private let parts: StoreParts
+    private let reconnection: Reconnection
+
+    init(_ parts: StoreParts) {
+        self.parts = parts
+        self.reconnection = Reconnection(parts)
+    }
+
+    /// Runs one step and answers it.
+    func run(_ step: TransactionStep) {
+        for _ in 0..<Self.mostTries {
+            guard let session = self.reconnection.current() else { return step.refuse(.unavailable) }
+            do {
+                let transaction = try StoreTransaction(step.access, on: session, key: self.parts.key)
+                let answer = try step.run(transaction)
+                try transaction.commit()
+                return answer()
+            } catch {
+                if let reason = self.reason(for: error, of: step, on: session) { return step.refuse(reason) }
+            }
+        }
+        step.refuse(.unavailable)
+    }
+
+    /// Ends a failed transaction; returns the reason to refuse the step, nil to run it again.
+    private func reason(for error: any Error, of step: TransactionStep, on session: StoreSession) -> StoreError? {
+        switch error {
+        case PostgreSQLFailure.rejected(let state, _) where StoreTransaction.conflicts.contains(state):
+            if (try? session.run("rollback")) == nil { self.reconnection.drop() }
+            return nil
+        case let error as StoreError:
+            if (try? session.run("rollback")) == nil { self.reconnection.drop() }
+            return error
+        case PostgreSQLFailure.outcomeUnknown:
+            self.parts.onRefusal("\(error)")
+            self.reconnection.drop()
+            // Nothing was to be written.
+            return step.access == .reading ? .unavailable : .outcomeUnknown
+        default:
+            self.parts.onRefusal("\(error)")
+            // The server undoes the transaction with its connection.
+            self.reconnection.drop()
+            return .unavailable
+        }
+    }
+}
+
+/// A transaction, from its beginning to its commit.
+///
+/// The order of its locks is the same everywhere, so that transactions do not wait for each other in a circle: the
+/// store's facts, a recovery code, wallets in the order of their ids.
+final class StoreTransaction {
+    /// The use of the store's facts.
+    enum Access: Hashable, Sendable {
+        /// Writes nothing.
+        case reading
+        /// Keeps others from changing the facts until the commit.
+        case writing
+        /// Changes the facts.
+        case changingFacts
+    }
+
+    /// Another transaction was in the way, so nothing was done: a serialization failure, a deadlock, or a row that was
+    /// inserted at the same time.
+    static let conflicts: Set<String> = ["40001", "40P01", "23505"]
+
+    let session: StoreSession
+    let key: RecordKey
+
+    var facts: StoreSession.Facts { self.session.facts }
+
+    /// Begins a transaction and reads the facts.
+    init(_ access: Access, on session: StoreSession, key: RecordKey) throws {
+        self.session = session
+        self.key = key
+        _ = try session.run(access == .reading ? "begin read only" : "begin")
+        let lock =
+            switch access {
+            case .reading: ""
+            case .writing: " for share of facts"
+            case .changingFacts: " for update of facts"
+            }
+        try session.take(try session.run("select \(StoreSession.factColumns) from facts\(lock)"))
+    }
+
+    func commit() throws {
+        let done = try self.session.commit("commit")
+        // A transaction with a failed statement is rolled back instead.
+        guard done.command == "COMMIT" else { throw StoreError.unavailable }
+    }
+
+    @discardableResult
+    func run(_ statement: String, _ values: [PostgreSQLValue] = []) throws -> PostgreSQLRows {
+        try self.session.run(statement, values)
+    }
+}
+
+/// Wallets in a transaction.
+extension StoreTransaction {
+    /// Returns a wallet's values without a lock; nil for an unknown one.
+    func read(_ wallet: WalletID) throws -> StoredValues? {
+        guard let found = try self.session.wallets([wallet])[wallet] else { return nil }
+        guard let found else { throw StoreError.corrupt }
+        return found
+    }
+
+    /// Locks a wallet until the commit and returns its values; nil for an unknown one.
+    ///
+    /// Two statements: the first waits for other transactions, and only the second sees the wide row that they left.
+    func lock(_ wallet: WalletID) throws -> StoredValues? {
+        let locked = try self.run(
+            "select id from wallets where id = $1 for no key update",
+            [.bytes(wallet.bytes)]
+        )
+        guard locked.count == 1 else { return nil }
+        return try self.read(wallet)
+    }
+
+    /// Locks wallets and returns the known ones, in the order of their ids.
+    func lock(_ wallets: some Sequence<WalletID>) throws -> [StoredValues] {
+        try Set(wallets).sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }.compactMap { try self.lock($0) }
+    }
+
+    /// Writes a locked wallet's narrow row.
+    func keep(_ values: StoredValues) throws {
+        let changed = try self.run(
+            "update wallets set record = $2 where id = $1 and record = $3",
+            [.bytes(values.id.bytes), .bytes(values.narrow(by: self.key)), .bytes(values.onFile)]
+        )
+        guard changed.changed == 1 else { throw StoreError.corrupt }
+    }
+
+    /// Writes both rows of a locked wallet, the wide one as the next version.
+    func keepAll(_ values: StoredValues) throws {
+        var values = values
+        values.version += 1
+        try self.keep(values)
+        let changed = try self.run(
+            """
+            update wallet_values set version = $2, pin_key_id = $3, identity = $4, unlock_share = $5,
+                presence_share = $6, deletion_code = $7, recovery_mac = $8, hardware_key = $9, next_unlock = $10,
+                next_presence = $11
+            where id = $1
+            """,
+            [.bytes(values.id.bytes)] + values.wide
+        )
+        guard changed.changed == 1 else { throw StoreError.corrupt }
+    }
+
+    /// Ends a locked wallet permanently; returns false if it has already ended.
+    @discardableResult
+    func end(_ values: StoredValues, as revocation: Revocation, at now: Timestamp) throws -> Bool {
+        guard values.row.state.revocation == nil else { return false }
+        var values = values
+        values.revoke(revocation, at: now)
+        try self.keepAll(values)
+        try self.run(
+            "insert into ended (place, id, at) values ($1, $2, $3)",
+            [.number(values.row.key.number), .bytes(values.id.bytes), .number(now.milliseconds)]
+        )
+        if !revocation.mayRegisterAnew {
+            try self.run(
+                "insert into barred_hardware_keys (digest) values ($1) on conflict do nothing",
+                [.bytes(values.row.hardwareKey.bytes)]
+            )
+        }
+        return true
+    }
+
+    /// Removes wallets with all their rows, of which no count remains.
+    func remove(_ wallets: [WalletID]) throws {
+        guard !wallets.isEmpty else { return }
+        let ids = PostgreSQLValue.byteArrays(wallets.map(\.bytes))
+        for table in ["unopened", "ended"] {
+            let places = "select place from wallet_values where id = any($1)"
+            try self.run("delete from \(table) where place in (\(places))", [ids])
+        }
+        for table in ["last_sessions", "recorded_blocks", "wallet_values", "wallets"] {
+            try self.run("delete from \(table) where id = any($1)", [ids])
+        }
+    }
+}

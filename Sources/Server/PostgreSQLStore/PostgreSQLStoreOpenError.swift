@@ -1,0 +1,28 @@
+/// The reason why a store cannot be used.
+package enum PostgreSQLStoreOpenError: Error, Hashable, Sendable {
+    /// The database does not answer, or rejects the connection.
+    case unreachable(String)
+    /// A setting with which a commit may be lost; contains its remedy.
+    case losesCommits(String)
+    /// The database has no tables of a store; create them.
+    case missing
+    /// The database has the tables of a store already.
+    case exists
+    case otherVersion(found: Int64, known: Int64)
+    /// The attempt records of this store were made with another vault key.
+    case otherKey
+}
+
+extension PostgreSQLStoreOpenError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .unreachable(let reason): "the database cannot be used: \(reason)"
+        case .losesCommits(let problem): "the database may lose commits: \(problem)"
+        case .missing: "the database has no store; create one"
+        case .exists: "the database has a store already"
+        case .otherVersion(let found, let known):
+            "the store has schema version \(found), and this program knows version \(known)"
+        case .otherKey: "the store's attempt records were made with the key of another vault"
+        }
+    }
+}

@@ -1,0 +1,288 @@
+internal import Foundation
+internal import PostgreSQLClient
+package import Vocabulary
+package import WalletStore
+
+/// A store of wallets in a PostgreSQL database, which several servers may share.
+///
+/// Two threads with one connection each: one judges attempts and begins sessions in batches (``JudgingWorker``), the
+/// other runs everything else in a transaction for each step (``TransactionWorker``), so that a long transaction does
+/// not delay a PIN check. The rules are those of `WalletStore`'s folder Rules, as for SQLite.
+package final class PostgreSQLWalletStore: WalletStore {
+    /// The maximum number of steps that share one commit.
+    private static let largestBatch = 256
+    /// The maximum number of wallets that one transaction ends or removes.
+    private static let endedAtOnce = 200
+
+    package let expectedSteps = ExpectedSteps()
+    package let commitLatency = CommitLatency()
+    private let parts: StoreParts
+    private let judging: Lane<JudgingStep>
+    private let transactions: Lane<TransactionStep>
+    private let root = NewestRoot()
+
+    /// Opens the store in a database.
+    ///
+    /// Rejects a database without a store for this key, or with settings that lose commits.
+    package static func open(_ parts: StoreParts) async throws(PostgreSQLStoreOpenError) -> PostgreSQLWalletStore {
+        try await self.onThread { _ = try StoreSession(parts) }
+        return PostgreSQLWalletStore(parts)
+    }
+
+    /// Creates the tables of an empty database.
+    package static func create(_ parts: StoreParts) async throws(PostgreSQLStoreOpenError) {
+        try await self.onThread {
+            let connection = try PostgreSQLConnection(to: parts.target, within: parts.timeLimit)
+            _ = try connection.run(Schema.searchPath, within: parts.timeLimit)
+            try Schema.create(on: connection, key: parts.key, within: parts.timeLimit)
+        }
+    }
+
+    private init(_ parts: StoreParts) {
+        self.parts = parts
+        let (latency, root) = (self.commitLatency, self.root)
+        self.judging = Lane("wallet store", largestBatch: Self.largestBatch) { lane in
+            let worker = JudgingWorker(parts, latency: latency, newestRoot: root)
+            while let batch = lane.next() { worker.run(batch) }
+        }
+        self.transactions = Lane("wallet store 2", largestBatch: 1) { lane in
+            let worker = TransactionWorker(parts)
+            while let batch = lane.next() { for step in batch { worker.run(step) } }
+        }
+    }
+
+    deinit {
+        self.judging.close()
+        self.transactions.close()
+    }
+
+    /// Rejects further steps, finishes the waiting ones and closes the connections.
+    package func close() async {
+        self.judging.close()
+        self.transactions.close()
+        await self.judging.ended()
+        await self.transactions.ended()
+    }
+
+    package var newestRoot: SignedRoot? { self.root.value }
+
+    /// Runs blocking work on a new thread.
+    private static func onThread(_ work: @escaping @Sendable () throws -> Void) async throws(PostgreSQLStoreOpenError) {
+        let result: Result<Void, PostgreSQLStoreOpenError> = await withCheckedContinuation { waiter in
+            let thread = Thread {
+                do {
+                    try work()
+                    waiter.resume(returning: .success(()))
+                } catch let error as PostgreSQLStoreOpenError {
+                    waiter.resume(returning: .failure(error))
+                } catch {
+                    waiter.resume(returning: .failure(.unreachable("\(error)")))
+                }
+            }
+            thread.start()
+        }
+        try result.get()
+    }
+
+    /// Runs a step in a transaction, and returns its result after the commit.
+    private func perform<Answer: Sendable>(
+        _ access: StoreTransaction.Access,
+        _ step: @escaping @Sendable (StoreTransaction) throws -> Answer
+    ) async throws(StoreError) -> Answer {
+        let result: Result<Answer, StoreError> = await withCheckedContinuation { waiter in
+            let queued = TransactionStep(
+                access: access,
+                run: { transaction in
+                    let answer = try step(transaction)
+                    return { waiter.resume(returning: .success(answer)) }
+                },
+                refuse: { waiter.resume(returning: .failure($0)) }
+            )
+            if !self.transactions.put(queued) { queued.refuse(.unavailable) }
+        }
+        return try result.get()
+    }
+
+    /// Runs a step of a wallet in the next batch.
+    private func inBatch<Answer: Sendable>(
+        _ kind: (@escaping @Sendable (Result<Answer, StoreError>) -> Void) -> JudgingStep.Kind
+    ) async throws(StoreError) -> Answer {
+        let result: Result<Answer, StoreError> = await withCheckedContinuation { waiter in
+            let step = JudgingStep(
+                kind: kind { waiter.resume(returning: $0) },
+                deadline: ContinuousClock.now + self.parts.timeLimit
+            )
+            if !self.judging.put(step) { step.refuse(.unavailable) }
+        }
+        return try result.get()
+    }
+}
+
+extension PostgreSQLWalletStore {
+    package func register(_ registration: NewRegistration) async throws(StoreError) -> RegisterOutcome {
+        try await self.perform(.writing) { try $0.register(registration) }
+    }
+
+    package func identity(of wallet: WalletID) async throws(StoreError) -> StoredIdentity? {
+        try await self.inBatch { .identity(wallet, $0) }
+    }
+
+    package func beginSession(_ session: NewSession) async throws(StoreError) -> SessionOutcome {
+        try await self.inBatch { .session(session, $0) }
+    }
+
+    package func certify(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome {
+        switch attempt.effect {
+        case .releaseShare, .readDeletionCode:
+            return try await self.inBatch { .certify(attempt, $0) }
+        case .replacePINKey, .linkRecoveryCode:
+            let judged = try await self.perform(.writing) { transaction in
+                (try transaction.certify(attempt), epoch: UInt64(transaction.facts.epoch))
+            }
+            let (outcome, leaf) = judged.0
+            guard let leaf, let signer = self.parts.receipts else { return CertifiedOutcome(outcome) }
+            let receipts = ReceiptBatch()
+            let place = receipts.add(leaf, at: attempt.now)
+            receipts.certify(by: signer, epoch: judged.epoch)
+            // The attempt is counted but not certified: no verdict leaves.
+            guard let receipt = receipts.receipt(at: place), let signed = receipts.signed else { throw .notCertified }
+            self.root.note(signed)
+            return CertifiedOutcome(outcome, receipt)
+        }
+    }
+
+    package func confirm(_ confirmation: ShareConfirmation) async throws(StoreError) -> ShareConfirmationOutcome {
+        try await self.perform(.writing) { try $0.confirm(confirmation) }
+    }
+
+    package func revoke(
+        byDeletionCode digest: SHA256Digest,
+        at now: Timestamp
+    ) async throws(StoreError) -> CodeRevocationOutcome {
+        try await self.perform(.writing) { try $0.revoke(byDeletionCode: digest, at: now) }
+    }
+
+    package func recordWipe(of wallet: WalletID, at now: Timestamp) async throws(StoreError) {
+        try await self.perform(.writing) { try $0.recordWipe(of: wallet, at: now) }
+    }
+
+    package func unrecordedBlocks(
+        after: UInt64?,
+        lookingAt most: Int
+    ) async throws(StoreError) -> UnrecordedBlocks {
+        try await self.perform(.reading) { try $0.unrecordedBlocks(after: after, lookingAt: most) }
+    }
+
+    package func noteRecorded(blocksOf wallets: [WalletID]) async throws(StoreError) {
+        try await self.perform(.writing) { try $0.noteRecorded(blocksOf: wallets) }
+    }
+
+    package func isSolutionRevoked() async throws(StoreError) -> Bool {
+        try await self.perform(.reading) { $0.facts.isSolutionRevoked }
+    }
+
+    package func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
+        var removed = 0
+        while true {
+            let some = try await self.perform(.writing) {
+                try $0.sweep(unopenedSince: limit, most: Self.endedAtOnce)
+            }
+            removed += some.removed
+            guard some.hasMore else { return removed }
+        }
+    }
+
+    /// Appends epochs; used by a restore before the server accepts clients.
+    package func open(_ epochs: [StoredEpoch]) async throws(StoreError) {
+        try await self.perform(.changingFacts) { try $0.open(epochs) }
+    }
+}
+
+extension PostgreSQLWalletStore {
+    package func report(of wallet: WalletID) async throws(StoreError) -> StoredWallet? {
+        try await self.perform(.reading) { try $0.report(of: wallet) }
+    }
+
+    package func revoke(wallets: [WalletID], at now: Timestamp) async throws(StoreError) -> WalletsRevocationOutcome {
+        try await self.perform(.writing) { try $0.revoke(wallets: wallets, at: now) }
+    }
+
+    package func end(
+        _ wallets: [WalletID],
+        as revocation: Revocation,
+        at now: Timestamp
+    ) async throws(StoreError) -> WalletsEnding {
+        var ending = WalletsEnding()
+        for start in stride(from: 0, to: wallets.count, by: Self.endedAtOnce) {
+            let some = Array(wallets[start..<min(start + Self.endedAtOnce, wallets.count)])
+            let done = try await self.perform(.writing) { try $0.end(some, as: revocation, at: now) }
+            ending.ended += done.ended
+            ending.before += done.before
+            ending.unknown += done.unknown
+        }
+        return ending
+    }
+
+    package func revoke(
+        recoveryCode mac: RecoveryCodeMAC,
+        at now: Timestamp
+    ) async throws(StoreError) -> RecoveryCodeRevocationOutcome {
+        try await self.perform(.writing) { try $0.revoke(recoveryCode: mac, at: now) }
+    }
+
+    package func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID] {
+        try await self.perform(.reading) { try $0.wallets(linkedTo: mac) }
+    }
+
+    package func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool {
+        try await self.perform(.changingFacts) { try $0.setSolutionRevoked(isRevoked) }
+    }
+
+    package func denied(
+        after: RecoveryCodeMAC?,
+        limit: Int
+    ) async throws(StoreError) -> (entries: [StoredDenial], hasMore: Bool) {
+        try await self.perform(.reading) { try $0.denied(after: after, limit: limit) }
+    }
+
+    package func denied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? {
+        try await self.perform(.reading) { try $0.denied(mac.bytes) }
+    }
+
+    package func removeDenied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp? {
+        try await self.perform(.writing) { try $0.removeDenied(mac) }
+    }
+
+    package func operatorValues() async throws(StoreError) -> OperatorValues {
+        try await self.perform(.reading) { try $0.operatorValues() }
+    }
+
+    package func setOperatorValues(
+        _ values: [String: String?],
+        at now: Timestamp
+    ) async throws(StoreError) -> OperatorValues {
+        try await self.perform(.changingFacts) { try $0.setOperatorValues(values, at: now) }
+    }
+
+    package func wallet(ofDeletionCode digest: SHA256Digest) async throws(StoreError) -> WalletID? {
+        try await self.perform(.reading) { try $0.wallet(ofDeletionCode: digest) }
+    }
+
+    package func purged(deletionCode digest: SHA256Digest) async throws(StoreError) -> Timestamp? {
+        try await self.perform(.reading) { try $0.purged(deletionCode: digest) }
+    }
+
+    package func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing] {
+        try await self.perform(.reading) { try $0.listing(after: after, limit: limit) }
+    }
+
+    package func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) {
+        let sorted = sessions.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }
+        for start in stride(from: 0, to: sorted.count, by: Self.endedAtOnce) {
+            let some = sorted[start..<min(start + Self.endedAtOnce, sorted.count)].map {
+                (wallet: $0.key, at: $0.value)
+            }
+            try await self.perform(.writing) { try $0.keepLastSessions(some) }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+/// The failures that a committed change must survive.
+package enum Durability: String, Hashable, Sendable {
+    /// The loss of the machine: a named standby has the change before it counts.
+    case replicated
+    /// A crash of the machine only; for a database without standbys.
+    case local
+}
+
+/// The database's settings on which the meaning of a commit rests.
+///
+/// Invariant: no answer rests on a commit under settings that lose it. Every batch and every transaction returns the
+/// settings, since an administrator or a cluster manager may change them at any time: Patroni up to 4.1.5 falls back
+/// to `synchronous_standby_names = '*'` in strict mode, with which any client that streams the log counts as a
+/// standby.
+struct DurabilitySettings: Hashable {
+    /// An SQL expression for all of them in one text.
+    static let expression = """
+        concat_ws('|', current_setting('synchronous_commit'), current_setting('fsync'),
+            current_setting('full_page_writes'), current_setting('client_min_messages'), pg_is_in_recovery(),
+            (select string_agg(relpersistence::text, '') from pg_class
+                where oid in ('wallets'::regclass, 'wallet_values'::regclass, 'facts'::regclass)),
+            current_setting('synchronous_standby_names'))
+        """
+
+    private let fields: [Substring]
+
+    /// Reads the result of ``expression``; nil if it is none.
+    init?(_ text: String) {
+        self.fields = text.split(separator: "|", maxSplits: 6, omittingEmptySubsequences: false)
+        guard self.fields.count == 7 else { return nil }
+    }
+
+    /// Returns the first setting with which a commit may be lost, with its remedy; nil if there is none.
+    func problem(for durability: Durability) -> String? {
+        let commit = self.fields[0]
+        switch durability {
+        case .replicated:
+            guard commit == "on" || commit == "remote_apply" else {
+                return "synchronous_commit is \(commit); set it to on or remote_apply"
+            }
+            let names = self.fields[6].trimmingSpaces
+            guard !names.isEmpty else {
+                return "synchronous_standby_names is empty, so a commit does not wait for a standby; name the standbys"
+            }
+            guard !names.contains("*") else {
+                return "synchronous_standby_names is \(names), which any client can match; name the standbys"
+            }
+        case .local:
+            guard commit != "off" else { return "synchronous_commit is off; set it to on" }
+        }
+        if self.fields[1] != "on" { return "fsync is \(self.fields[1]); set it to on" }
+        if self.fields[2] != "on" { return "full_page_writes is \(self.fields[2]); set it to on" }
+        guard ["debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning"].contains(self.fields[3])
+        else {
+            return "client_min_messages is \(self.fields[3]), which hides that a commit did not wait; set it to warning"
+        }
+        if self.fields[4] != "f" { return "the database is a standby; name the primary, or several hosts" }
+        if self.fields[5] != "ppp" { return "a table of the store is unlogged, so a crash empties it; set it logged" }
+        return nil
+    }
+}
+
+extension Substring {
+    fileprivate var trimmingSpaces: Substring {
+        var text = self.drop { $0 == " " }
+        while text.last == " " { text.removeLast() }
+        return text
+    }
+}

@@ -1,0 +1,101 @@
+internal import PostgreSQLClient
+internal import Vocabulary
+internal import WalletStore
+
+/// The tables, and the migrations from earlier versions.
+///
+/// A released version is never edited; a change is a further entry.
+enum Schema {
+    /// The version that this program reads and writes.
+    static let version = Int64(Schema.migrations.count)
+
+    /// The lock that one server holds while it creates or migrates the tables.
+    private static let migrationLock: Int64 = 0x7250_494E_0001
+
+    /// Resolves the store's names only in its schema and in the system's.
+    static let searchPath = "set search_path = remote_pin, pg_temp"
+
+    /// The migration from each version n to n + 1; the first one creates a new store.
+    ///
+    /// `wallets` has the narrow rows (``NarrowRow``): of fixed width, not compressed, with room in each page, so that
+    /// an update stays in its page and touches no index. `wallet_values` has the rest, named by the version in the
+    /// narrow row. No column is indexed that only a right PIN changes.
+    private static let migrations = [
+        """
+        do $body$ begin
+        create schema if not exists remote_pin;
+        create table wallets (id bytea primary key, record bytea not null) with (fillfactor = 50);
+        alter table wallets alter column id set storage plain;
+        alter table wallets alter column record set storage plain;
+        create table wallet_values (
+            place bigint generated always as identity primary key,
+            id bytea not null unique,
+            version bigint not null,
+            pin_key_id bytea not null,
+            identity bytea not null,
+            unlock_share bytea not null,
+            presence_share bytea not null,
+            deletion_code bytea not null,
+            recovery_mac bytea not null,
+            hardware_key bytea not null,
+            next_unlock bytea,
+            next_presence bytea,
+            deletion_digest bytea unique,
+            registered_at bigint not null,
+            attested text not null
+        );
+        create table unopened (place bigint primary key, id bytea not null, registered_at bigint not null);
+        create table ended (place bigint primary key, id bytea not null, at bigint not null);
+        create table last_sessions (id bytea primary key, at bigint not null);
+        create table recorded_blocks (id bytea primary key);
+        create table denied_recovery_codes (mac bytea primary key, denied_at bigint not null);
+        create table barred_hardware_keys (digest bytea primary key);
+        create table purged_codes (digest bytea primary key, revoked_at bigint not null);
+        create table operator_values (name text primary key, value text not null, set_at bigint not null);
+        create table epochs (
+            number bigint primary key check (number > 1),
+            rule text not null,
+            opened_at bigint not null,
+            mac bytea not null
+        );
+        create table facts (
+            id boolean primary key default true check (id),
+            schema_version bigint not null,
+            record_key_check bytea not null,
+            epoch bigint not null default 1,
+            solution_revoked boolean not null default false,
+            operator_revision bigint not null default 0
+        );
+        end $body$
+        """
+    ]
+
+    /// Creates the tables of an empty database for this key.
+    ///
+    /// - Throws: ``PostgreSQLStoreOpenError/exists`` if they exist.
+    static func create(on connection: PostgreSQLConnection, key: RecordKey, within limit: Duration) throws {
+        _ = try connection.run("begin", within: limit)
+        _ = try connection.run("select pg_advisory_xact_lock($1)", [.number(Self.migrationLock)], within: limit)
+        guard try Self.foundVersion(on: connection, within: limit) == nil else {
+            _ = try connection.run("rollback", within: limit)
+            throw PostgreSQLStoreOpenError.exists
+        }
+        for migration in Self.migrations { _ = try connection.run(migration, within: limit) }
+        _ = try connection.run(
+            "insert into facts (schema_version, record_key_check) values ($1, $2)",
+            [.number(Self.version), .bytes(key.check)],
+            within: limit
+        )
+        _ = try connection.run("commit", commits: true, within: limit)
+    }
+
+    /// The version of the tables; nil if there are none.
+    static func foundVersion(
+        on connection: PostgreSQLConnection,
+        within limit: Duration
+    ) throws(PostgreSQLFailure) -> Int64? {
+        let tables = try connection.run("select to_regclass('remote_pin.facts') is not null", within: limit)
+        guard tables.flag(0, 0) == true else { return nil }
+        return try connection.run("select schema_version from facts", within: limit).number(0, 0)
+    }
+}

@@ -1,0 +1,41 @@
+package import Metrics
+package import PostgreSQLClient
+package import Statements
+package import WalletStore
+
+/// The parts of a store: its database, keys and limits.
+package struct StoreParts: Sendable {
+    package var target: PostgreSQLTarget
+    /// The key of the MACs of attempt records.
+    package var key: RecordKey
+    package var durability: Durability
+    /// The longest time that a statement may take; afterwards its connection is closed.
+    package var timeLimit: Duration
+    /// The longest time of a statement that reads every wallet.
+    package var scanLimit: Duration
+    /// Signs the roots of receipts; nil if the store issues none.
+    package var receipts: (any ReceiptSigner)?
+    package var metrics: any MetricsFactory
+    /// Receives the reason of each refusal, for the log; nothing in it comes from a wallet.
+    package var onRefusal: @Sendable (String) -> Void
+
+    package init(
+        target: PostgreSQLTarget,
+        key: RecordKey,
+        durability: Durability = .replicated,
+        timeLimit: Duration = .seconds(5),
+        scanLimit: Duration = .seconds(600),
+        receipts: (any ReceiptSigner)? = nil,
+        metrics: any MetricsFactory = NOOPMetricsHandler.instance,
+        onRefusal: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        self.target = target
+        self.key = key
+        self.durability = durability
+        self.timeLimit = timeLimit
+        self.scanLimit = scanLimit
+        self.receipts = receipts
+        self.metrics = metrics
+        self.onRefusal = onRefusal
+    }
+}

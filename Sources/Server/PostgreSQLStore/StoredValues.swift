@@ -1,0 +1,162 @@
+internal import PostgreSQLClient
+internal import Secrets
+internal import Vocabulary
+internal import WalletStore
+
+/// A wallet as it is stored: its narrow row, and the wide row that the narrow one names.
+///
+/// Invariant: the wide row's shares are sealed once more, under a key that only the narrow row has. A revocation
+/// overwrites that key, so a copy of the wide row alone (a dead tuple, a page of a standby) opens no share.
+struct StoredValues {
+    let id: WalletID
+    /// The narrow row's bytes, with which a write compares.
+    let onFile: [UInt8]
+    var attempts: KeptAttempts
+    var version: Int64
+    private var shareKey: [UInt8]
+    /// The wallet with its shares opened; its state is the narrow row's.
+    var row: WalletRow
+    var next: NextShares
+
+    /// The columns in the order in which ``init(_:at:of:by:)`` reads them.
+    static let columns = """
+        w.id, w.record, v.place, v.version, v.pin_key_id, v.identity, v.unlock_share, v.presence_share,
+        v.deletion_code, v.recovery_mac, v.hardware_key, v.next_unlock, v.next_presence
+        """
+
+    /// Both rows of wallets.
+    static let tables = "wallets w left join wallet_values v on v.id = w.id"
+
+    /// Reads a row with ``columns``; throws if this server did not write it for this wallet.
+    init(_ rows: PostgreSQLRows, at place: Int, of wallet: WalletID, by key: RecordKey) throws(StoreError) {
+        func bytes(_ column: Int) throws(StoreError) -> [UInt8] {
+            guard let bytes = rows.bytes(place, column) else { throw .corrupt }
+            return bytes
+        }
+        guard let narrow = NarrowRow(decoding: try bytes(1), of: wallet, by: key),
+            let number = rows.number(place, 2), rows.number(place, 3) == narrow.version,
+            let pinKeyID = PINKeyID(try bytes(4)), let hardwareKey = SHA256Digest(try bytes(10))
+        else { throw .corrupt }
+        self.id = wallet
+        self.onFile = try bytes(1)
+        self.attempts = narrow.attempts
+        self.version = narrow.version
+        self.shareKey = narrow.shareKey
+        let opener = ShareSeal(key: narrow.state.revocation == nil ? narrow.shareKey : nil)
+        self.row = WalletRow(
+            key: WalletKey(number: number),
+            state: narrow.state,
+            pinKeyID: pinKeyID,
+            unlockShare: try opener.open(bytes(6), as: .unlockShare),
+            identity: try bytes(5),
+            presenceShare: try opener.open(bytes(7), as: .presenceShare),
+            deletionCode: try opener.open(bytes(8), as: .deletionCode),
+            recoveryMAC: try bytes(9),
+            hardwareKey: hardwareKey
+        )
+        self.next = NextShares(
+            unlock: try rows.bytes(place, 11).map { (sealed) throws(StoreError) in
+                try opener.open(sealed, as: .nextUnlockShare)
+            },
+            presence: try rows.bytes(place, 12).map { (sealed) throws(StoreError) in
+                try opener.open(sealed, as: .nextPresenceShare)
+            }
+        )
+    }
+
+    /// A newly registered wallet.
+    init(registering registration: NewRegistration, epoch: UInt32) {
+        var state = WalletState()
+        state.epoch = epoch
+        state.assertionCounter = registration.assertionCounter
+        self.id = registration.walletID
+        self.onFile = []
+        self.attempts = KeptAttempts()
+        self.version = 1
+        self.shareKey = SecretBytes.random(count: NarrowRow.shareKeyByteCount).exposedBytes()
+        self.row = WalletRow(
+            key: WalletKey(number: 0),
+            state: state,
+            pinKeyID: registration.pinKeyID,
+            unlockShare: registration.unlockShare,
+            identity: registration.identity,
+            presenceShare: registration.presenceShare,
+            deletionCode: registration.deletionCode?.sealed ?? [],
+            recoveryMAC: [UInt8](repeating: 0, count: WalletRow.recoveryMACByteCount),
+            hardwareKey: registration.hardwareKeyDigest
+        )
+        self.next = NextShares()
+    }
+
+    /// Ends the wallet: destroys its shares, and the key of all earlier copies of them.
+    mutating func revoke(_ revocation: Revocation, at now: Timestamp) {
+        self.row.revoke(revocation, at: now)
+        self.shareKey = [UInt8](repeating: 0, count: self.shareKey.count)
+        self.next = NextShares()
+    }
+
+    /// The narrow row to write in place of ``onFile``; it always differs from it.
+    func narrow(by key: RecordKey) -> [UInt8] {
+        var state = self.row.state
+        state.writes &+= 1
+        return NarrowRow(attempts: self.attempts, state: state, version: self.version, shareKey: self.shareKey)
+            .encoded(of: self.id, by: key)
+    }
+
+    /// The values after a write of this narrow row, which ``narrow(by:)`` made.
+    func written(_ narrow: [UInt8]) -> StoredValues {
+        StoredValues(self, onFile: narrow)
+    }
+
+    private init(_ other: StoredValues, onFile: [UInt8]) {
+        self.id = other.id
+        self.onFile = onFile
+        self.attempts = other.attempts
+        self.version = other.version
+        self.shareKey = other.shareKey
+        self.row = other.row
+        self.row.state.writes &+= 1
+        self.next = other.next
+    }
+
+    /// The wide row's values, from `version` to `next_presence` in the order of ``columns``.
+    var wide: [PostgreSQLValue] {
+        let seal = ShareSeal(key: self.row.state.revocation == nil ? self.shareKey : nil)
+        return [
+            .number(self.version), .bytes(self.row.pinKeyID.bytes), .bytes(self.row.identity),
+            .bytes(seal.seal(self.row.unlockShare, as: .unlockShare)),
+            .bytes(seal.seal(self.row.presenceShare, as: .presenceShare)),
+            .bytes(seal.seal(self.row.deletionCode, as: .deletionCode)), .bytes(self.row.recoveryMAC),
+            .bytes(self.row.hardwareKey.bytes),
+            self.next.unlock.map { .bytes(seal.seal($0, as: .nextUnlockShare)) } ?? .null,
+            self.next.presence.map { .bytes(seal.seal($0, as: .nextPresenceShare)) } ?? .null,
+        ]
+    }
+}
+
+/// Seals the shares of one wallet's wide row.
+private struct ShareSeal {
+    /// Separates the columns, so that no value passes for another column's.
+    enum Column: UInt8 {
+        case unlockShare = 1
+        case presenceShare, deletionCode, nextUnlockShare, nextPresenceShare
+    }
+
+    /// Nil for a wallet that has ended: its values are zeros, stored as they are.
+    let key: [UInt8]?
+
+    /// An empty value stays empty: the wallet has none.
+    func seal(_ value: Sealed, as column: Column) -> [UInt8] {
+        guard let key = self.key, !value.isEmpty else { return value }
+        return SecretBytes(copying: key).seal(SecretBytes(copying: value), associatedData: [column.rawValue])
+    }
+
+    func open(_ value: [UInt8], as column: Column) throws(StoreError) -> Sealed {
+        guard let key = self.key, !value.isEmpty else { return value }
+        do throws(SealBroken) {
+            return try SecretBytes(copying: key).open(value, associatedData: [column.rawValue]).exposedBytes()
+        } catch {
+            throw .corrupt
+        }
+    }
+}

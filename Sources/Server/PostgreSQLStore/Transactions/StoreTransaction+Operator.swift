@@ -1,0 +1,135 @@
+internal import PostgreSQLClient
+internal import Vocabulary
+internal import WalletStore
+
+/// The reads and changes of operators.
+extension StoreTransaction {
+    func report(of wallet: WalletID) throws -> StoredWallet? {
+        let rows = try self.run(
+            """
+            select \(StoredValues.columns), v.registered_at, v.attested, s.at
+            from \(StoredValues.tables) left join last_sessions s on s.id = w.id where w.id = $1
+            """,
+            [.bytes(wallet.bytes)]
+        )
+        guard rows.count == 1 else { return nil }
+        let values = try StoredValues(rows, at: 0, of: wallet, by: self.key)
+        guard let attested = rows.text(0, 14) else { throw StoreError.corrupt }
+        return StoredWallet(
+            identity: values.row.identity,
+            registeredAt: try rows.time(0, 13),
+            sessionOpened: values.row.state.sessionOpened,
+            lastSession: rows.number(0, 15).map { Timestamp(milliseconds: $0) },
+            revocation: values.row.state.revocation,
+            revokedAt: values.row.state.revokedAt,
+            isSolutionRevoked: self.facts.isSolutionRevoked,
+            isLinkedToRecoveryCode: values.row.state.isLinked,
+            hasDeletionCode: !values.row.deletionCode.isEmpty,
+            assertionCounter: values.row.state.assertionCounter,
+            attempts: values.attempts.record,
+            epochCharges: try values.row.state.missing(of: self.facts.charges),
+            attested: attested
+        )
+    }
+
+    func listing(after place: UInt64?, limit: Int) throws -> [StoredListing] {
+        let rows = try self.run(
+            """
+            select \(StoredValues.columns), v.registered_at, s.at, v.attested::json ->> 'platform'
+            from (select * from wallet_values where place > $1 order by place limit $2) v join wallets w on w.id = v.id
+            left join last_sessions s on s.id = v.id order by v.place
+            """,
+            [.number(place.map { Int64(bitPattern: $0) } ?? -1), .number(Int64(limit))]
+        )
+        return try (0..<rows.count).map { at in
+            let wallet: WalletID = try rows.identifier(at, 0)
+            let values = try StoredValues(rows, at: at, of: wallet, by: self.key)
+            return StoredListing(
+                place: UInt64(bitPattern: values.row.key.number),
+                walletID: wallet,
+                platform: rows.text(at, 15).flatMap { Platform(rawValue: $0) },
+                registeredAt: try rows.time(at, 13),
+                sessionOpened: values.row.state.sessionOpened,
+                lastSession: rows.number(at, 14).map { Timestamp(milliseconds: $0) },
+                revocation: values.row.state.revocation,
+                attempts: values.attempts.record,
+                epochCharges: try values.row.state.missing(of: self.facts.charges)
+            )
+        }
+    }
+
+    func setSolutionRevoked(_ isRevoked: Bool) throws -> Bool {
+        guard self.facts.isSolutionRevoked != isRevoked else { return false }
+        try self.run("update facts set solution_revoked = $1", [.flag(isRevoked)])
+        return true
+    }
+
+    func denied(after mac: RecoveryCodeMAC?, limit: Int) throws -> (entries: [StoredDenial], hasMore: Bool) {
+        // One more than requested shows whether others follow.
+        let rows = try self.run(
+            "select mac, denied_at from denied_recovery_codes where mac > $1 order by mac limit $2",
+            [.bytes(mac?.bytes ?? []), .number(Int64(limit) + 1)]
+        )
+        let entries = try (0..<min(rows.count, limit)).map {
+            StoredDenial(mac: try rows.identifier($0, 0), deniedAt: try rows.time($0, 1))
+        }
+        return (entries, rows.count > limit)
+    }
+
+    func removeDenied(_ mac: RecoveryCodeMAC) throws -> Timestamp? {
+        try self.lock(recoveryCode: mac.bytes)
+        let rows = try self.run(
+            "delete from denied_recovery_codes where mac = $1 returning denied_at",
+            [.bytes(mac.bytes)]
+        )
+        return rows.count == 0 ? nil : try rows.time(0, 0)
+    }
+
+    func operatorValues() throws -> OperatorValues {
+        guard let revision = try self.run("select operator_revision from facts").number(0, 0) else {
+            throw StoreError.corrupt
+        }
+        let rows = try self.run("select name, value, set_at from operator_values")
+        var values: [String: OperatorValues.Value] = [:]
+        for place in 0..<rows.count {
+            guard let name = rows.text(place, 0), let text = rows.text(place, 1) else { throw StoreError.corrupt }
+            values[name] = OperatorValues.Value(text, setAt: try rows.time(place, 2))
+        }
+        return OperatorValues(revision: revision, values: values)
+    }
+
+    func setOperatorValues(_ values: [String: String?], at now: Timestamp) throws -> OperatorValues {
+        for (name, text) in values {
+            if let text {
+                try self.run(
+                    """
+                    insert into operator_values (name, value, set_at) values ($1, $2, $3)
+                    on conflict (name) do update set value = excluded.value, set_at = excluded.set_at
+                    """,
+                    [.text(name), .text(text), .number(now.milliseconds)]
+                )
+            } else {
+                try self.run("delete from operator_values where name = $1", [.text(name)])
+            }
+        }
+        try self.run("update facts set operator_revision = operator_revision + 1")
+        return try self.operatorValues()
+    }
+
+    func purged(deletionCode digest: SHA256Digest) throws -> Timestamp? {
+        let rows = try self.run("select revoked_at from purged_codes where digest = $1", [.bytes(digest.bytes)])
+        return rows.count == 0 ? nil : try rows.time(0, 0)
+    }
+
+    func keepLastSessions(_ sessions: [(wallet: WalletID, at: Timestamp)]) throws {
+        for (wallet, at) in sessions {
+            try self.run(
+                """
+                insert into last_sessions (id, at) select id, $2 from wallets where id = $1
+                on conflict (id) do update set at = greatest(last_sessions.at, excluded.at)
+                """,
+                [.bytes(wallet.bytes), .number(at.milliseconds)]
+            )
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import PostgreSQLClient
+import PINPolicy
+import Testing
+import Vocabulary
+
+@testable import PostgreSQLStore
+@testable import WalletStore
+
+/// The commits of these tests wait for a standby that does not exist.
+@Suite("Commits that the database does not confirm")
+struct CommitTests {
+    private let place: PostgreSQLPlace
+    private let connection: PostgreSQLConnection
+    private let wallet: TestWallet
+
+    /// Registers a wallet; commits wait only for sessions that are opened afterwards.
+    init() async throws {
+        self.place = try await PostgreSQLPlace()
+        self.connection = try self.place.connect()
+        let store = try await self.place.open()
+        self.wallet = try await TestWallet(in: store)
+        await store.close()
+        _ = try self.connection.run("alter database \(self.place.database) set synchronous_commit = on")
+    }
+
+    /// A way in which a commit is left without a confirmation.
+    enum Fault: CaseIterable, Sendable {
+        /// The wait is cancelled: the commit succeeds with the notice 01000.
+        case cancelled
+        /// The server process ends while it waits: the notice 57P01, and the connection is lost.
+        case terminated
+        /// The wait lasts longer than the store's limit.
+        case late
+    }
+
+    @Test(
+        "an attempt whose commit is not confirmed gets no verdict, is counted once, and its repetition is answered",
+        arguments: Fault.allCases
+    )
+    func unconfirmed(fault: Fault) async throws {
+        let limit: Duration = fault == .late ? .seconds(5) : PostgreSQLCluster.longest
+        let store = try await PostgreSQLWalletStore.open(self.place.parts(.replicated, limit: limit, as: "waiting"))
+        let attempt = try self.wallet.attempt(right: false)
+        let answer = Task { try await store.judge(attempt) }
+        switch fault {
+        case .cancelled: try self.onWaitingProcess("pg_cancel_backend")
+        case .terminated: try self.onWaitingProcess("pg_terminate_backend")
+        case .late: break
+        }
+        await #expect(throws: StoreError.outcomeUnknown) { try await answer.value }
+        // It would wait, with the row locked, until a standby comes.
+        if fault == .late { try self.onWaitingProcess("pg_terminate_backend") }
+
+        let local = try await self.localStore()
+        let threeLeft = AttemptOutcome.notValid(.wrong(.open(attemptsLeft: 3, finalRound: false)))
+        try await #expect(local.judge(attempt) == threeLeft, "it was counted, and only once")
+        await store.close()
+    }
+
+    @Test("a right PIN whose commit is not confirmed releases no share; so does a session")
+    func noShare() async throws {
+        for isSession in [false, true] {
+            let store = try await PostgreSQLWalletStore.open(self.place.parts(.replicated, as: "waiting"))
+            let wallet = UsedWallet(store: store, wallet: self.wallet)
+            let answer = Task { try await isSession ? wallet.use() : wallet.unlock() }
+            try self.onWaitingProcess("pg_cancel_backend")
+            await #expect(throws: StoreError.outcomeUnknown) { try await answer.value }
+            await store.close()
+        }
+    }
+
+    @Test("a change in a transaction whose commit is not confirmed is reported as unknown")
+    func transaction() async throws {
+        let store = try await PostgreSQLWalletStore.open(self.place.parts(.replicated, as: "waiting"))
+        let id = self.wallet.id
+        let done = Task { try await store.recordWipe(of: id, at: TestWallet.start) }
+        try self.onWaitingProcess("pg_cancel_backend")
+        await #expect(throws: StoreError.outcomeUnknown) { try await done.value }
+        try await #expect(self.localStore().report(of: self.wallet.id)?.revocation == .byUser)
+        await store.close()
+    }
+
+    /// Calls a function of the database with the process that waits for a standby, as soon as it does.
+    private func onWaitingProcess(_ function: String) throws {
+        while true {
+            let called = try self.connection.run(
+                """
+                select \(function)(pid), pg_sleep(0.01) from pg_stat_activity
+                where application_name = 'waiting' and wait_event = 'SyncRep' and datname = $1
+                """,
+                [.text(self.place.database)]
+            )
+            if called.count > 0 { return }
+        }
+    }
+
+    private func localStore() async throws -> PostgreSQLWalletStore {
+        _ = try self.connection.run("alter database \(self.place.database) set synchronous_commit = local")
+        return try await self.place.open()
+    }
+
+    private struct UsedWallet: Sendable {
+        let store: PostgreSQLWalletStore
+        let wallet: TestWallet
+
+        func unlock() async throws { _ = try await self.store.judge(self.wallet.attempt(right: true)) }
+
+        func use() async throws {
+            _ = try await self.store.beginSession(
+                NewSession(
+                    walletID: self.wallet.id,
+                    identity: self.wallet.identity,
+                    assertionCounter: nil,
+                    policy: .standard,
+                    now: TestWallet.start
+                )
+            )
+        }
+    }
+}

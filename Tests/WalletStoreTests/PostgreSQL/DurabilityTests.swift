@@ -1,0 +1,81 @@
+import PostgreSQLClient
+import Testing
+import Vocabulary
+
+@testable import PostgreSQLStore
+@testable import WalletStore
+
+@Suite("Settings of the database that lose commits")
+struct DurabilityTests {
+    @Test(
+        "each unsafe setting is named; a single machine needs no standby but must write to its disk",
+        arguments: [
+            ("on|on|on|notice|f|ppp|one", nil, nil),
+            ("remote_apply|on|on|warning|f|ppp|ANY 1 (one, two)", nil, nil),
+            ("local|on|on|notice|f|ppp|one", "synchronous_commit", nil),
+            ("remote_write|on|on|notice|f|ppp|one", "synchronous_commit", nil),
+            ("off|on|on|notice|f|ppp|one", "synchronous_commit", "synchronous_commit"),
+            ("on|on|on|notice|f|ppp|", "synchronous_standby_names", nil),
+            ("on|on|on|notice|f|ppp| * ", "synchronous_standby_names", nil),
+            ("on|on|on|notice|f|ppp|ANY 1 (*)", "synchronous_standby_names", nil),
+            ("on|off|on|notice|f|ppp|one", "fsync", "fsync"),
+            ("on|on|off|notice|f|ppp|one", "full_page_writes", "full_page_writes"),
+            ("on|on|on|error|f|ppp|one", "client_min_messages", "client_min_messages"),
+            ("on|on|on|notice|t|ppp|one", "standby", "standby"),
+            ("on|on|on|notice|f|pup|one", "unlogged", "unlogged"),
+        ] as [(String, String?, String?)]
+    )
+    func settings(text: String, replicated: String?, local: String?) throws {
+        let settings = try #require(DurabilitySettings(text))
+        for (durability, part) in [(Durability.replicated, replicated), (.local, local)] {
+            let problem = settings.problem(for: durability)
+            if let part { #expect(problem?.contains(part) == true) } else { #expect(problem == nil) }
+        }
+    }
+
+    @Test("a store is not opened on a database that does not wait for a standby")
+    func opening() async throws {
+        let place = try await PostgreSQLPlace()
+        let error = await #expect(throws: PostgreSQLStoreOpenError.self) {
+            _ = try await PostgreSQLWalletStore.open(place.parts(.replicated))
+        }
+        guard case .losesCommits? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+
+    @Test("settings that become unsafe while the store is open: the next commit is not believed, and none follows")
+    func change() async throws {
+        let place = try await PostgreSQLPlace()
+        let store = try await place.open()
+        let wallet = try await TestWallet(in: store)
+        _ = try place.connect().run("alter table wallets set unlogged")
+        await #expect(throws: StoreError.outcomeUnknown) { try await store.judge(wallet.attempt(right: false)) }
+        for _ in 0..<2 {
+            await #expect(throws: StoreError.unavailable) { try await store.judge(wallet.attempt(right: false)) }
+        }
+        await #expect(throws: StoreError.unavailable) {
+            try await store.recordWipe(of: wallet.id, at: TestWallet.start)
+        }
+    }
+
+    @Test("a store is opened only with its own key and version, and created once")
+    func openings() async throws {
+        let place = try await PostgreSQLPlace()
+        await #expect(throws: PostgreSQLStoreOpenError.exists) {
+            try await PostgreSQLWalletStore.create(place.parts())
+        }
+        var parts = place.parts()
+        parts.key = .other
+        await #expect(throws: PostgreSQLStoreOpenError.otherKey) { _ = try await PostgreSQLWalletStore.open(parts) }
+        _ = try place.connect().run("update facts set schema_version = 9")
+        await #expect(throws: PostgreSQLStoreOpenError.otherVersion(found: 9, known: 1)) {
+            _ = try await PostgreSQLWalletStore.open(place.parts())
+        }
+        _ = try place.connect().run("drop schema remote_pin cascade")
+        await #expect(throws: PostgreSQLStoreOpenError.missing) {
+            _ = try await PostgreSQLWalletStore.open(place.parts())
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import PostgreSQLClient
+import Testing
+
+@Suite("Connections to PostgreSQL")
+struct PostgreSQLConnectionTests {
+    private let cluster: PostgreSQLCluster
+    private let connection: PostgreSQLConnection
+
+    init() throws {
+        self.cluster = try #require(PostgreSQLCluster.shared)
+        self.connection = try self.cluster.connect()
+    }
+
+    @Test("values of all types arrive unchanged, empty ones and NULL too")
+    func values() throws {
+        let bytes: [[UInt8]] = [[0, 255, 92, 39], [], [UInt8](repeating: 7, count: 5000)]
+        let rows = try self.connection.run(
+            "select $1::bytea, $2::text, $3::bigint, $4::boolean, $5::bytea, $6::bytea, $7::bigint",
+            [.bytes(bytes[0]), .text("ü'"), .number(.min), .flag(true), .bytes([]), .null, .number(.max)]
+        )
+        #expect(rows.bytes(0, 0) == bytes[0])
+        #expect(rows.text(0, 1) == "ü'")
+        #expect(rows.number(0, 2) == .min && rows.number(0, 6) == .max)
+        #expect(rows.flag(0, 3) == true)
+        #expect(rows.bytes(0, 4) == [])
+        #expect(rows.bytes(0, 5) == nil)
+        let unnested = try self.connection.run("select * from unnest($1::bytea[])", [.byteArrays(bytes)])
+        #expect((0..<unnested.count).map { unnested.bytes($0, 0) } == bytes)
+        try #expect(self.connection.run("select * from unnest($1::bytea[])", [.byteArrays([])]).count == 0)
+    }
+
+    @Test("a rejected statement names its SQLSTATE, and the connection stays usable")
+    func rejected() throws {
+        let error = #expect(throws: PostgreSQLFailure.self) {
+            try self.connection.run("select 1 / $1::bigint", [.number(0)])
+        }
+        guard case .rejected(state: "22012", _)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        try #expect(self.connection.run("select 1::bigint").number(0, 0) == 1)
+    }
+
+    @Test("a statement that takes too long closes its connection; its outcome is unknown only if it commits")
+    func late() throws {
+        for commits in [false, true] {
+            let connection = try self.cluster.connect()
+            let error = #expect(throws: PostgreSQLFailure.self) {
+                try connection.run("select pg_sleep(600)", commits: commits, within: .milliseconds(50))
+            }
+            if case .outcomeUnknown? = error { #expect(commits) } else { #expect(!commits) }
+            #expect(!connection.isOpen)
+            #expect(throws: PostgreSQLFailure.disconnected("the connection is closed")) {
+                try connection.run("select 1", within: .seconds(1))
+            }
+        }
+    }
+
+    @Test("a notice makes the outcome of a commit unknown, and no other statement's")
+    func notices() throws {
+        let warn = "do $$ begin raise warning 'x'; end $$"
+        _ = try self.connection.run(warn)
+        let error = #expect(throws: PostgreSQLFailure.self) {
+            try self.connection.run(warn, commits: true, within: PostgreSQLCluster.longest)
+        }
+        guard case .outcomeUnknown? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(!self.connection.isOpen)
+    }
+
+    @Test("a server that cannot be reached is named as such")
+    func unreachable() {
+        let error = #expect(throws: PostgreSQLFailure.self) {
+            _ = try PostgreSQLConnection(
+                to: PostgreSQLTarget(address: "host=/tmp/remote-pin-no-such-folder dbname=x"),
+                within: .seconds(5)
+            )
+        }
+        guard case .disconnected? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+}

@@ -1,0 +1,207 @@
+import PINPolicy
+import PostgreSQLClient
+import Testing
+import Vocabulary
+
+@testable import PostgreSQLStore
+@testable import WalletStore
+
+@Suite("Several servers on one database")
+struct SharedDatabaseTests {
+    private let place: PostgreSQLPlace
+    private let connection: PostgreSQLConnection
+    private let stores: [PostgreSQLWalletStore]
+    private var store: PostgreSQLWalletStore { self.stores[0] }
+    private let threeLeft = AttemptOutcome.notValid(.wrong(.open(attemptsLeft: 3, finalRound: false)))
+
+    init() async throws {
+        self.place = try await PostgreSQLPlace()
+        self.connection = try self.place.connect()
+        self.stores = [try await self.place.open(), try await self.place.open()]
+    }
+
+    @Test("two servers that judge one wallet at the same time allow no more attempts than one")
+    func allowance() async throws {
+        let wallet = try await TestWallet(in: self.store)
+        var (judged, blocked) = (0, 0)
+        for outcome in try await self.onBoth(count: 12, { try await $0.judge(wallet.attempt(right: false)) }) {
+            switch outcome {
+            case .notValid(.wrong): judged += 1
+            case .notValid(.blocked): blocked += 1
+            default: Issue.record("\(outcome)")
+            }
+        }
+        #expect(judged == 4)
+        #expect(blocked == 20)
+    }
+
+    @Test("one counter of an assertion opens one session on all servers")
+    func counters() async throws {
+        let wallet = try await TestWallet(in: self.store, assertionCounter: 1, opened: false)
+        let session = NewSession(
+            walletID: wallet.id,
+            identity: wallet.identity,
+            assertionCounter: 7,
+            policy: .standard,
+            now: TestWallet.start
+        )
+        let outcomes = try await self.onBoth(count: 20) { try await $0.beginSession(session) }
+        #expect(outcomes.count { $0 != .counterNotIncreased } == 1)
+    }
+
+    @Test("a server that cached a wallet sees what another server changed since")
+    func caches() async throws {
+        let wallet = try await TestWallet(in: self.stores[0])
+        for _ in 0..<2 {
+            for store in self.stores { _ = try await store.judge(wallet.attempt(right: true)) }
+        }
+        var new = wallet
+        (new.keyID, new.pinKey, new.identity) = (.random(), try TestWallet.publicKey(), TestWallet.bytes(300))
+        let change = Attempt.Effect.replacePINKey(identity: new.identity, newKeyID: new.keyID)
+        try await #expect(self.stores[0].judge(wallet.attempt(right: true, effect: change)) == .valid(.pinKeyReplaced))
+        try await #expect(self.stores[1].judge(wallet.attempt(right: true)) == .pinKeyChanged(current: new.keyID))
+        try await #expect(self.stores[1].judge(new.attempt(right: false)) == self.threeLeft)
+        try await #expect(self.stores[0].setSolutionRevoked(true))
+        let solution = Revocation(reason: .solution, mayRegisterAnew: false)
+        try await #expect(self.stores[1].judge(new.attempt(right: true)) == .revoked(solution))
+        try await #expect(self.stores[0].setSolutionRevoked(false))
+        try await self.stores[0].recordWipe(of: wallet.id, at: TestWallet.start)
+        try await #expect(self.stores[1].judge(new.attempt(right: true)) == .revoked(.byUser))
+    }
+
+    @Test("a wallet that is linked while its code is denied ends, on whichever servers")
+    func linkAndDenial() async throws {
+        for _ in 0..<20 {
+            let wallet = try await TestWallet(in: self.store)
+            let mac = TestWallet.bytes(32)
+            let link = try wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac))
+            let (code, first, second) = (try TestWallet.mac(mac), self.stores[0], self.stores[1])
+            async let linked = first.judge(link)
+            async let denied = second.revoke(recoveryCode: code, at: TestWallet.start)
+            let (outcome, revocation) = (try await linked, try await denied)
+            if outcome == .valid(.recoveryCodeLinked) {
+                #expect(revocation.linked == [wallet.id])
+                try await #expect(self.store.report(of: wallet.id)?.revocation?.reason == .recoveryCode)
+            } else {
+                #expect(outcome == .valid(.codeDenied))
+            }
+        }
+    }
+
+    @Test("every verdict leaves a write: also a blocked, a repeated and a revoked attempt, and a session")
+    func writes() async throws {
+        let wallet = try await TestWallet(in: self.store)
+        let session = NewSession(
+            walletID: wallet.id,
+            identity: wallet.identity,
+            assertionCounter: nil,
+            policy: .standard,
+            now: TestWallet.start
+        )
+        var before = try self.narrow(of: wallet.id).state.writes
+        func expectWrite() throws {
+            let now = try self.narrow(of: wallet.id).state.writes
+            #expect(now == before + 1)
+            before = now
+        }
+        _ = try await self.store.beginSession(session)
+        try expectWrite()
+        let repeated = try wallet.attempt(right: false)
+        for _ in 0..<2 {
+            try await #expect(self.store.judge(repeated) == self.threeLeft)
+            try expectWrite()
+        }
+        for _ in 0..<4 {
+            _ = try await self.store.judge(wallet.attempt(right: false))
+            try expectWrite()
+        }
+        try await #expect(self.store.judge(wallet.attempt(right: true)) == .notValid(.blocked(remaining: .seconds(60))))
+        try expectWrite()
+        try await self.store.recordWipe(of: wallet.id, at: TestWallet.start)
+        try expectWrite()
+        try await #expect(self.store.judge(wallet.attempt(right: true)) == .revoked(.byUser))
+        try expectWrite()
+    }
+
+    @Test("a revocation destroys the key of the wide row's shares, so an old copy of that row opens no share")
+    func erasure() async throws {
+        let share = TestWallet.bytes(80)
+        let wallet = try await TestWallet(in: self.store, unlockShare: share, presenceShare: share)
+        let before = try self.wide(of: wallet.id)
+        #expect(!before.isEmpty && !before.contains(share), "the shares are sealed under the key of the narrow row")
+        #expect(try self.narrow(of: wallet.id).shareKey.contains { $0 != 0 })
+        try await self.store.recordWipe(of: wallet.id, at: TestWallet.start)
+        #expect(try self.narrow(of: wallet.id).shareKey.allSatisfy { $0 == 0 })
+        #expect(try Set(self.wide(of: wallet.id)).isDisjoint(with: before))
+    }
+
+    @Test("the attempts of a wallet exist from its registration on; a wallet without them is not judged")
+    func attemptRow() async throws {
+        let wallet = try await TestWallet(in: self.store, opened: false)
+        #expect(try self.narrow(of: wallet.id).attempts.record.isEmpty)
+        #expect(try self.record(of: wallet.id).count <= 160)
+        _ = try self.connection.run("delete from wallets where id = $1", [.bytes(wallet.id.bytes)])
+        await #expect(throws: StoreError.corrupt) { try await self.stores[1].judge(wallet.attempt(right: true)) }
+    }
+
+    @Test("an altered row is damage: an older count, another wallet's row, a row without its wide one")
+    func damage() async throws {
+        let wallets = [try await TestWallet(in: self.store), try await TestWallet(in: self.store)]
+        let other = try self.record(of: wallets[1].id)
+        try self.put(other, as: wallets[0].id)
+        await #expect(throws: StoreError.corrupt) { try await self.stores[1].judge(wallets[0].attempt(right: true)) }
+        _ = try self.connection.run("update wallet_values set version = version + 1")
+        await #expect(throws: StoreError.corrupt) { try await self.stores[1].judge(wallets[1].attempt(right: true)) }
+    }
+
+    @Test("the charge of an epoch that another server opens is applied once, by the next judged PIN")
+    func epochs() async throws {
+        let wallet = try await TestWallet(in: self.store)
+        try await #expect(self.store.judge(wallet.attempt(right: false)) == self.threeLeft)
+        try await self.stores[1].open([StoredEpoch(number: 2, rule: .strict, openedAt: TestWallet.start, mac: [1])])
+        let last = AttemptOutcome.notValid(.wrong(.open(attemptsLeft: 3, finalRound: true)))
+        try await #expect(self.store.judge(wallet.attempt(right: false)) == last)
+        try await #expect(
+            self.store.judge(wallet.attempt(right: false))
+                == .notValid(.wrong(.open(attemptsLeft: 2, finalRound: true)))
+        )
+        #expect(try self.narrow(of: wallet.id).state.epoch == 2)
+    }
+
+    /// Runs steps on both stores at the same time, `count` on each.
+    private func onBoth<Outcome: Sendable>(
+        count: Int,
+        _ step: @escaping @Sendable (PostgreSQLWalletStore) async throws -> Outcome
+    ) async throws -> [Outcome] {
+        try await withThrowingTaskGroup(of: Outcome.self) { group in
+            for _ in 0..<count {
+                for store in self.stores { group.addTask { try await step(store) } }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    private func record(of wallet: WalletID) throws -> [UInt8] {
+        let rows = try self.connection.run("select record from wallets where id = $1", [.bytes(wallet.bytes)])
+        return try #require(rows.bytes(0, 0))
+    }
+
+    private func put(_ record: [UInt8], as wallet: WalletID) throws {
+        _ = try self.connection.run(
+            "update wallets set record = $2 where id = $1",
+            [.bytes(wallet.bytes), .bytes(record)]
+        )
+    }
+
+    private func narrow(of wallet: WalletID) throws -> NarrowRow {
+        try #require(NarrowRow(decoding: self.record(of: wallet), of: wallet, by: .test))
+    }
+
+    private func wide(of wallet: WalletID) throws -> [[UInt8]] {
+        let rows = try self.connection.run(
+            "select unlock_share, presence_share from wallet_values where id = $1",
+            [.bytes(wallet.bytes)]
+        )
+        return try (0..<2).map { try #require(rows.bytes(0, $0)) }
+    }
+}
