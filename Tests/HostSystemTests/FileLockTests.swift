@@ -13,8 +13,10 @@ struct FileLockTests {
         var lock: FileLock? = try FileLock(path)
         #expect(throws: LockError.heldBy(pid: ProcessInfo.processInfo.processIdentifier)) { try FileLock(path) }
         #expect(FileLock.holder(path) == ProcessInfo.processInfo.processIdentifier)
+        #expect(FileLock.currentHolder(path) == ProcessInfo.processInfo.processIdentifier)
         withExtendedLifetime(lock) {}
         lock = nil
+        #expect(FileLock.currentHolder(path) == nil)
         lock = try FileLock(path)
         #expect(lock != nil)
     }

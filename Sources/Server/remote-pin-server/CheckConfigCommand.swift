@@ -45,7 +45,7 @@ struct CheckConfigCommand: AsyncParsableCommand {
             // The system's clock: the age of a status list is independent of a lab's clock.
             let sentences = files.attestations.sentences(at: SystemClock().now())
             StandardStreams.writeOutput("\n" + sentences.map { "\($0)\n" }.joined() + "\n")
-            let warnings = files.certificateWarnings
+            let warnings = files.certificateProblems
             StandardStreams.writeOutput(warnings.map { "warning: \($0)\n" }.joined())
             StandardStreams.writeOutput("the configuration is good\(warnings.isEmpty ? "" : ", with warnings")\n")
         }

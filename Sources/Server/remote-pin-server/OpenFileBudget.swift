@@ -24,22 +24,34 @@ struct OpenFileBudget {
             + (settings[SettingTable.observationListen] == nil ? 0 : ObservationListener.Limits().connections)
     }
 
-    /// Raises the limit of open files as far as allowed; returns the number of connections that wallets may have.
-    func connections(log: Logger) throws -> Int {
-        let needed = self.wanted + self.reserved
-        let limit = OpenFiles.raise(to: needed)
-        guard limit.current < needed else { return self.wanted }
-        let left = limit.current - self.reserved
+    /// The number of open files with which wallets may have `limits.connections` connections.
+    var needed: Int { self.wanted + self.reserved }
+
+    /// The number of connections that wallets may have if so many files may be open.
+    func connections(allowed: Int) throws(Problem) -> Int {
+        guard allowed < self.needed else { return self.wanted }
+        let left = allowed - self.reserved
         guard left > 0 else {
-            throw StartFailure(
-                .configuration,
-                "only \(limit.current) open files are allowed, and the server needs \(self.reserved) besides those of "
-                    + "connections: raise the limit (LimitNOFILE in the unit, or ulimit -n)"
+            throw Problem(
+                "only \(allowed) open files are allowed, and the server needs \(self.reserved) besides those of "
+                    + "connections",
+                cure: Self.cure
             )
         }
+        return left
+    }
+
+    /// The operator's way to more open files.
+    static let cure = "raise the limit (LimitNOFILE in the unit, or ulimit -n)"
+
+    /// Raises the limit of open files as far as allowed; returns the number of connections that wallets may have.
+    func connections(log: Logger) throws -> Int {
+        let allowed = OpenFiles.raise(to: self.needed).current
+        let left = try explaining(.configuration) { try self.connections(allowed: allowed) }
+        guard left < self.wanted else { return left }
         log.warning(
             "fewer open files are allowed than `limits.connections` needs",
-            metadata: ["allowed": "\(limit.current)", "needed": "\(needed)", "connections": "\(left)"]
+            metadata: ["allowed": "\(allowed)", "needed": "\(self.needed)", "connections": "\(left)"]
         )
         return left
     }

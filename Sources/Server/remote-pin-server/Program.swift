@@ -36,7 +36,8 @@ struct ServerCommand: AsyncParsableCommand {
         version: Version.text,
         subcommands: [
             InitCommand.self, ServeCommand.self, LabCommand.self, ConfigCommand.self, CheckConfigCommand.self,
-            SettingsCommand.self, CheckAttestationCommand.self, MetricsCommand.self, AdminCommand.self,
+            DoctorCommand.self, SettingsCommand.self, CheckAttestationCommand.self, MetricsCommand.self,
+            AdminCommand.self,
             PortalCommand.self, BackupCommand.self, RestoreCommand.self, AdminCalls.vault,
         ]
     )

@@ -47,14 +47,14 @@ enum RunningServer {
 
     private static func run(_ loaded: LoadedSettings, output: LogOutput, log: Logger) async throws {
         let files = try ServerFiles(loaded)
+        let settings = loaded.settings
         if files.lab == nil {
             try Self.refuseRoot()
-            try StartClock(files).check(at: SystemClock().now())
+            try StartClock(settings, statusList: files.statusList).check(at: SystemClock().now())
         }
-        let settings = loaded.settings
         let threads = settings[SettingTable.listenThreads]
         if threads > 0 { EventLoops.use(threads: threads) }
-        for warning in files.certificateWarnings { log.warning("certificate", metadata: ["reason": "\(warning)"]) }
+        for warning in files.certificateProblems { log.warning("certificate", metadata: ["reason": "\(warning)"]) }
         let connections = try OpenFileBudget(settings).connections(log: log)
         // Started first and stopped last: probes are answered while the server recovers and stops.
         let watch = try await ServerWatch.start(settings, connections: connections, log: log)

@@ -5,14 +5,19 @@ internal import ServerSettings
 internal import Transport
 
 extension ServerFiles {
-    /// The faults of the certificate in use, as sentences that begin with the setting.
+    /// The faults of the certificate in use.
     ///
     /// A start only warns of them, since a stopped server helps no wallet; ``reloadTLS()`` rejects such a certificate.
-    var certificateWarnings: [String] {
+    var certificateProblems: [Problem] { Self.certificateProblems(self.tls, self.settings) }
+
+    static func certificateProblems(_ tls: TLSServerContext, _ settings: ServerSettings) -> [Problem] {
         // The system's clock, even in a lab: wallets verify certificates by the clocks of their phones.
-        self.tls.faults(at: SystemClock().now()).map { fault in
-            let path = self.settings[SettingTable.tlsCertificate]
-            return "`tls.certificate`: \(path): \(fault.text); install a renewed certificate and run `admin reload`"
+        tls.faults(at: SystemClock().now()).map { fault in
+            let path = settings[SettingTable.tlsCertificate]
+            return Problem(
+                "`tls.certificate`: \(path): \(fault.text)",
+                cure: "install a renewed certificate and run `admin reload`"
+            )
         }
     }
 

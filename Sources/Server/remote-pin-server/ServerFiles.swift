@@ -25,34 +25,14 @@ struct ServerFiles {
     ///
     /// - Throws: A ``StartFailure`` that lists every problem.
     init(_ loaded: LoadedSettings) throws {
-        let settings = loaded.settings
-        var problems: [String] = []
-        @discardableResult func take<Value>(_ body: () throws -> Value) -> Value? {
-            do {
-                return try body()
-            } catch {
-                problems.append("\(error)")
-                return nil
-            }
+        let checked = CheckedFiles(loaded)
+        guard checked.problems.isEmpty, let lab = checked.lab, let tls = checked.tls, let vault = checked.vault,
+            let attestations = checked.attestations, let statusList = checked.statusList
+        else {
+            let texts = checked.problems.map { "\($0.error)" }
+            throw StartFailure(.configuration, "the configuration is not used:\n" + texts.joined(separator: "\n"))
         }
-        let lab = take { try LabBoundary.lab(of: loaded) }
-        take { try FileRights.check(settings) }
-        let tls = take { try Self.tls(settings) }
-        let vault = take { try KeyFileVault(settings[SettingTable.vaultKeyFile]) }
-        let statusList = take { try AttestationSettings.statusList(settings) }
-        let attestations = take {
-            try AttestationSettings.verifier(
-                settings,
-                isLab: lab.flatMap(\.self) != nil,
-                statusList: statusList.flatMap(\.self)
-            )
-        }
-        take { try Hooks.check(settings) }
-        take { try RunningServer.checkWitness(settings) }
-        guard let lab, let tls, let vault, let attestations, let statusList, problems.isEmpty else {
-            throw StartFailure(.configuration, "the configuration is not used:\n" + problems.joined(separator: "\n"))
-        }
-        self.settings = settings
+        self.settings = loaded.settings
         self.lab = lab
         self.tls = tls
         self.vault = vault
@@ -60,7 +40,7 @@ struct ServerFiles {
         self.statusList = statusList
     }
 
-    private static func tls(_ settings: ServerSettings) throws -> TLSServerContext {
+    fileprivate static func tls(_ settings: ServerSettings) throws -> TLSServerContext {
         try Self.lookAtTLSFiles(of: settings)
         do throws(TLSContextError) {
             return try TLSServerContext(
@@ -98,6 +78,49 @@ struct ServerFiles {
                 text += "; run this as the server's user (sudo -u), which needs read access to the file and its folder"
             }
             throw StartFailure(.configuration, text)
+        }
+    }
+}
+
+/// The files that a configuration names, with the problems of all of them.
+struct CheckedFiles {
+    /// A part of the configuration with files.
+    enum Part {
+        case lab, rights, certificate, vault, devices, statusList, hook, witness
+    }
+
+    private(set) var problems: [(part: Part, error: any Error)] = []
+    /// Nil if it cannot be used, as for the other members; a production server has a lab of `.some(nil)`.
+    private(set) var lab: LabFolder??
+    private(set) var tls: TLSServerContext?
+    private(set) var vault: KeyFileVault?
+    private(set) var attestations: EvidenceVerifier?
+    private(set) var statusList: StatusListFile??
+
+    /// Reads all files.
+    init(_ loaded: LoadedSettings) {
+        let settings = loaded.settings
+        self.lab = self.take(.lab) { try LabBoundary.lab(of: loaded) }
+        self.take(.rights) { try FileRights.check(settings) }
+        self.tls = self.take(.certificate) { try ServerFiles.tls(settings) }
+        self.vault = self.take(.vault) { try KeyFileVault(settings[SettingTable.vaultKeyFile]) }
+        let statusList = self.take(.statusList) { try AttestationSettings.statusList(settings) }
+        let isLab = self.lab.flatMap(\.self) != nil
+        self.statusList = statusList
+        self.attestations = self.take(.devices) {
+            try AttestationSettings.verifier(settings, isLab: isLab, statusList: statusList.flatMap(\.self))
+        }
+        self.take(.hook) { try Hooks.check(settings) }
+        self.take(.witness) { try RunningServer.checkWitness(settings) }
+    }
+
+    @discardableResult
+    private mutating func take<Value>(_ part: Part, _ read: () throws -> Value) -> Value? {
+        do {
+            return try read()
+        } catch {
+            self.problems.append((part, error))
+            return nil
         }
     }
 }

@@ -29,8 +29,7 @@ struct StartClock {
     private let hasServed: Bool
 
     /// Collects the evidence before the start changes any file.
-    init(_ files: ServerFiles) {
-        let settings = files.settings
+    init(_ settings: ServerSettings, statusList: StatusListFile?) {
         let (data, audit) = (settings[SettingTable.dataFolder], settings[SettingTable.auditFile])
         var evidence: [Evidence] = []
         // The database changes with every session and every PIN.
@@ -41,7 +40,7 @@ struct StartClock {
         if let time = AuditLog.newestTime(at: audit) {
             evidence.append(Evidence(source: "the newest entry of \(audit)", time: time))
         }
-        if let time = files.statusList?.current.fetched {
+        if let time = statusList?.current.fetched {
             evidence.append(Evidence(source: "the fetch of `android.status-list`", time: time))
         }
         self.evidence = evidence
@@ -50,18 +49,17 @@ struct StartClock {
     }
 
     /// The reason not to start at this time; nil if the clock is plausible.
-    private func problem(at now: Timestamp) -> String? {
+    func problem(at now: Timestamp) -> Problem? {
         guard let tolerance, let newest = self.evidence.max(by: { $0.time < $1.time }) else { return nil }
         let wayOut =
             "set the clock; if it is right, start once with --\(SettingTable.clockTolerance.name) none (or "
             + "REMOTE_PIN_CLOCK_TOLERANCE=none)"
         if newest.time > now + tolerance {
-            return "the clock is \(Self.text(newest.time - now)) behind \(newest.source): \(wayOut)"
+            return Problem("the clock is \(Self.text(newest.time - now)) behind \(newest.source)", cure: wayOut)
         }
         if self.hasServed, now > newest.time + tolerance {
-            return
-                "the clock is \(Self.text(now - newest.time)) ahead of \(newest.source), the newest sign of life: "
-                + wayOut
+            let text = "the clock is \(Self.text(now - newest.time)) ahead of \(newest.source), the newest sign of life"
+            return Problem(text, cure: wayOut)
         }
         return nil
     }
@@ -71,7 +69,7 @@ struct StartClock {
     /// The exit status lets the service manager try again: the clock of a machine without a battery is set late.
     func check(at now: Timestamp) throws {
         guard let problem = self.problem(at: now) else { return }
-        throw StartFailure(.unavailable, problem)
+        throw StartFailure(.unavailable, problem.description)
     }
 
     /// Renews the sign of life until graceful shutdown or cancellation.

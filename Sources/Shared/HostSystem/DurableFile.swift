@@ -109,6 +109,16 @@ package enum DurableFile {
         try self.status(of: path).st_mode & 0o7777
     }
 
+    /// The user that owns a file or folder.
+    package static func owner(of path: String) throws(FileError) -> UInt32 {
+        try self.status(of: path).st_uid
+    }
+
+    /// The number that identifies a file on its file system.
+    static func inode(of path: String) throws(FileError) -> UInt64 {
+        UInt64(try self.status(of: path).st_ino)
+    }
+
     /// Returns true if a file or folder has this name, following symbolic links.
     package static func exists(_ path: String) -> Bool {
         (try? self.status(of: path)) != nil

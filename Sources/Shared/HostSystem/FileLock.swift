@@ -54,6 +54,22 @@ package final class FileLock: Sendable {
         flock(self.file.number, LOCK_UN)
     }
 
+    /// The process that holds the lock; nil if none does.
+    ///
+    /// Read from the kernel's table (proc_locks(5)): taking the lock, even for a moment, could make a starting server
+    /// fail.
+    package static func currentHolder(_ path: String) -> Int32? {
+        guard let pid = self.holder(path), let inode = try? DurableFile.inode(of: path),
+            let table = try? DurableFile.read("/proc/locks", atMost: 1 << 22)
+        else { return nil }
+        // 1: FLOCK  ADVISORY  WRITE 1386 fe:00:16246530 0 EOF
+        let isHeld = String(decoding: table, as: UTF8.self).split(separator: "\n").contains { line in
+            let words = line.split(separator: " ")
+            return words.count > 5 && words[1] == "FLOCK" && words[4] == "\(pid)" && words[5].hasSuffix(":\(inode)")
+        }
+        return isHeld ? pid : nil
+    }
+
     /// The process that last wrote its id into the file; it may have ended since.
     package static func holder(_ path: String) -> Int32? {
         guard let bytes = try? DurableFile.read(path, atMost: 32) else { return nil }

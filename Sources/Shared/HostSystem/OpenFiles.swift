@@ -17,6 +17,17 @@ package enum OpenFiles {
         return Limit(current: Int(clamping: limit.rlim_cur), highest: Int(clamping: limit.rlim_max))
     }
 
+    /// The soft limit of another process; nil if the process has ended.
+    package static func limit(of process: Int32) -> Int? {
+        guard let bytes = try? DurableFile.read("/proc/\(process)/limits", atMost: 1 << 16) else { return nil }
+        // Max open files            1024                 524288               files
+        let line = String(decoding: bytes, as: UTF8.self).split(separator: "\n").first {
+            $0.hasPrefix("Max open files")
+        }
+        let value = line?.split(separator: " ").dropFirst(3).first
+        return value == "unlimited" ? Int.max : value.flatMap { Int($0) }
+    }
+
     /// Raises the limit to `count` if it is lower, as far as this user may; returns the limit then in effect.
     @discardableResult
     package static func raise(to count: Int) -> Limit {

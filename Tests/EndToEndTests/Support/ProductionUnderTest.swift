@@ -41,7 +41,8 @@ final class ProductionUnderTest: Sendable {
         }
     }
 
-    private func command(_ name: String, _ more: [String]) -> [String] {
+    /// The command line of a command, as the owner, for env(1).
+    func command(_ name: String, _ more: [String]) -> [String] {
         self.asOwner + [Programs.path("remote-pin-server"), name, self.folder]
             + [
                 "--tls.certificate", "\(self.folder)/tls.pem", "--tls.key", "\(self.folder)/tls.key", "--ios.apps",

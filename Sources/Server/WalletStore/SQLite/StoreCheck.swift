@@ -11,20 +11,26 @@ struct StoreCheck {
     private static let firstVersion = 14
 
     private let version: Int
-    private let mark: StoreMark.Content?
+    let mark: StoreMark.Content?
     /// The length of the log; nil if there is none.
-    private let logByteCount: Int?
+    let logByteCount: Int?
     private let log: StoreLog
     /// The page with the generation; nil if the mark names none.
     private let page: [UInt8]?
 
     /// Rejects a store that lacks commits; creates the mark of a sound store that has none.
     static func run(_ path: String) throws(StoreOpenError) {
+        guard try Self.look(path).mark == nil else { return }
+        do throws(FileError) { try StoreMark.create(of: path) } catch { throw StoreOpenError(error) }
+    }
+
+    /// Rejects a store that lacks commits; changes nothing.
+    @discardableResult
+    static func look(_ path: String) throws(StoreOpenError) -> StoreCheck {
         let check: StoreCheck
         do throws(FileError) { check = try StoreCheck(path) } catch { throw StoreOpenError(error) }
         if let damage = check.damage { throw .damaged(damage) }
-        guard check.mark == nil else { return }
-        do throws(FileError) { try StoreMark.create(of: path) } catch { throw StoreOpenError(error) }
+        return check
     }
 
     private init(_ path: String) throws(FileError) {

@@ -33,12 +33,7 @@ struct AdminAudit: AsyncParsableCommand {
 
         @Option(
             help: ArgumentHelp("An entry that the log must contain, from the server's log.", valueName: "mark"),
-            transform: { text in
-                guard let mark = AuditMark(text) else {
-                    throw ValidationError("`\(text)` is not a mark: NUMBER:MAC, as in the server's log.")
-                }
-                return mark
-            }
+            transform: auditMark
         )
         var last: AuditMark?
 
@@ -99,6 +94,16 @@ struct AuditFileOptions: ParsableArguments {
         let settings = try self.server.loaded().settings
         let path = self.file.map(ConfigurationOptions.absolute) ?? settings[SettingTable.auditFile]
         let vault = try explaining(.configuration) { try KeyFileVault(settings[SettingTable.vaultKeyFile]) }
+        return try await Self.verified(path, vault: vault, last: last, read: read)
+    }
+
+    /// Verifies a log that a running server may be writing.
+    static func verified(
+        _ path: String,
+        vault: any Vault,
+        last: AuditMark?,
+        read: (([AuditEntry]) -> Void)? = nil
+    ) async throws -> AuditVerification {
         var found = AuditVerification()
         for _ in 0..<Self.attempts {
             var entries: [AuditEntry] = []

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import AuditLog
-internal import Foundation
 internal import HostSystem
 internal import LabFiles
 internal import ServerCommandLine
@@ -48,10 +47,8 @@ struct StoppedServer {
     /// The vault's key file has mode 0600, so only its owner can run the server.
     func requireItsUser(for command: String) throws {
         let file = self.settings[SettingTable.vaultKeyFile]
-        let attributes = try explaining(.configuration) { try FileManager.default.attributesOfItem(atPath: file) }
-        guard let owner = (attributes[.ownerAccountID] as? NSNumber)?.uint32Value, owner != Accounts.currentUser else {
-            return
-        }
+        let owner = try explaining(.configuration) { try DurableFile.owner(of: file) }
+        guard owner != Accounts.currentUser else { return }
         let name = Accounts.userName(of: owner) ?? "#\(owner)"
         throw StartFailure(
             .notAllowed,

@@ -1,0 +1,34 @@
+internal import Foundation
+
+extension AuditMark {
+    /// Reads the newest mark from a server's log, in either format; nil if it has none.
+    ///
+    /// Threat: a client puts the text of a mark into a value that is logged. Such a value is quoted, so the text must
+    /// end the line, or be a member of the JSON object, and the message must be that of a mark.
+    package init?(newestIn log: [UInt8]) {
+        for line in log.split(separator: 0x0A).reversed() {
+            guard let mark = Self.mark(in: line) else { continue }
+            self = mark
+            return
+        }
+        return nil
+    }
+
+    private struct Line: Decodable {
+        let message: String
+        let newest: String
+    }
+
+    private static func mark(in line: ArraySlice<UInt8>) -> AuditMark? {
+        if line.first == UInt8(ascii: "{") {
+            guard let line = try? JSONDecoder().decode(Line.self, from: Data(line)), line.message == "audit log" else {
+                return nil
+            }
+            return AuditMark(line.newest)
+        }
+        let text = String(decoding: line, as: UTF8.self)
+        guard !text.contains("\""), let start = text.firstRange(of: " notice audit log ") else { return nil }
+        let word = text[start.upperBound...].split(separator: " ").last { $0.hasPrefix("newest=") }
+        return word.flatMap { AuditMark(String($0.dropFirst("newest=".count))) }
+    }
+}

@@ -1,0 +1,45 @@
+internal import HostSystem
+internal import PreparedSQL
+
+/// The state of a store's files, read without a change and beside a server that has them open.
+package struct StoreFilesState: Sendable {
+    /// The process that has the store open; nil if none has.
+    package let holder: Int32?
+    package let version: Int
+    package let byteCount: Int
+    /// The length of the write-ahead log; nil if there is none.
+    package let logByteCount: Int?
+    /// Indicates that the last process that had the store open did not close it.
+    package let isLeftOpen: Bool
+
+    /// Reads the files of the store in a folder; throws the error with which a start would reject them.
+    ///
+    /// The search for missing commits is left out while a process has the store open: its files change while they
+    /// are read, and the start of that process made the search.
+    package init(folder: String) throws(StoreOpenError) {
+        let path = folder + "/wallets.db"
+        guard DurableFile.exists(path) else { throw .missing(path: path) }
+        self.holder = FileLock.currentHolder(folder + "/lock")
+        try StoreFile.refuseOthers(path, creating: false)
+        do throws(FileError) {
+            let file = try AppendFile(reading: path)
+            self.version = StoreFile.Head(try file.read(at: 0, atMost: StoreFile.Head.byteCount)).version
+            self.byteCount = try file.byteCount()
+            let log = path + "-wal"
+            self.logByteCount = DurableFile.exists(log) ? try AppendFile(reading: log).byteCount() : nil
+        } catch {
+            throw StoreOpenError(error)
+        }
+        var isLeftOpen = false
+        if self.holder == nil { isLeftOpen = try StoreCheck.look(path).mark?.isInUse ?? false }
+        self.isLeftOpen = isLeftOpen
+    }
+
+    /// SQLite's findings about the structure of a store that no process has open and that has no log; none for a
+    /// sound one.
+    ///
+    /// Takes as long as reading the file.
+    package static func structureFindings(in folder: String) -> [String] {
+        StructureCheck.findings(in: folder + "/wallets.db")
+    }
+}

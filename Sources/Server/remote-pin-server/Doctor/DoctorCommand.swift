@@ -1,0 +1,99 @@
+internal import ArgumentParser
+internal import AuditLog
+internal import HostSystem
+internal import ServerCommandLine
+internal import ServerSettings
+
+/// Checks a server and its machine.
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Check a server, running or stopped, and its machine; name each fault with its cure.",
+        discussion: """
+            Makes the checks of `check-config` and of a start, and others: owners and permissions, clock, open files, \
+            certificate, disk space, store and write-ahead log, audit log, age of the last backup and of the status \
+            list. It changes nothing and sends no command. A store's pages are read only while the server is stopped; \
+            a running server checks them itself.
+
+            The end of the audit log is compared with the newest mark in `log.file`, or with --last.
+
+            Exit status: 0 no fault, 1 warnings, 2 problems (the convention of monitoring plugins), and 77 if this \
+            user may not read the server's files.
+
+              sudo -u remote-pin remote-pin-server doctor --config /etc/remote-pin/server.yaml
+              remote-pin-server doctor --json /tmp/lab | jq '.findings[] | select(.severity != "good")'
+            """
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Option(
+        help: ArgumentHelp("An entry that the audit log must contain, from the server's log.", valueName: "mark"),
+        transform: auditMark
+    )
+    var last: AuditMark?
+
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try await ending {
+            let findings = try await self.findings()
+            let json = Report(findings: findings)
+            self.output.print(json) { page in
+                let rows = findings.map { finding in
+                    let text = finding.text + (finding.cure.map { "\n\(Self.indent)cure: \($0)" } ?? "")
+                    let state = finding.severity.rawValue
+                    return [finding.check.rawValue, finding.severity == .good ? state : page.bad(state), text]
+                }
+                page.table(["CHECK", "STATE", "FINDING"], rows)
+            }
+            if json.worst != .good { throw ExitCode(json.worst.exitStatus) }
+        }
+    }
+
+    private static let indent = String(repeating: " ", count: 4)
+
+    private func findings() async throws -> [Finding] {
+        let loaded: LoadedSettings
+        do {
+            loaded = try self.options.settings()
+        } catch let failure as StartFailure where failure.kind == .configuration {
+            let cure = "correct the file; `remote-pin-server settings` explains every setting"
+            return [.problem(.configuration, failure.description, cure: cure)]
+        }
+        // Otherwise every check would report the same.
+        do throws(FileError) {
+            _ = try DurableFile.read(loaded.settings[SettingTable.vaultKeyFile], atMost: 1 << 20)
+        } catch .notAllowed(let path) {
+            throw StartFailure(
+                .notAllowed,
+                "this user may not read \(path); run the doctor with sudo -u, as the server's user"
+            )
+        } catch {}
+        var examination = Examination(loaded, last: self.last)
+        await examination.run()
+        return examination.findings
+    }
+
+    /// The output of `--json`.
+    private struct Report: Encodable {
+        let worst: Finding.Severity
+        let findings: [Finding]
+
+        init(findings: [Finding]) {
+            self.worst =
+                Finding.Severity.allCases.last { severity in
+                    findings.contains { $0.severity == severity }
+                } ?? .good
+            self.findings = findings
+        }
+    }
+}
+
+/// Reads a mark of the audit log from an argument.
+func auditMark(_ text: String) throws -> AuditMark {
+    guard let mark = AuditMark(text) else {
+        throw ValidationError("`\(text)` is not a mark: NUMBER:MAC, as in the server's log.")
+    }
+    return mark
+}

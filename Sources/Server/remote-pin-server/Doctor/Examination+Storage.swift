@@ -1,0 +1,169 @@
+internal import AttestationVerifier
+internal import AuditLog
+internal import HostSystem
+internal import RemotePINServer
+internal import ServerCommandLine
+internal import ServerSettings
+internal import StoreMaintenance
+internal import Vocabulary
+internal import WalletStore
+
+// Disk, store, audit log, backups and status list.
+extension Examination {
+    /// The space below which the server soon cannot write.
+    private static let leastSpace = 100 << 20
+    /// SQLite empties its log every few megabytes; a log of this length shows that it cannot.
+    private static let longestLog = 256 << 20
+    /// A daily backup and some hours; then it was missed.
+    private static let backupIsLate: Duration = .seconds(26 * 3600)
+    private static let backupIsMissing: Duration = .seconds(7 * 86_400)
+
+    mutating func checkDisk() {
+        var folders = [self.dataFolder]
+        for file in [self.settings[SettingTable.auditFile], self.settings[SettingTable.logFile]].compactMap(\.self) {
+            folders.append(ConfigurationOptions.folder(of: file))
+        }
+        var seen: Set<String> = []
+        for folder in folders where seen.insert(folder).inserted {
+            guard let space = try? DiskSpace(of: folder) else { continue }
+            let text = "\(folder) has \(Self.size(space.freeByteCount)) of \(Self.size(space.totalByteCount)) free"
+            // Rotation of the vault's keys rewrites every wallet in the write-ahead log, and a purge keeps the file's
+            // length.
+            let store = folder == self.dataFolder ? (try? StoreFilesState(folder: folder))?.byteCount ?? 0 : 0
+            let cure = "free some space or enlarge the volume: a full disk rejects PINs and revocations"
+            if space.freeByteCount < Self.leastSpace || !space.hasFileNumbers {
+                self.add(.problem(.disk, text + (space.hasFileNumbers ? "" : ", and no more files"), cure: cure))
+            } else if space.freeByteCount < store {
+                self.add(.warning(.disk, "\(text), less than the store takes", cure: cure))
+            } else {
+                self.add(.good(.disk, text))
+            }
+        }
+    }
+
+    mutating func checkStore() {
+        let store: StoreFilesState
+        do throws(StoreOpenError) {
+            store = try StoreFilesState(folder: self.dataFolder)
+        } catch {
+            let cure =
+                switch error {
+                case .missing: "put the store back, or create one with `remote-pin-server init`"
+                case .newerVersion: "install the newer server"
+                case .backup: "run `remote-pin-server restore`"
+                default: "keep a copy of the data folder, then restore a backup with `remote-pin-server restore`"
+                }
+            return self.add(.problem(.store, "\(error)", cure: cure))
+        }
+        let log = store.logByteCount.map { "a write-ahead log of \(Self.size($0))" } ?? "no write-ahead log"
+        let text = "version \(store.version), \(Self.size(store.byteCount)), \(log)"
+        if store.version < SQLiteWalletStore.version {
+            let next = "\(text); the next start upgrades it to version \(SQLiteWalletStore.version)"
+            self.add(.warning(.store, next, cure: "make a backup first: an older server cannot open it afterwards"))
+        } else if store.isLeftOpen {
+            let crash = "\(text); the server did not stop in order, and nothing is missing"
+            self.add(.warning(.store, crash, cure: "start the server, which takes over the log, or make a backup"))
+        } else if let length = store.logByteCount, length > Self.longestLog {
+            let cure = "look for errors of the disk in the kernel's log, and restart the server"
+            self.add(.warning(.store, "\(text), which SQLite should have emptied", cure: cure))
+        } else {
+            self.add(.good(.store, text))
+        }
+        guard store.holder == nil, store.logByteCount == nil else { return }
+        for finding in StoreFilesState.structureFindings(in: self.dataFolder) {
+            self.add(.problem(.store, "damaged: \(finding)", cure: "restore a backup with `remote-pin-server restore`"))
+        }
+    }
+
+    /// Verifies the audit log, and finds the last backup in it.
+    mutating func checkAudit() async {
+        let path = self.settings[SettingTable.auditFile]
+        guard let vault = self.files.vault else { return }
+        guard AuditLog.exists(at: path) else {
+            let cure = "if the server ran before, put the log back: without it revocations are lost"
+            return self.add(.warning(.audit, "there is no \(path); the first start creates it", cure: cure))
+        }
+        // Before the log: every mark is written after its entry.
+        let mark = self.last ?? self.newestMark()
+        var backups = BackupHistory()
+        let found: AuditVerification
+        do {
+            found = try await AuditFileOptions.verified(path, vault: vault, last: mark) { entries in
+                for entry in entries { backups.read(entry) }
+            }
+        } catch {
+            return self.add(.problem(.audit, "\(error)", cure: "check the file's permissions and the disk"))
+        }
+        let count = "\(found.newest?.number ?? 0) entries"
+        switch found.problem {
+        case nil:
+            let end = mark.map { "contains entry \($0.number) of the server's log" } ?? "pass --last to find a cut end"
+            self.add(.good(.audit, "intact, \(count); \(end)"))
+        case .tornTail(let line, _, _)?:
+            let cure = "none is needed: the next start records it"
+            self.add(.warning(.audit, "line \(line), the last one, is incomplete, as after a crash", cure: cure))
+        case let problem?:
+            let cure = "keep the file, put a copy back that contains the newest entry, and look for an intruder"
+            self.add(.problem(.audit, "altered: \(problem)", cure: cure))
+        }
+        self.check(backups)
+    }
+
+    /// The newest mark in the server's log; nil if it is not a file or has none near its end.
+    private func newestMark() -> AuditMark? {
+        let most = 1 << 20
+        guard let path = self.settings[SettingTable.logFile], let file = try? AppendFile(reading: path),
+            let length = try? file.byteCount(), let end = try? file.read(at: max(0, length - most), atMost: most)
+        else { return nil }
+        return AuditMark(newestIn: end)
+    }
+
+    private mutating func check(_ backups: BackupHistory) {
+        let cure = "run `remote-pin-server backup FILE`, and see that its timer runs"
+        guard let made = backups.lastMade else {
+            let text = "no backup is on record"
+            return self.add(self.lab == nil ? .warning(.backup, text, cure: cure) : .good(.backup, text))
+        }
+        let age = self.now - made
+        let text = "the last one was made \(age.spoken) ago"
+        if age > Self.backupIsMissing {
+            self.add(.problem(.backup, text, cure: cure))
+        } else if let failure = backups.failure {
+            let later = "\(text); a later one failed: \(failure.reason)"
+            self.add(.warning(.backup, later, cure: "remove the reason and repeat it"))
+        } else if age > Self.backupIsLate {
+            self.add(.warning(.backup, text, cure: cure))
+        } else {
+            self.add(.good(.backup, text))
+        }
+    }
+
+    /// Compares the age of the status list with its limit; the system's clock dates the file, even in a lab.
+    mutating func checkStatusList() {
+        guard let file = self.files.statusList else { return }
+        guard let list = file?.current else {
+            return self.add(.good(.statusList, "none is configured; revoked Android devices are not detected"))
+        }
+        let limit = self.settings[SettingTable.androidStatusListMaximumAge]
+        let age = SystemClock().now() - list.fetched
+        let text = "\(max(age, .zero).spoken) old, with \(list.count) certificates"
+        let cure = "see that its timer runs, and fetch the list"
+        if age > limit {
+            let refused = self.settings[SettingTable.androidStaleStatusList] == .refuse
+            let effect = refused ? "no Android device can register" : "devices revoked since can register"
+            self.add(.problem(.statusList, "\(text), so \(effect)", cure: cure))
+        } else if age > limit - min(.seconds(86_400), limit / 2) {
+            self.add(.warning(.statusList, "\(text); it becomes stale in \((limit - age).spoken)", cure: cure))
+        } else {
+            self.add(.good(.statusList, text))
+        }
+    }
+
+    /// A number of bytes in the largest unit below it.
+    private static func size(_ byteCount: Int) -> String {
+        for (unit, name) in [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] where byteCount >= unit {
+            return "\(byteCount / unit) \(name)"
+        }
+        return "\(byteCount) bytes"
+    }
+}

@@ -1,0 +1,20 @@
+internal import Glibc
+
+/// The space that a file system has left for this user.
+package struct DiskSpace: Hashable, Sendable {
+    package let freeByteCount: Int
+    package let totalByteCount: Int
+    /// False if no further file can be created although there is space.
+    package let hasFileNumbers: Bool
+
+    /// Asks the file system that contains `path` (statvfs(3)).
+    package init(of path: String) throws(FileError) {
+        var status = statvfs()
+        try SystemCall.retrying(path) { unsafe statvfs(path, &status) }
+        let blockSize = Int(clamping: status.f_frsize)
+        self.freeByteCount = Int(clamping: status.f_bavail) * blockSize
+        self.totalByteCount = Int(clamping: status.f_blocks) * blockSize
+        // Some file systems have no fixed number of files and report 0 of 0.
+        self.hasFileNumbers = status.f_files == 0 || status.f_favail > 0
+    }
+}
