@@ -70,6 +70,54 @@ struct AuditProgramTests {
         #expect(refused.output.contains("`remote-pin-server admin audit verify` shows how far"))
     }
 
+    @Test("a verification needs a mark of the server's log and finds a cut; its time and that of a backup are exported")
+    func timers() async throws {
+        let environment = LabUnderTest.sixteenAttempts.merging(["REMOTE_PIN_OBSERVATION_LISTEN": "127.0.0.1:0"]) { $1 }
+        let times = ["remote_pin_backup_timestamp_seconds", "remote_pin_audit_verified_timestamp_seconds"]
+        func verify(_ log: String) async throws -> ProgramRun {
+            let path = "\(self.lab.folder)/server.log"
+            try log.write(toFile: path, atomically: true, encoding: .utf8)
+            return try await self.admin("audit", "verify", "--last-from", path, "--record")
+        }
+        var server = try await self.lab.start(environment)
+        for time in times { #expect(try await ObservedServer(server).value(time) == nil) }
+        let backup = ["backup", "\(self.lab.folder)/one.backup", "--lab", self.lab.lab.path]
+        #expect(try await ServerProcess.run("remote-pin-server", backup).exitCode == 0)
+        let none = try await verify("a log without marks\n")
+        #expect(none.exitCode == 65 && none.output.contains("no mark"), "\(none.output)")
+        #expect(try await ObservedServer(server).value(times[1]) == nil)
+        let intact = try await verify(server.output)
+        #expect(intact.exitCode == 0, "\(intact.output)")
+        let now = Date().timeIntervalSince1970
+        for time in times {
+            let value = try await ObservedServer(server).value(time)
+            #expect(value.map { abs($0 - now) < 600 } == true, "\(time) \(value ?? 0)")
+        }
+        let before = try await ObservedServer(server).value(times[0])
+        #expect(await server.terminate() == 0)
+        let log = server.output
+        // The time of the backup is in the audit log, so a restart keeps it, to the second of its entry.
+        server = try await self.lab.start(environment)
+        let after = try await ObservedServer(server).value(times[0])
+        #expect(before.flatMap { before in after.map { abs($0 - before) < 60 } } == true)
+        #expect(await server.terminate() == 0)
+        let piped = try await ServerProcess.run(
+            "/bin/sh",
+            ["-c", "exec \"$0\" admin audit verify --last-from - --lab \"$1\" <\"$2\""]
+                + [Programs.path("remote-pin-server"), self.lab.lab.path, "\(self.lab.folder)/server.log"]
+        )
+        #expect(piped.exitCode == 0, "\(piped.output)")
+
+        let stamp = self.file + ".verified"
+        try DurableFile.remove(stamp)
+        let lines = try String(contentsOfFile: self.file, encoding: .utf8).split(separator: "\n")
+        let first = lines.prefix(2).joined(separator: "\n") + "\n"
+        try first.write(toFile: self.file, atomically: false, encoding: .utf8)
+        let cut = try await verify(log)
+        #expect(cut.exitCode == 65 && cut.output.contains("the log was cut"), "\(cut.output)")
+        #expect(!DurableFile.exists(stamp))
+    }
+
     @Test("each entry is one row of the table, with a mark if it is shortened; JSON has all of it")
     func table() async throws {
         let server = try await self.lab.start()

@@ -152,6 +152,27 @@ inside install -d -o remote-pin -g remote-pin /srv/elsewhere
 ends 74 inside remote-pin-server backup /srv/elsewhere/x.backup --config /etc/remote-pin/server.yaml >"$work/elsewhere.out" 2>&1
 must grep -q 'x.backup.partial: permission denied' "$work/elsewhere.out"
 
+say "timers: none is enabled; each unit does its work, and the server exports the times"
+for name in backup status-list audit-verify; do
+    must test "$(property "remote-pin-$name.timer" UnitFileState)" = disabled
+    must inside systemctl enable --now "remote-pin-$name.timer" 2>"$work/timer.out"
+done
+touch -d '8 days ago' "$root/var/backups/remote-pin/own.backup"
+must inside systemctl start remote-pin-backup.service
+must inside test ! -e /var/backups/remote-pin/own.backup
+must inside sh -c 'ls /var/backups/remote-pin/20*.backup' >/dev/null
+must inside systemctl start remote-pin-audit-verify.service
+must test "$(of /var/log/remote-pin/audit.log.verified)" = "remote-pin:remote-pin 600"
+# The container has no network: the fetch fails, and the old list stays.
+printf '{"entries":{}}' >"$root/var/lib/remote-pin/status.json"
+fails inside systemctl start remote-pin-status-list.service 2>/dev/null
+must inside test -s /var/lib/remote-pin/status.json
+must as_server /usr/share/remote-pin-server/maintenance/fetch-status-list /var/lib/remote-pin/status.json \
+    file:///var/lib/remote-pin/status.json
+for metric in backup audit_verified; do
+    must grep -q "^remote_pin_${metric}_timestamp_seconds 1" <<<"$(inside curl -fsS http://127.0.0.1:9464/metrics)"
+done
+
 say "reload: a good certificate is used; a bad one is reported and the old one stays"
 must inside systemctl reload remote-pin-server
 must test "$(property remote-pin-server ActiveState)" = active
@@ -201,7 +222,8 @@ must page -o /dev/null
 say "systemd-analyze security"
 inside systemd-analyze security --no-pager remote-pin-server.service | tail -1
 inside systemd-analyze security --no-pager remote-pin-portal.service | tail -1
-must inside systemd-analyze verify --man=no /lib/systemd/system/remote-pin-server.service /lib/systemd/system/remote-pin-portal.service
+must inside systemd-analyze verify --man=no /lib/systemd/system/remote-pin-server.service \
+    /lib/systemd/system/remote-pin-portal.service /lib/systemd/system/remote-pin-{backup,status-list,audit-verify}.{service,timer}
 
 say "remove: both services stop cleanly; configuration, data and backups stay"
 inside apt-get remove -y -qq remote-pin-server remote-pin-portal remote-pin-tools >"$work/remove.out" 2>&1

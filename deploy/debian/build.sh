@@ -78,6 +78,10 @@ install -D -m 0644 "$configuration" "$tree/stage/remote-pin-server/etc/remote-pi
 # Alert rules and dashboard for the operator's Prometheus and Grafana.
 install -D -m 0644 -t "$tree/stage/remote-pin-server/usr/share/remote-pin-server/prometheus" "$root/deploy/prometheus/alerts.yml"
 install -D -m 0644 -t "$tree/stage/remote-pin-server/usr/share/remote-pin-server/grafana" "$root/deploy/grafana/remote-pin.json"
+# Timers, with the programs that they run; debhelper finds units that are in place.
+install -D -m 0644 -t "$tree/stage/remote-pin-server/lib/systemd/system" "$root"/deploy/systemd/*.timer \
+    "$root"/deploy/systemd/remote-pin-{backup,status-list,audit-verify}.service
+install -D -m 0755 -t "$tree/stage/remote-pin-server/usr/share/remote-pin-server/maintenance" "$root"/deploy/maintenance/*
 # Ready-made witnesses (docs/witness.md).
 install -D -m 0755 -t "$tree/stage/remote-pin-server/usr/share/remote-pin-server/witness" "$root"/deploy/witness/*
 install -D -m 0644 "$root/deploy/debian/portal.yaml" "$tree/stage/remote-pin-portal/etc/remote-pin/portal.yaml"

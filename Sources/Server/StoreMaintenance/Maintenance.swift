@@ -26,6 +26,8 @@ package final class Maintenance: Sendable {
         package var purgeAfter: Duration?
         /// The lifetime of an enrollment token.
         package var tokenLifetime: Duration
+        /// The time of the last backup on record; nil if none is.
+        package var lastBackup: Timestamp?
         package var log: Logger
 
         package init(
@@ -36,6 +38,7 @@ package final class Maintenance: Sendable {
             epoch: Int,
             purgeAfter: Duration? = nil,
             tokenLifetime: Duration,
+            lastBackup: Timestamp? = nil,
             log: Logger
         ) {
             self.store = store
@@ -45,6 +48,7 @@ package final class Maintenance: Sendable {
             self.epoch = epoch
             self.purgeAfter = purgeAfter
             self.tokenLifetime = tokenLifetime
+            self.lastBackup = lastBackup
             self.log = log
         }
     }
@@ -66,6 +70,7 @@ package final class Maintenance: Sendable {
         /// The time of the next check of attempt records; nil until the first pass.
         var nextCheck: Timestamp?
         var damageCount = 0
+        var lastBackup: Timestamp?
     }
 
     /// The interval between checks for due work, in real time.
@@ -75,6 +80,7 @@ package final class Maintenance: Sendable {
         self.parts = parts
         (self.backups, self.askedBackups) = AsyncStream.makeStream()
         (self.reseals, self.askedReseals) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        self.state.withLock { $0.lastBackup = parts.lastBackup }
     }
 
     /// The progress of all tasks.
@@ -83,6 +89,9 @@ package final class Maintenance: Sendable {
             MaintenanceReport(epoch: self.parts.epoch, backup: $0.backup, reseal: $0.reseal, refresh: $0.refresh)
         }
     }
+
+    /// The time of the last backup on record; nil if none was made.
+    package var lastBackup: Timestamp? { self.state.withLock(\.lastBackup) }
 
     /// Starts a backup, which ``run()`` makes.
     package func startBackup(at path: String) throws(MaintenanceFailure) {
@@ -146,6 +155,7 @@ package final class Maintenance: Sendable {
                 state.backup?.state = .done
                 state.backup?.byteCount = backup.byteCount
                 state.backup?.takenAt = backup.takenAt
+                state.lastBackup = backup.takenAt
             }
         } catch {
             await audit.tryAppend(.backup, by: .server, .failed(of: nil, reason: "\(error)"))

@@ -24,7 +24,8 @@ extension RunningServer {
         of store: SQLiteWalletStore,
         epoch: Int,
         metrics: MetricRegistry,
-        log: Logger
+        log: Logger,
+        read: @escaping (AuditEntry) -> Void
     ) async throws -> AuditLog {
         let path = files.settings[SettingTable.auditFile]
         var parts = AuditLog.Parts(
@@ -56,7 +57,10 @@ extension RunningServer {
                 log.warning("there is no audit log; a new one is begun", metadata: ["file": "\(path)"])
                 try await AuditLog.create(parts)
             }
-            audit = try await AuditLog.open(parts) { check.read($0) }
+            audit = try await AuditLog.open(parts) {
+                check.read($0)
+                read($0)
+            }
         } catch {
             throw StartFailure(error)
         }

@@ -93,7 +93,11 @@ enum RunningServer {
         do {
             let epoch = try await Self.epoch(of: store, vault: files.vault)
             try await Self.checkVault(files, of: store, log: log)
-            let audit = try await Self.openAudit(files, of: store, epoch: epoch, metrics: watch.registry, log: log)
+            var backups = BackupHistory()
+            let audit = try await Self.openAudit(files, of: store, epoch: epoch, metrics: watch.registry, log: log) {
+                backups.read($0)
+            }
+            watch.watchAudit(files.settings[SettingTable.auditFile])
             do {
                 let witness = try await Self.askWitness(
                     files.settings,
@@ -108,6 +112,7 @@ enum RunningServer {
                     from: store,
                     epoch: epoch,
                     audit: audit,
+                    lastBackup: backups.lastMade,
                     witness: witness,
                     watch: watch,
                     output: output,
@@ -134,6 +139,7 @@ enum RunningServer {
         from store: SQLiteWalletStore,
         epoch: Int,
         audit: AuditLog,
+        lastBackup: Timestamp?,
         witness: WitnessKeeper?,
         watch: ServerWatch,
         output: LogOutput,
@@ -182,6 +188,7 @@ enum RunningServer {
                 epoch: epoch,
                 purgeAfter: files.settings[SettingTable.purgeAfter],
                 tokenLifetime: files.settings[SettingTable.tokenLifetime],
+                lastBackup: lastBackup,
                 log: log
             )
         )

@@ -1,3 +1,4 @@
+internal import AuditLog
 internal import ConfigText
 internal import Logging
 internal import Metrics
@@ -87,6 +88,14 @@ struct ServerWatch: Sendable {
     /// Exports the findings of the checks of attempt records.
     func watch(_ maintenance: Maintenance) {
         self.registry.probe("remote_pin_store_damage") { Double(maintenance.damageCount) }
+        self.registry.probe("remote_pin_backup_timestamp_seconds") { maintenance.lastBackup?.seconds }
+    }
+
+    /// Exports the time of the last verification of the audit log.
+    func watchAudit(_ path: String) {
+        self.registry.probe("remote_pin_audit_verified_timestamp_seconds") {
+            AuditLog.lastVerification(of: path)?.seconds
+        }
     }
 
     /// Exports the figures of the server and its certificate.

@@ -175,6 +175,17 @@ package enum MetricCatalogue {
             .gauge,
             "Time when the Android status list in use becomes stale, as Unix time; absent if its age is not checked."
         ),
+        MetricDefinition(
+            "remote_pin_backup_timestamp_seconds",
+            .gauge,
+            "Time of the last backup on record, as Unix time; absent before the first."
+        ),
+        MetricDefinition(
+            "remote_pin_audit_verified_timestamp_seconds",
+            .gauge,
+            "Last time when `admin audit verify --record` found the audit log intact, as Unix time; absent before the "
+                + "first."
+        ),
         MetricDefinition("remote_pin_audit_entries_total", .counter, "Entries in the audit log since its creation."),
         MetricDefinition(
             "remote_pin_store_generation",

@@ -1,5 +1,7 @@
 internal import ArgumentParser
 internal import AuditLog
+internal import Foundation
+internal import HostSystem
 internal import ServerCommandLine
 internal import ServerSettings
 internal import Vault
@@ -28,6 +30,8 @@ struct AdminAudit: AsyncParsableCommand {
 
                   remote-pin-server admin audit verify --lab /tmp/lab
                   remote-pin-server admin audit verify --last 81:0-5be0… --config server.yaml
+                  journalctl -u remote-pin-server -o cat | remote-pin-server admin audit verify --last-from - \\
+                    --record --config server.yaml
                 """
         )
 
@@ -37,12 +41,51 @@ struct AdminAudit: AsyncParsableCommand {
         )
         var last: AuditMark?
 
+        @Option(
+            help: ArgumentHelp(
+                "Take the newest mark in this log of the server instead; - is standard input.",
+                valueName: "file"
+            ),
+            completion: .file()
+        )
+        var lastFrom: String?
+
+        @Flag(help: "If the log is intact, record the time in the file AUDITLOG.verified, which the server exports.")
+        var record = false
+
         @OptionGroup var file: AuditFileOptions
         @OptionGroup var output: OutputOptions
 
+        func validate() throws {
+            guard self.last == nil || self.lastFrom == nil else {
+                throw ValidationError("Use only one of --last and --last-from.")
+            }
+        }
+
+        /// The largest log of a server that is read, in bytes.
+        private static let longestLog = 1 << 30
+
+        /// The entry that the log must contain; nil if none was named.
+        private func mark() throws -> AuditMark? {
+            guard let lastFrom else { return self.last }
+            let log =
+                try lastFrom == "-"
+                ? [UInt8](FileHandle.standardInput.readDataToEndOfFile())
+                : explaining(.files) { try DurableFile.read(lastFrom, atMost: Self.longestLog) }
+            // Not verified without a mark: a log that was emptied must not hide that the audit log was cut.
+            guard let mark = AuditMark(newestIn: log) else {
+                throw StartFailure(.data, "the server's log has no mark `audit log newest=…`; nothing was verified")
+            }
+            return mark
+        }
+
         func run() async throws {
             try await ending {
-                let found = try await self.file.verified(last: self.last)
+                let found = try await self.file.verified(last: try self.mark())
+                if self.record, found.problem == nil {
+                    let path = try self.file.path()
+                    try explaining(.files) { try AuditLog.recordVerification(of: path) }
+                }
                 let json = VerificationJSON(
                     intact: found.problem == nil,
                     entries: found.newest?.number ?? 0,
@@ -89,10 +132,14 @@ struct AuditFileOptions: ParsableArguments {
     /// The number of attempts if the last line is incomplete: a server may be writing it.
     private static let attempts = 5
 
+    /// The selected log.
+    func path() throws -> String {
+        try self.file.map(ConfigurationOptions.absolute) ?? self.server.loaded().settings[SettingTable.auditFile]
+    }
+
     /// Verifies the log, and passes its entries to `read` if that is given.
     func verified(last: AuditMark? = nil, read: (([AuditEntry]) -> Void)? = nil) async throws -> AuditVerification {
-        let settings = try self.server.loaded().settings
-        let path = self.file.map(ConfigurationOptions.absolute) ?? settings[SettingTable.auditFile]
+        let (settings, path) = (try self.server.loaded().settings, try self.path())
         let vault = try explaining(.configuration) { try KeyFileVault(settings[SettingTable.vaultKeyFile]) }
         return try await Self.verified(path, vault: vault, last: last, read: read)
     }

@@ -1,0 +1,17 @@
+internal import HostSystem
+package import Vocabulary
+
+// The time of the last verification by an operator or a timer, apart from the log, which is only appended to.
+extension AuditLog {
+    private static func recordPath(of path: String) -> String { path + ".verified" }
+
+    /// Records that the log at this path was verified now and is intact.
+    package static func recordVerification(of path: String) throws(FileError) {
+        try DurableFile.write([], to: self.recordPath(of: path))
+    }
+
+    /// The time of the last recorded verification of the log at this path; nil if none is recorded.
+    package static func lastVerification(of path: String) -> Timestamp? {
+        (try? DurableFile.changeTime(of: self.recordPath(of: path))).map { Timestamp(milliseconds: $0 / 1_000_000) }
+    }
+}
