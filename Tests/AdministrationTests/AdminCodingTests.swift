@@ -51,7 +51,7 @@ enum AdminSamples {
             SetUpdatePolicy([.android, .iOS], to: try self.rules(UpdateRule.most)), ClearUpdatePolicy([.iOS]),
             ShowStatus(), ListWallets(limit: 1), wallets, ListSessions(limit: 1), ListSessions(after: .max), Reload(),
             SetLogLevel(nil), StartBackup(path: "/b"), ShowMaintenance(), RotateVault(), RetireVault(), ShowVaultKeys(),
-            RefreshShares(),
+            RefreshShares(), ListRequests(), ConfirmRequest(id: "4f2a91c0", command: String(repeating: "x", count: 64)),
             StartBackup(path: "/" + String(repeating: "b", count: StartBackup.byteCounts.upperBound - 1)),
         ]
         calls += rollouts.map { SetFlag(.safeBiometricUnlock, to: $0) }
@@ -113,6 +113,10 @@ struct AdminCodingTests {
         try check(ListWallets.self, "wallets", wallet, ListWallets.limits.upperBound)
         try check(ListSessions.self, "sessions", session, ListSessions.limits.upperBound)
         try check(ListDenied.self, "entries", entry, ListDenied.limits.upperBound)
+        let user = "uid 4294967295 (" + String(repeating: "x", count: 256) + ")"
+        let request = #"{"command":"revoke solution","id":"4f2a91c0","requestedBy":"\#(user)","until":"\#(times.0)"}"#
+        let list = #"{"id":1,"reply":{"requests":[\#(Array(repeating: request, count: 32).joined(separator: ","))]}}"#
+        #expect(list.utf8.count <= LocalListener.longestAnswer)
     }
 
     @Test("a command does not print the recovery code that it carries")

@@ -16,6 +16,10 @@ package protocol AdminCall: Codable, Sendable {
     static var lane: AdminLane? { get }
     /// The type that parses the command line; nil for a call that other commands make.
     static var commandLine: (any ParsableCommand.Type)? { get }
+    /// The least role that may give the command with these arguments.
+    var role: AdminRole { get }
+    /// Indicates that a second person must confirm the command if ``AdminRoles/confirmation`` is set.
+    static var needsTwoPersons: Bool { get }
     /// Decides which entries the audit log gets, and when.
     var effect: AdminEffect { get }
     /// The arguments that the audit entries contain in addition to the subject.
@@ -63,6 +67,9 @@ extension AdminCall {
     package static var lane: AdminLane? { nil }
     package static var commandLine: (any ParsableCommand.Type)? { nil }
     package var auditDetail: String? { nil }
+    /// The highest one, so that a new command gives no role more rights until it says so.
+    package var role: AdminRole { .security }
+    package static var needsTwoPersons: Bool { false }
 
     package func validate() throws(AdminFailure) {}
 

@@ -4,7 +4,7 @@ package import AuditLog
 /// All commands of operators, in the order of the command line's help.
 package enum AdminCalls {
     package static let all: [any AdminCall.Type] = [
-        ShowStatus.self, ListSessions.self, Reload.self, SetLogLevel.self,
+        ShowStatus.self, ListSessions.self, Reload.self, SetLogLevel.self, ListRequests.self, ConfirmRequest.self,
         ShowWallet.self, ListWallets.self,
         RevokeWallets.self, RevokeRecoveryCode.self, RevokeSolution.self, RestoreSolution.self,
         ListDenied.self, ShowDenied.self, RemoveDenied.self,

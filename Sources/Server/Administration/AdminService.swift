@@ -10,7 +10,7 @@ package import Vocabulary
 
 /// Carries out the commands of operators on a running server.
 ///
-/// The permissions of the socket's file decide who can send commands; no command checks them again. The audit log
+/// The permissions of the socket's file decide who can send commands, and ``AdminRoles`` which ones. The audit log
 /// records the user of every command.
 package struct AdminService: Sendable {
     /// Moves a lab's clock and returns the new time.
@@ -20,12 +20,22 @@ package struct AdminService: Sendable {
     /// Nil outside a lab: no command moves the time of a production server.
     let advance: Advance?
     package let operations: ServerOperations
+    package let roles: AdminRoles
     let lanes = KeyedAsyncLock<AdminLane>()
+    let pending = PendingRequests()
+    /// The user of the command in progress; nil outside one.
+    private(set) var caller: (peer: LocalPeer, actor: AuditActor)?
 
-    package init(of server: RemotePINServer, advance: Advance?, operations: ServerOperations) {
+    package init(
+        of server: RemotePINServer,
+        advance: Advance?,
+        operations: ServerOperations,
+        roles: AdminRoles = AdminRoles()
+    ) {
         self.server = server
         self.advance = advance
         self.operations = operations
+        self.roles = roles
     }
 
     /// Carries out one command.
@@ -36,7 +46,11 @@ package struct AdminService: Sendable {
     package func carryOut<Call: AdminCall>(_ call: Call, by peer: LocalPeer) async throws(AdminFailure) -> Call.Reply {
         let actor = AuditActor.user(peer.userID, name: await Self.name(of: peer.userID))
         do {
-            let reply = try await self.recorded(call, by: actor)
+            try await self.requireRole(for: call, of: peer, actor)
+            try await self.requireSecondPerson(for: call, of: peer, actor)
+            var service = self
+            service.caller = (peer, actor)
+            let reply = try await service.recorded(call, by: actor)
             self.server.log.notice(
                 "admin command done",
                 metadata: ["command": "\(Call.name)", "by": "\(actor.rawValue)"]

@@ -63,6 +63,11 @@ package struct AuditActor: RawRepresentable, Hashable, Sendable {
         AuditActor(rawValue: "uid \(id)" + (name.map { " (\($0))" } ?? ""))
     }
 
+    /// A user who confirmed a command that another one requested.
+    package static func confirmed(by confirmer: AuditActor, for requester: AuditActor) -> AuditActor {
+        AuditActor(rawValue: "\(confirmer.rawValue), requested by \(requester.rawValue)")
+    }
+
     /// An authenticated wallet.
     package static let wallet = AuditActor(rawValue: "wallet")
     /// A client that presented a wallet's deletion code.
@@ -134,13 +139,15 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     package static let sharesOffered = AuditEvent(rawValue: "vault shares offered")
     /// Key versions that no longer seal any value were removed.
     package static let retireVault = AuditEvent(rawValue: "vault retire")
+    /// An operator requested a command that another person must confirm; the detail has its name.
+    package static let request = AuditEvent(rawValue: "request")
     /// A command that this version does not know.
     package static let unknown = AuditEvent(rawValue: "unknown")
 
     /// The events that are not commands to a running server.
     package static let others: [AuditEvent] = [
         .restore, .deletionCode, .wipe, .deniedLink, .blockedPermanently, .purge, .resealed, .sharesOffered, .started,
-        .stopped, .logBegun, .tornTail, .unknown,
+        .stopped, .logBegun, .tornTail, .request, .unknown,
     ]
 }
 

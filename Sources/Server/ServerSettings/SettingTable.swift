@@ -64,7 +64,9 @@ package enum SettingTable {
         Self.listenAddress, Self.listenThreads, Self.tlsCertificate, Self.tlsKey,
     ]
     private static let storage: [any SettingDeclaration] = [
-        Self.dataFolder, Self.vaultKeyFile, Self.adminSocket, Self.adminGroup, Self.auditFile,
+        Self.dataFolder, Self.vaultKeyFile, Self.adminSocket, Self.adminGroup,
+        Self.observerGroup, Self.supportGroup, Self.securityGroup, Self.twoPersons, Self.confirmationTime,
+        Self.auditFile,
     ]
     private static let limits: [any SettingDeclaration] = [
         Self.handshakeLimit, Self.frameLimit, Self.idleWithoutSession, Self.idleInEnrollment, Self.idleWithSession,
@@ -123,13 +125,43 @@ extension SettingTable {
         "admin.socket",
         .path,
         standard: "admin.sock",
-        "Unix-domain socket for admin commands, at most 100 bytes long. Any user who can open it can give every "
-            + "command."
+        "Unix-domain socket for admin commands, at most 100 bytes long. Without role groups, any user who can "
+            + "open it can give every command."
     )
     package static let adminGroup = Setting(
         optional: "admin.group",
         .group,
         "Group whose members may also open the socket (mode 0660). Without a group only the server's user may."
+    )
+    package static let observerGroup = Setting(
+        optional: "admin.observer-group",
+        .group,
+        "Members of `admin.group` who are in this group may see the server's state. As soon as one of the three groups "
+            + "is set, a member of `admin.group` in none of them may give no command. Root and the server's user may "
+            + "give all."
+    )
+    package static let supportGroup = Setting(
+        optional: "admin.support-group",
+        .group,
+        "Members of this group may also look at wallets, and revoke one at a time."
+    )
+    package static let securityGroup = Setting(
+        optional: "admin.security-group",
+        .group,
+        "Members of this group may give every command."
+    )
+    package static let twoPersons = Setting(
+        "admin.two-persons",
+        .flag,
+        standard: false,
+        "Whether `revoke solution` and `vault retire` need two persons: one requests the command, and another user "
+            + "confirms it. Root and the server's user can do neither."
+    )
+    package static let confirmationTime = Setting(
+        "admin.confirmation-time",
+        .duration(.seconds(60) ... .seconds(86_400)),
+        standard: .seconds(900),
+        "Time in which the second person must confirm."
     )
     package static let auditFile = Setting(
         "audit.file",

@@ -117,6 +117,28 @@ extension RunningServer {
         }
     }
 
+    /// The rights of the users who can open the socket for commands.
+    static func adminRoles(_ settings: ServerSettings) throws -> AdminRoles {
+        var groups: [AdminRole: UInt32] = [:]
+        for (role, setting) in [
+            (AdminRole.observer, SettingTable.observerGroup), (.support, SettingTable.supportGroup),
+            (.security, SettingTable.securityGroup),
+        ] {
+            groups[role] = try Self.group(settings[setting], setting: setting.name)
+        }
+        let needsTwo = settings[SettingTable.twoPersons]
+        // Otherwise only root and the server's user could open the socket.
+        guard settings[SettingTable.adminGroup] != nil || (groups.isEmpty && !needsTwo) else {
+            let text = "role groups and `admin.two-persons` need it, since only its members can open the socket"
+            throw StartFailure(.configuration, "`admin.group` is not set: \(text)")
+        }
+        return AdminRoles(
+            groups: groups,
+            owner: Accounts.currentUser,
+            confirmation: needsTwo ? settings[SettingTable.confirmationTime] : nil
+        )
+    }
+
     /// Listens for the deletion portal; returns nil if no socket is configured.
     static func listenForPortal(_ settings: ServerSettings, log: Logger) async throws -> LocalListener? {
         guard let path = settings[SettingTable.portalSocket] else { return nil }

@@ -196,7 +196,8 @@ enum RunningServer {
         let commands = AdminService(
             of: server,
             advance: (clock as? LabClock).map(Self.advance),
-            operations: Self.operations(files, maintenance, output: output, log: log, reload: reload)
+            operations: Self.operations(files, maintenance, output: output, log: log, reload: reload),
+            roles: try Self.adminRoles(files.settings)
         )
         // Trapped before the server reports that it is ready: a supervisor may send a signal immediately afterwards.
         let (hangups, stops) = (

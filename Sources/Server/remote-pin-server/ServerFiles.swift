@@ -86,7 +86,7 @@ struct ServerFiles {
 struct CheckedFiles {
     /// A part of the configuration with files.
     enum Part {
-        case lab, rights, certificate, vault, devices, statusList, hook, witness
+        case lab, rights, certificate, vault, devices, statusList, hook, witness, roles
     }
 
     private(set) var problems: [(part: Part, error: any Error)] = []
@@ -112,6 +112,7 @@ struct CheckedFiles {
         }
         self.take(.hook) { try Hooks.check(settings) }
         self.take(.witness) { try RunningServer.checkWitness(settings) }
+        self.take(.roles) { try RunningServer.adminRoles(settings) }
     }
 
     @discardableResult

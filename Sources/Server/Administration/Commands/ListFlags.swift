@@ -9,6 +9,7 @@ package struct ListFlags: AdminCall {
     package static let name = "flags list"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
     package var effect: AdminEffect { .read }
+    package var role: AdminRole { .observer }
 
     package init() {}
 

@@ -9,6 +9,7 @@ package struct ListSessions: AdminCall {
     package static let name = "sessions"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
     package var effect: AdminEffect { .read }
+    package var role: AdminRole { .observer }
 
     /// The last connection of the previous page; nil for the first page.
     package var after: UInt64?

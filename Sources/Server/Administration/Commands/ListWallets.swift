@@ -11,6 +11,7 @@ package struct ListWallets: AdminCall {
     package static let name = "wallet list"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
     package var effect: AdminEffect { .read }
+    package var role: AdminRole { .support }
 
     /// Any state if empty.
     package var states: Set<WalletCondition>

@@ -12,6 +12,7 @@ package struct RevokeWallets: AdminCall {
     package static let lane: AdminLane? = .store
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
     package var effect: AdminEffect { .change }
+    package var role: AdminRole { self.wallets.count == 1 ? .support : .security }
 
     /// Without repetitions.
     package var wallets: [WalletID]

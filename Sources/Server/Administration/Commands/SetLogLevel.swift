@@ -6,6 +6,7 @@ package struct SetLogLevel: AdminCall {
     package static let name = "log-level"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
     package var effect: AdminEffect { self.level == nil ? .read : .change }
+    package var role: AdminRole { self.level == nil ? .observer : .security }
     package var auditDetail: String? { self.level?.rawValue }
 
     /// Nil to show the level.

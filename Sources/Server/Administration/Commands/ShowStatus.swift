@@ -15,6 +15,7 @@ package struct ShowStatus: AdminCall {
     package static let name = "status"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
     package var effect: AdminEffect { .read }
+    package var role: AdminRole { .observer }
 
     package init() {}
 

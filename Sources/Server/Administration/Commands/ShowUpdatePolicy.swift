@@ -9,6 +9,7 @@ package struct ShowUpdatePolicy: AdminCall {
     package static let name = "update-policy show"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
     package var effect: AdminEffect { .read }
+    package var role: AdminRole { .observer }
 
     package init() {}
 

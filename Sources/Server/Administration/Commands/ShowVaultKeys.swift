@@ -9,6 +9,7 @@ package struct ShowVaultKeys: AdminCall {
     package static let name = "vault status"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
     package var effect: AdminEffect { .read }
+    package var role: AdminRole { .observer }
 
     package init() {}
 

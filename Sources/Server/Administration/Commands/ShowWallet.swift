@@ -16,6 +16,7 @@ package struct ShowWallet: AdminCall {
     package static let name = "wallet show"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
     package var effect: AdminEffect { .read }
+    package var role: AdminRole { .support }
 
     package var wallet: WalletID
 

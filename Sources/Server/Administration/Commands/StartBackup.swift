@@ -38,6 +38,7 @@ package struct StartBackup: AdminCall {
 package struct ShowMaintenance: AdminCall {
     package static let name = "maintenance show"
     package var effect: AdminEffect { .read }
+    package var role: AdminRole { .observer }
 
     package init() {}
 

@@ -88,6 +88,7 @@ struct Examination {
         case .statusList: (.statusList, "fetch the list again")
         case .hook: (.hook, "correct `hook.program`, or make the program executable")
         case .witness: (.witness, "correct `witness.program`, or make the program executable")
+        case .roles: (.roles, "create the groups, or correct the section `admin`")
         }
     }
 

@@ -15,7 +15,8 @@ struct Finding: Encodable, Sendable {
 
     /// The subject of a check, in the order of the output.
     enum Check: String, Encodable, Sendable, CaseIterable {
-        case configuration, server, lab, rights, certificate, vault, devices, hook, witness, clock, descriptors, disk
+        case configuration, server, lab, rights, certificate, vault, devices, hook, witness, roles, clock, descriptors,
+            disk
         case store, audit, backup
         case statusList = "status-list"
     }

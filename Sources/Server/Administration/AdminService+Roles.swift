@@ -1,0 +1,80 @@
+internal import AdminProtocol
+internal import AuditLog
+internal import HostSystem
+internal import Logging
+internal import RemotePINServer
+internal import Transport
+internal import Vocabulary
+
+// Roles and the rule of two persons. Every refusal and every request is on record, and only then answered.
+extension AdminService {
+    /// Rejects a command for which the peer's role does not suffice.
+    func requireRole(for call: some AdminCall, of peer: LocalPeer, _ actor: AuditActor) async throws(AdminFailure) {
+        let role = self.roles.role(of: peer)
+        if let role, role >= call.role { return }
+        let own = role.map { "role `\($0.rawValue)`" } ?? "no role"
+        try await self.refuse(call, "The command needs the role `\(call.role.rawValue)`; this user has \(own).", actor)
+    }
+
+    /// Returns if one person suffices; otherwise keeps the command for a second one, and throws the failure that
+    /// tells the operator so.
+    func requireSecondPerson<Call: AdminCall>(
+        for call: Call,
+        of peer: LocalPeer,
+        _ actor: AuditActor
+    ) async throws(AdminFailure) {
+        guard Call.needsTwoPersons, let limit = self.roles.confirmation else { return }
+        guard self.roles.isPerson(peer) else {
+            let text = "Two persons must give this command, each as their own user: not root and not the server's user."
+            try await self.refuse(call, text, actor)
+            return
+        }
+        let now = self.server.clock.now()
+        let id = UInt32.random(in: .min ... .max).bigEndianBytes.hex
+        let until = now + limit
+        do throws(AuditLogError) {
+            // Not as begun: a start carries out what was begun.
+            let result = "\(id), until \(until.text)"
+            try await self.server.audit.append(.request, by: actor, .done(of: nil, result: result), detail: Call.name)
+        } catch {
+            throw AdminFailure(.unavailable, "The audit log rejected the entry, so nothing was requested: \(error).")
+        }
+        let request = PendingRequests.Request(
+            id: id,
+            command: Call.name,
+            user: peer.userID,
+            actor: actor,
+            until: until,
+            carryOut: { service, actor in _ = try await service.recorded(call, by: actor) }
+        )
+        do throws(AdminFailure) {
+            try self.pending.add(request, at: now)
+        } catch {
+            try await self.refuse(call, error.message, actor)
+        }
+        throw AdminFailure(
+            .notAllowed,
+            "Not done yet, but requested: another person confirms it until \(until.text) with `remote-pin-server admin "
+                + "confirm \(id) \(Call.name)`."
+        )
+    }
+
+    /// Records a refusal and throws it.
+    private func refuse<Call: AdminCall>(_ call: Call, _ text: String, _ actor: AuditActor) async throws(AdminFailure) {
+        do throws(AuditLogError) {
+            try await self.server.audit.append(
+                AuditEvent(rawValue: Call.name),
+                by: actor,
+                .failed(of: nil, reason: text),
+                detail: call.auditDetail
+            )
+        } catch {
+            self.server.log.error("the audit log rejected a refusal's entry", metadata: ["reason": "\(error)"])
+        }
+        throw AdminFailure(.notAllowed, text)
+    }
+}
+
+extension UInt32 {
+    fileprivate var bigEndianBytes: [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: self >> (24 - 8 * $0)) } }
+}

@@ -1,0 +1,68 @@
+internal import AdminProtocol
+internal import AuditLog
+internal import Synchronization
+internal import Vocabulary
+
+/// The commands that one person requested and another one has not confirmed yet.
+///
+/// Invariants: a confirmation carries out the command with the arguments that were requested, once, before the time
+/// limit, and for another user than the requester. A restart forgets all requests: the audit log has none of them as
+/// begun, so that no start carries one out.
+final class PendingRequests: Sendable {
+    struct Request: Sendable {
+        let id: String
+        let command: String
+        let user: UInt32
+        let actor: AuditActor
+        let until: Timestamp
+        /// Carries the command out, with its audit entries.
+        let carryOut: @Sendable (AdminService, AuditActor) async throws -> Void
+    }
+
+    /// The maximum number of requests at a time.
+    static let most = 32
+
+    private let requests = Mutex<[Request]>([])
+
+    /// The requests that can be confirmed at this time.
+    func all(at now: Timestamp) -> [Request] {
+        self.requests.withLock { requests in
+            requests.removeAll { $0.until <= now }
+            return requests
+        }
+    }
+
+    /// Adds a request.
+    func add(_ request: Request, at now: Timestamp) throws(AdminFailure) {
+        let isAdded = self.requests.withLock { requests in
+            requests.removeAll { $0.until <= now }
+            guard requests.count < Self.most else { return false }
+            requests.append(request)
+            return true
+        }
+        guard isAdded else {
+            throw AdminFailure(.notAllowed, "\(Self.most) requests wait for confirmation; wait until one expires.")
+        }
+    }
+
+    /// Removes and returns the request that this user may confirm.
+    func take(_ id: String, _ command: String, by user: UInt32, at now: Timestamp) throws(AdminFailure) -> Request {
+        let result: Result<Request, AdminFailure> = self.requests.withLock { requests in
+            func refused(_ text: String) -> Result<Request, AdminFailure> { .failure(AdminFailure(.notAllowed, text)) }
+            guard let index = requests.firstIndex(where: { $0.id == id }) else {
+                return refused("No request \(id) waits: it was confirmed, it expired, or the server was restarted.")
+            }
+            guard requests[index].until > now else {
+                return refused("Request \(id) expired on \(requests.remove(at: index).until.text); request it again.")
+            }
+            guard requests[index].command == command else {
+                return refused("Request \(id) is for `\(requests[index].command)`, not for `\(command)`.")
+            }
+            guard requests[index].user != user else {
+                return refused("Request \(id) is yours; another person must confirm it.")
+            }
+            return .success(requests.remove(at: index))
+        }
+        return try result.get()
+    }
+}
