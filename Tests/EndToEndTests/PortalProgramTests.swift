@@ -46,6 +46,39 @@ struct PortalProgramTests {
         #expect(portal.output.contains("wallet deleted") && portal.output.contains("127.0.0.1"))
     }
 
+    @Test("the portal counts codes by outcome, and is ready while a server accepts its connections")
+    func observed() async throws {
+        let server = try await self.lab.start()
+        let portal = try await ServerProcess.start(
+            [self.lab.lab.path, "--portal.observation", "127.0.0.1:0", "--log.level", "info"],
+            of: "remote-pin-portal"
+        )
+        let observed = try ObservedServer(portal)
+        func becomes(_ word: String) async -> Bool {
+            await eventually { (try? await observed.get("/readyz").contains(word)) ?? false }
+        }
+        #expect(await becomes("200 OK"))
+        #expect(try await observed.value("remote_pin_portal_ready") == 1)
+        #expect(try await observed.get("/livez").contains("200 OK"))
+        let page = try PageOverHTTP(portal.output)
+        let code = "0000-0000-0000-0000-00"
+        let question = try await page.post("code=\(code)&step=check&seal=\(try await page.seal())")
+        _ = try await page.post("code=\(code)&step=delete&seal=\(PageOverHTTP.seal(of: question))")
+        #expect(try await observed.value("remote_pin_portal_codes_total{outcome=\"wrong\"}") == 1)
+        #expect(try await observed.value("remote_pin_portal_codes_total{outcome=\"deleted\"}") == 0)
+        // The page's address, which is public, has no metrics.
+        #expect(try await page.get("/metrics").contains("404"))
+        #expect(await server.terminate() == 0)
+        #expect(await becomes("503"))
+        #expect(try await observed.value("remote_pin_portal_ready") == 0)
+        #expect(await portal.terminate() == 0)
+        let busy = try await ServerProcess.run(
+            "remote-pin-portal",
+            [self.lab.lab.path, "--portal.observation", "192.0.2.1:80"]
+        )
+        #expect(busy.exitCode == 69 && busy.output.contains("`portal.observation`"), "\(busy.output)")
+    }
+
     @Test(
         "a reason that keeps the portal from starting is named with the way out",
         arguments: [
@@ -125,6 +158,8 @@ private struct PageOverHTTP {
     }
 
     func seal() async throws -> String { Self.seal(of: try await self.send("GET /en", "")) }
+
+    func get(_ path: String) async throws -> String { try await self.send("GET \(path)", "") }
 
     func post(_ form: String) async throws -> String {
         try await self.send("POST /en", form)

@@ -47,6 +47,7 @@ struct Portal: Sendable {
     private let service: any RevocationService
     private let clock: any WallClock
     private let log: Logger
+    private let meters: PortalMeters
     /// Limits the log lines that a client can cause with every request.
     private let refusalLines = LogRateLimiter(burst: 50, each: .seconds(10))
     private let absenceLines = LogRateLimiter(burst: 50, each: .seconds(10))
@@ -57,13 +58,15 @@ struct Portal: Sendable {
         limit: WrongCodeLimit = WrongCodeLimit(),
         service: any RevocationService,
         clock: any WallClock,
-        log: Logger
+        log: Logger,
+        meters: PortalMeters
     ) {
         self.pages = pages
         self.limit = limit
         self.service = service
         self.clock = clock
         self.log = log
+        self.meters = meters
     }
 
     /// Answers one request.
@@ -145,6 +148,7 @@ struct Portal: Sendable {
         // A separate task: a client that disconnects cannot keep the answer from being counted.
         let answer = await Task { await service.revoke(asked, for: source) }.value
         self.limit.end(visit.source, at: self.clock.now(), wasWrong: answer == .wrong)
+        self.meters.note(answer)
         let whom: Logger.Metadata = ["source": "\(visit.source)"]
         let again = typed.shown
         switch answer {
@@ -177,6 +181,7 @@ struct Portal: Sendable {
     }
 
     private func limited(until: Timestamp, at now: Timestamp, to visit: Visit, in language: Language) -> Answer {
+        self.meters.noteLimited()
         self.log.debug("too many wrong codes", metadata: ["source": "\(visit.source)"])
         return self.show(.limited(until: until), .tooManyRequests, retryAfter: until - now, to: visit, in: language)
     }

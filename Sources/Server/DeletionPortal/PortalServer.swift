@@ -3,10 +3,12 @@ internal import Foundation
 internal import Hummingbird
 internal import HummingbirdCore
 package import Logging
+package import Metrics
 internal import NIOCore
 package import ServerSettings
 internal import ServiceLifecycle
 internal import Synchronization
+internal import Transport
 internal import UnixSignals
 package import Vocabulary
 
@@ -25,6 +27,8 @@ package struct PortalServer: Sendable {
     }
 
     private let address: HostAndPort
+    /// The server's socket.
+    private let socket: String?
     private let responder: PortalResponder
     private let limits: Limits
     private let log: Logger
@@ -32,9 +36,26 @@ package struct PortalServer: Sendable {
     /// - Parameters:
     ///   - settings: The sections `portal` and `log`; `portal.socket` must be set.
     /// - Throws: ``PortalStartError`` for a setting that cannot be used.
-    package init(_ settings: ServerSettings, clock: any WallClock, log: Logger) throws {
+    package init(
+        _ settings: ServerSettings,
+        clock: any WallClock,
+        log: Logger,
+        metrics: any MetricsFactory = NOOPMetricsHandler.instance
+    ) throws {
         guard let socket = settings[SettingTable.portalSocket] else { throw PortalStartError.noSocket }
-        try self.init(settings, service: ServerRevocationService(path: socket), clock: clock, log: log)
+        let service = ServerRevocationService(path: socket)
+        try self.init(settings, service: service, clock: clock, log: log, metrics: metrics)
+    }
+
+    /// Returns whether a server accepts connections from the portal; without one no code can be checked.
+    package func reachesServer() async -> Bool {
+        guard let socket else { return false }
+        do throws(ConnectError) {
+            try await PortalConnection.connect(path: socket, timeout: .seconds(5)).close()
+            return true
+        } catch {
+            return false
+        }
     }
 
     init(
@@ -42,6 +63,7 @@ package struct PortalServer: Sendable {
         service: any RevocationService,
         clock: any WallClock,
         log: Logger,
+        metrics: any MetricsFactory = NOOPMetricsHandler.instance,
         limits: Limits = Limits()
     ) throws {
         guard let zone = TimeZone(identifier: settings[SettingTable.portalTimeZone]) else {
@@ -53,8 +75,9 @@ package struct PortalServer: Sendable {
             helpLink: settings[SettingTable.portalHelpLink]
         )
         self.address = settings[SettingTable.portalListen]
+        self.socket = settings[SettingTable.portalSocket]
         self.responder = PortalResponder(
-            portal: Portal(pages: pages, service: service, clock: clock, log: log),
+            portal: Portal(pages: pages, service: service, clock: clock, log: log, meters: PortalMeters(metrics)),
             sources: ClientSource(trusting: settings[SettingTable.portalTrustedProxies]),
             bodyLimit: TimeAmount(limits.body)
         )

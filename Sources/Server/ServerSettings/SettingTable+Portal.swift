@@ -5,7 +5,7 @@ internal import Foundation
 extension SettingTable {
     static let portal: [any SettingDeclaration] = [
         Self.portalSocket, Self.portalGroup, Self.portalListen, Self.portalTrustedProxies, Self.portalProduct,
-        Self.portalTimeZone, Self.portalHelpLink,
+        Self.portalTimeZone, Self.portalHelpLink, Self.portalObservation,
     ]
 
     package static let portalSocket = Setting(
@@ -26,6 +26,11 @@ extension SettingTable {
         standard: HostAndPort(host: "127.0.0.1", port: 7480),
         "Address and port of the portal's plain HTTP listener, for a reverse proxy that adds TLS. Port 0 chooses a "
             + "free port."
+    )
+    package static let portalObservation = Setting(
+        optional: "portal.observation",
+        .address("127.0.0.1:9465"),
+        "Address and port of the portal's plain HTTP listener for `/metrics`, `/livez` and `/readyz`. Keep it private."
     )
     package static let portalTrustedProxies = Setting(
         "portal.trusted-proxies",

@@ -7,6 +7,7 @@ internal import LabFiles
 internal import LogLines
 internal import Logging
 internal import ServerSettings
+internal import Telemetry
 
 /// The deletion portal program.
 @main
@@ -91,12 +92,19 @@ struct PortalProgram: AsyncParsableCommand {
             )
             let log = Logger(label: "remote-pin-portal") { _ in handler }
             let manager = ServiceManager(environment: ProcessInfo.processInfo.environment)
-            let portal = try PortalServer(settings, clock: SystemClock(), log: log)
-            try await portal.run { address in
-                log.notice("ready", metadata: ["address": "\(address)"])
-                StandardStreams.writeOutput("ready on http://\(address)\n")
-                manager?.tell(.ready, .status("serving the page on http://\(address)"))
+            let watch = PortalWatch(log: log)
+            let portal = try PortalServer(settings, clock: SystemClock(), log: log, metrics: watch.registry)
+            let listener = try await Self.listen(watch, settings, log)
+            try await withThrowingTaskGroup { tasks in
+                tasks.addTask { await watch.follow { await portal.reachesServer() } }
+                try await portal.run { address in
+                    log.notice("ready", metadata: ["address": "\(address)"])
+                    StandardStreams.writeOutput("ready on http://\(address)\n")
+                    manager?.tell(.ready, .status("serving the page on http://\(address)"))
+                }
+                tasks.cancelAll()
             }
+            await listener?.close()
             log.notice("stopped")
         } catch let error as PortalStartError {
             throw Self.end(error)
@@ -104,6 +112,26 @@ struct PortalProgram: AsyncParsableCommand {
             throw Self.end(78, "the configuration is not used:\n\(error)")
         } catch let error as FileError {
             throw Self.end(74, "\(error)")
+        }
+    }
+
+    /// Listens for monitoring; returns nil if it is not configured.
+    private static func listen(
+        _ watch: PortalWatch,
+        _ settings: ServerSettings,
+        _ log: Logger
+    ) async throws -> ObservationListener? {
+        var address = settings[SettingTable.portalObservation]
+        do throws(ObservationListenError) {
+            let listener = try await watch.listen(address)
+            if let listener {
+                address?.port = listener.port
+                log.notice("observed", metadata: ["address": "\(address.map { "\($0)" } ?? "")"])
+            }
+            return listener
+        } catch {
+            let place = address.map { "\($0)" } ?? ""
+            throw Self.end(69, "`portal.observation`: cannot listen on \(place): \(error.reason)")
         }
     }
 

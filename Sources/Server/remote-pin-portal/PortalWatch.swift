@@ -1,0 +1,43 @@
+internal import ConfigText
+internal import HostSystem
+internal import Logging
+internal import ServerSettings
+internal import Synchronization
+internal import Telemetry
+
+/// Metrics and probes of the portal, on a listener apart from the page, which the proxy makes public.
+final class PortalWatch: Sendable {
+    let registry: MetricRegistry
+    private let reachesServer = Atomic(false)
+    /// The interval between checks whether a server answers.
+    private static let interval: Duration = .seconds(5)
+
+    init(log: Logger) {
+        self.registry = MetricRegistry { name, fault in
+            log.warning("a metric is not exposed", metadata: ["metric": "\(name)", "fault": "\(fault.rawValue)"])
+        }
+        self.registry.watchProcess()
+        self.registry.probe("remote_pin_build_info", [("version", BuildID.version)]) { 1 }
+        self.registry.probe("remote_pin_portal_ready") { [weak self] in
+            self.map { $0.reachesServer.load(ordering: .relaxed) ? 1 : 0 }
+        }
+    }
+
+    /// Listens on `portal.observation`; returns nil if it is not set.
+    func listen(_ address: HostAndPort?) async throws(ObservationListenError) -> ObservationListener? {
+        guard let address else { return nil }
+        let answers = ObservationSources(
+            metrics: { Exposition.text(of: self.registry) },
+            failures: { [] },
+            readiness: { self.reachesServer.load(ordering: .relaxed) ? .ready : .starting }
+        )
+        return try await ObservationListener.bind(host: address.host, port: address.port, answers: answers)
+    }
+
+    /// Checks until cancellation whether a server answers.
+    func follow(_ check: @Sendable () async -> Bool) async {
+        repeat {
+            self.reachesServer.store(await check(), ordering: .relaxed)
+        } while (try? await Task.sleep(for: Self.interval)) != nil
+    }
+}
