@@ -31,6 +31,10 @@ package enum ConfigurationFile {
         environment variable `REMOTE_PIN_PIN_ROUNDS`, and the flag `--pin.rounds`. Flags override the
         environment, the environment overrides the file, and the file overrides the defaults.
 
+        The server and its commands reject an environment variable that begins with `REMOTE_PIN_` and names
+        no setting, so that a misspelled name is noticed; those of the wallet begin with
+        `REMOTE_PIN_WALLET_`. Choose another prefix for your own variables.
+
         \(SettingTable.catalog.markdown)
 
         """
