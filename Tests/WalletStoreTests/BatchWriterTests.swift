@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import HostSystem
 import PINPolicy
 import PreparedSQL
 import Synchronization
@@ -124,6 +125,33 @@ struct BatchWriterTests {
                 writer.run([step])
             }
         }
+    }
+
+    @Test(
+        "without the space to write the mark the process ends for a full disk, after which it may start by itself",
+        .enabled(if: SmallDisk.isPermitted, "mounting a small file system needs root")
+    )
+    func markWithoutSpace() async throws {
+        let disk = try SmallDisk()
+        try StoreMark.create(of: disk.path + "/wallets.db")
+        disk.fill()
+        await #expect(processExitsWith: .exitCode(72)) { [folder = disk.path as String] in
+            let path = folder + "/wallets.db"
+            let mark = try StoreMark(of: path, page: 1, generation: 1)
+            // The next write of the mark needs a new page, as on copy-on-write storage.
+            try FileHandle(forWritingTo: URL(filePath: StoreMark.path(of: path))).truncate(atOffset: 0)
+            try DurableFile.append(Array(repeating: 0, count: 4096), to: folder + "/ballast")
+            try DatabaseQueue().inDatabase { db in
+                try Schema.migrate(db, creating: true)
+                var writer = BatchWriter(
+                    connection: try StoreConnection(db, key: .test),
+                    onFatal: { exit($0.isDiskFull ? 72 : 71) }
+                )
+                writer.mark = mark
+                writer.run([Answers().step("a") { try $0.deny("01") }])
+            }
+        }
+        withExtendedLifetime(disk) {}
     }
 
     @Test("the reason of a refusal reaches the log: SQLite's code by name, the file, and not the wallet")

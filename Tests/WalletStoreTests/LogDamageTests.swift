@@ -121,6 +121,17 @@ struct LogDamageTests {
         #expect(self.damage == nil && DurableFile.exists(self.path + "-mark"))
     }
 
+    @Test("a start that fails after the log was copied into the store does not make the log look removed")
+    func failedStart() async throws {
+        let store = try self.live.store()
+        _ = try await TestWallet(in: store)
+        try await store.queue.perform { try $0.db.execute(sql: "DELETE FROM solution") }
+        let image = try Image(of: self.live, firstMark: [])
+        await store.close()
+        try image.write(to: self.folder)
+        for _ in 0..<2 { #expect(throws: StoreOpenError.notAStore) { try self.folder.store() } }
+    }
+
     @Test("a damaged store is changed only by an opening that accepts the damage, and rejected again afterwards")
     func accepted() async throws {
         var image = try await self.image(commits: 9)

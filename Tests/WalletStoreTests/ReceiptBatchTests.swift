@@ -117,7 +117,7 @@ struct ReceiptBatchTests {
         let signer = self.signer
         // One batch, in which the third step fails after it was judged.
         try await self.store.queue.perform { connection in
-            let writer = BatchWriter(connection: connection, receipts: signer, onFatal: { fatalError($0) })
+            let writer = BatchWriter(connection: connection, receipts: signer, onFatal: { fatalError("\($0)") })
             connection.chores.append {
                 writer.run(
                     attempts.enumerated().map { index, attempt in

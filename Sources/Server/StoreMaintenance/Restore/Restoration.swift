@@ -163,7 +163,8 @@ extension Restoration {
         try await self.copyPages(plan.label, to: staged.file)
         try self.parts.stage(.checking)
         let key = try await RecordKey.derived(by: self.parts.vault)
-        let store = try staged.open(key: key, onFatal: self.parts.onFatal)
+        let onFatal = self.parts.onFatal
+        let store = try staged.open(key: key) { onFatal($0.description) }
         do {
             let report = try await self.change(store, plan)
             try self.parts.stage(.recording)

@@ -22,7 +22,7 @@ struct BatchWriter {
     var committed = CommittedFacts()
     /// Nil for a store that is not served.
     var mark: StoreMark?
-    let onFatal: @Sendable (String) -> Never
+    let onFatal: @Sendable (FatalStoreError) -> Never
     /// Receives the reason of each refusal, for the log.
     var onRefusal: @Sendable (String) -> Void = { _ in }
 
@@ -72,6 +72,7 @@ struct BatchWriter {
     private func outcome(of batch: [CommitQueue.PendingStep], apart: Bool) -> Failure? {
         var prepared: [Prepared] = []
         prepared.reserveCapacity(batch.count)
+        var hasChanged = false
         let start = ContinuousClock.now
         do {
             try self.connection.begin()
@@ -81,7 +82,8 @@ struct BatchWriter {
             if let signer = self.receipts {
                 self.connection.receipts?.certify(by: signer, epoch: UInt64(self.connection.epoch))
             }
-            if try self.connection.commit() { self.noteCommit() }
+            hasChanged = try self.connection.commit()
+            if hasChanged { self.noteCommit() }
             self.committed.note(self.connection)
             let duration = ContinuousClock.now - start
             self.latency.note(duration)
@@ -96,6 +98,7 @@ struct BatchWriter {
             return failure
         }
         self.answer(prepared, to: batch)
+        if hasChanged, self.connection.owesTruncation, !prepared.contains(where: \.truncates) { _ = self.emptyLog() }
         self.runChores()
         return nil
     }
@@ -105,7 +108,11 @@ struct BatchWriter {
         do throws(FileError) {
             try self.mark?.note(self.connection.generation)
         } catch {
-            self.onFatal("wallet store: \(error); the process ends because lost attempts could go unnoticed")
+            // Storage that writes to new blocks needs space even for this write.
+            var isDiskFull = false
+            if case .diskFull = error { isDiskFull = true }
+            let reason = "wallet store: \(error); the process ends because lost attempts could go unnoticed"
+            self.onFatal(FatalStoreError(reason, isDiskFull: isDiskFull))
         }
     }
 
@@ -147,18 +154,23 @@ struct BatchWriter {
     ///
     /// Answers of steps that destroyed shares wait until the log holds no older copy of them.
     private func answer(_ prepared: [Prepared], to batch: [CommitQueue.PendingStep]) {
-        var isTruncated = true
-        if prepared.contains(where: \.truncates) {
-            do {
-                try self.connection.truncateLog()
-            } catch {
-                // The step is committed, but the log is not emptied yet; a repetition of the step tries again.
-                if case .step = self.failure(for: error) { self.onFatal(self.fatalText(error)) }
-                isTruncated = false
-            }
-        }
+        let isEmptied = !prepared.contains(where: \.truncates) || self.emptyLog()
         for (step, done) in zip(batch, prepared) {
-            if done.truncates && !isTruncated { step.refuse(.notErased) } else { done.answer() }
+            if done.truncates && !isEmptied { step.refuse(.notErased) } else { done.answer() }
+        }
+    }
+
+    /// Empties the log; returns false on a full disk.
+    ///
+    /// The destroying step is committed then, and its caller may never repeat it: a wallet that has confirmed its next
+    /// shares does not. So each later commit tries again, after its answers, until the log is empty.
+    private func emptyLog() -> Bool {
+        do {
+            try self.connection.truncateLog()
+            return true
+        } catch {
+            if case .step = self.failure(for: error) { self.onFatal(self.fatal(error)) }
+            return false
         }
     }
 
@@ -174,7 +186,7 @@ struct BatchWriter {
         do {
             try self.connection.rollBack()
         } catch {
-            self.onFatal(self.fatalText(error))
+            self.onFatal(self.fatal(error))
         }
     }
 
@@ -184,7 +196,7 @@ struct BatchWriter {
         switch error.resultCode {
         case .SQLITE_FULL, .SQLITE_BUSY, .SQLITE_LOCKED: return .diskFull
         case .SQLITE_CORRUPT, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_RANGE: return .step
-        default: self.onFatal(self.fatalText(error, text))
+        default: self.onFatal(self.fatal(error, text))
         }
     }
 
@@ -194,8 +206,10 @@ struct BatchWriter {
         return "\(SQLiteFailure(error.extendedResultCode, of: self.connection.db))"
     }
 
-    private func fatalText(_ error: any Error, _ text: String? = nil) -> String {
-        "wallet store: \(text ?? self.text(error)); the process ends because counted attempts may be lost"
+    private func fatal(_ error: any Error, _ text: String? = nil) -> FatalStoreError {
+        FatalStoreError(
+            "wallet store: \(text ?? self.text(error)); the process ends because counted attempts may be lost"
+        )
     }
 }
 

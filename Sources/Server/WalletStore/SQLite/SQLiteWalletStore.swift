@@ -58,8 +58,8 @@ package final class SQLiteWalletStore: WalletStore {
     /// A missing store is an error unless `creating`: an empty store in its place would forget every count.
     /// With `acceptingDamage`, a store that lacks commits is opened as far as it goes; it may be copied and not
     /// served, and the next opening rejects it again. With a signer, every verdict gets a receipt.
-    /// `onRefusal` is called with the reason why steps were refused, and `onFatal` with a line for the log after a
-    /// file error that may lose counts; it ends the process.
+    /// `onRefusal` is called with the reason why steps were refused, and `onFatal` after a file error that may lose
+    /// counts; it ends the process.
     package static func open(
         folder: String,
         key: RecordKey,
@@ -68,7 +68,7 @@ package final class SQLiteWalletStore: WalletStore {
         receipts signer: (any ReceiptSigner)? = nil,
         metrics factory: any MetricsFactory = NOOPMetricsHandler.instance,
         onRefusal: @escaping @Sendable (String) -> Void = { _ in },
-        onFatal: @escaping @Sendable (String) -> Never = { fatalError($0) }
+        onFatal: @escaping @Sendable (FatalStoreError) -> Never = { fatalError("\($0)") }
     ) throws(StoreOpenError) -> SQLiteWalletStore {
         let path = folder + "/wallets.db"
         let lock = try StoreLock(folder: folder, creating: creating)
@@ -83,20 +83,26 @@ package final class SQLiteWalletStore: WalletStore {
             // SQLite would open it read-only and fail later, with a code that does not say so.
             try DurableFile.requireWritable(path)
             database = try DatabaseQueue(path: path, configuration: Schema.configuration())
-            mark = try database.inDatabase { db in
-                do {
-                    upgradedFrom = try Schema.migrate(db, creating: creating)
-                    // Completes the work of a killed process: no older copy of a destroyed share survives a start.
-                    _ = try db.checkpoint(.truncate)
-                    let connection = try StoreConnection(db, key: key)
-                    try connection.claimIfEmpty()
-                    committed.note(connection)
-                    guard !isDamaged else { return nil }
-                    let page = try connection.generationPage()
-                    return try StoreMark(of: path, page: page, generation: connection.generation)
-                } catch {
-                    throw StoreOpenError(error, of: db)
+            do {
+                mark = try database.inDatabase { db in
+                    do {
+                        upgradedFrom = try Schema.migrate(db, creating: creating)
+                        // Completes the work of a killed process: no older copy of a destroyed share survives a start.
+                        _ = try db.checkpoint(.truncate)
+                        let connection = try StoreConnection(db, key: key)
+                        try connection.claimIfEmpty()
+                        committed.note(connection)
+                        guard !isDamaged else { return nil }
+                        let page = try connection.generationPage()
+                        return try StoreMark(of: path, page: page, generation: connection.generation)
+                    } catch {
+                        throw StoreOpenError(error, of: db)
+                    }
                 }
+            } catch {
+                // SQLite removes the log with the last connection; only then the mark can say that there is none.
+                try? database.close()
+                throw error
             }
         } catch {
             if !isDamaged { StoreMark.release(path) }
@@ -202,7 +208,7 @@ package final class SQLiteWalletStore: WalletStore {
         latency: CommitLatency,
         meters: StoreMeters,
         onRefusal: @escaping @Sendable (String) -> Void,
-        onFatal: @escaping @Sendable (String) -> Never
+        onFatal: @escaping @Sendable (FatalStoreError) -> Never
     ) {
         do {
             let connection = try StoreConnection(db, key: key, issuesReceipts: signer != nil, openings: openings)
@@ -223,7 +229,9 @@ package final class SQLiteWalletStore: WalletStore {
             }
             writer.end()
         } catch {
-            onFatal("wallet store: a prepared statement does not compile; the store's schema is not this version's")
+            onFatal(
+                FatalStoreError("wallet store: a prepared statement does not compile; its schema is of another version")
+            )
         }
     }
 }

@@ -38,7 +38,7 @@ package final class StagedStore: Sendable {
     /// Marks the written pages as a store and opens it.
     package func open(
         key: RecordKey,
-        onFatal: @escaping @Sendable (String) -> Never = { fatalError($0) }
+        onFatal: @escaping @Sendable (FatalStoreError) -> Never = { fatalError("\($0)") }
     ) throws(StoreOpenError) -> SQLiteWalletStore {
         do throws(FileError) {
             try StoreFile.mark(self.file, as: .store)

@@ -22,7 +22,7 @@ final class StoreConnection {
     /// Set by a step that destroyed shares: the log is emptied before any step is answered.
     var mustTruncateLog = false
     /// Indicates that copies of destroyed shares may be in the log.
-    private var owesTruncation = false
+    private(set) var owesTruncation = false
     /// The verdicts of this transaction; nil if the store issues no receipts.
     private(set) var receipts: ReceiptBatch?
     private let issuesReceipts: Bool
