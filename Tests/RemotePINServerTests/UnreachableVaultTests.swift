@@ -4,17 +4,20 @@ import ServerTestSupport
 import SimulatedPhone
 import Statements
 import Synchronization
+import Telemetry
 import TestSupport
 import Testing
 import Vault
 import Vocabulary
+import WalletStore
 import Wire
 
-/// A vault that counts the values that it opens and can become unreachable for one field.
+/// A vault that counts the values that it opens, can become unreachable for one field, and can reject values.
 private struct CuttableVault: Vault {
     final class State: Sendable {
         let unreachable = Mutex<VaultField?>(nil)
         let opened = Mutex<[VaultField]>([])
+        let damaged = Mutex<[[UInt8]]>([])
     }
 
     let vault: any Vault
@@ -30,6 +33,7 @@ private struct CuttableVault: Vault {
 
     func unseal(_ sealed: [UInt8], as field: VaultField, of wallet: WalletID) async throws(VaultError) -> SecretBytes {
         guard self.state.unreachable.withLock({ $0 }) != field else { throw .unreachable }
+        guard !self.state.damaged.withLock({ $0.contains(sealed) }) else { throw .notOurs }
         self.state.opened.withLock { $0.append(field) }
         return try await self.vault.unseal(sealed, as: field, of: wallet)
     }
@@ -83,6 +87,30 @@ struct UnreachableVaultTests {
         }
     }
 
+    @Test("a next share that does not open is not offered: the wallet unlocks without it, and the failure is visible")
+    func damagedNextShares() async throws {
+        try await InProcessServer.run(self.options) { server in
+            let wallet = try await server.wallet()
+            try await server.refreshShares()
+            let shares = try await server.store.sealedValues(after: nil, limit: 1).first?.values.shares
+            let next = try (shares?.next).orThrow()
+            self.state.damaged.withLock { $0 = [next.unlock, next.presence].compactMap(\.self) }
+            let session = try await wallet.openSession()
+            guard case .active(let opened) = session.opening else { throw UnexpectedAnswer() }
+            #expect(opened.presenceShare != nil && opened.nextPresenceShare == nil)
+            guard case .instruct(.pinValid(let share, let offered)) = try await session.instruct(pin: "135790") else {
+                throw UnexpectedAnswer()
+            }
+            #expect(share.isEqual(to: wallet.unlockShare) && offered == nil)
+            let confirmation = Call.confirmShares(ConfirmShares(unlock: true, presence: false))
+            #expect(await session.connection.answer(confirmation) == .refused(.notAllowed), "nothing was offered")
+            let lines = server.log.lines.filter { $0.contains("a next share does not open") }
+            #expect(lines.count == 2 && lines.allSatisfy { $0.contains("\(wallet.walletID)") }, "\(lines)")
+            let failures = "remote_pin_vault_operations_total{operation=\"unseal\",outcome=\"not_ours\"} 2"
+            #expect(Exposition.text(of: server.metrics).contains(failures))
+        }
+    }
+
     @Test("a wrong PIN opens as many values as a right one, and an unknown wallet as many as a known one")
     func sameWork() async throws {
         try await InProcessServer.run(self.options) { server in
@@ -99,6 +127,11 @@ struct UnreachableVaultTests {
             let wrong = try await work { try await session.check("000000") }
             #expect(right.answer.isValid && wrong.answer.isWrong)
             #expect(right.opened == [.unlockShare] && wrong.opened == right.opened)
+            try await server.refreshShares()
+            let pending = try await work { try await session.check("135790") }
+            let guessed = try await work { try await session.check("000000") }
+            #expect(pending.answer.isValid && guessed.answer.isWrong)
+            #expect(pending.opened == [.unlockShare, .unlockShare] && guessed.opened == pending.opened)
             let stranger = try server.device(wallet.device.profile)
             _ = try await stranger.createKey(challenge: .of([]))
             var works: [[VaultField]] = []

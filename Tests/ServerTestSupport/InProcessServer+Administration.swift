@@ -1,5 +1,6 @@
 package import Administration
 package import AdminProtocol
+internal import AuditLog
 package import TestSupport
 package import Transport
 internal import Vocabulary
@@ -13,6 +14,17 @@ extension InProcessServer {
     @discardableResult
     package func give<Call: AdminCall>(_ call: Call) async throws(AdminFailure) -> Call.Reply {
         try await self.commands.carryOut(call, by: Self.peer)
+    }
+
+    /// Begins to replace the shares of all wallets and returns when each has next shares.
+    package func refreshShares() async throws {
+        let before = try await self.record().count { $0.event == .sharesOffered }
+        try await self.give(RefreshShares())
+        for _ in 0..<100_000 {
+            if try await self.record().count(where: { $0.event == .sharesOffered }) > before { return }
+            await Task.yield()
+        }
+        throw UnexpectedAnswer()
     }
 
     /// Carries a command out that may fail; returns the failure.

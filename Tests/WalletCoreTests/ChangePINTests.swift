@@ -69,14 +69,7 @@ struct ChangePINTests {
     func lateChange() async throws {
         let phone = FakePhone()
         let wallet = try await phone.setUp()
-        phone.server.withState { $0.keepsLate = true }
-        // The first change is sent and delayed.
-        phone.crashPoint.arm(nil)
-        try await FakePhone.beginChange(to: FakePhone.newPIN, in: wallet)
-        phone.crashPoint.arm(.before(1))
-        _ = try? await wallet.enter(PINInput(typed: FakePhone.newPIN.utf8))
-        phone.crashPoint.arm(nil)
-        #expect(phone.server.withState(\.late).count == 1)
+        try await phone.holdBackChange(to: FakePhone.newPIN, in: wallet)
         // Another process unlocks with the old PIN and prepares another change, which is lost, too.
         let next = try phone.wallet()
         _ = await next.launch()

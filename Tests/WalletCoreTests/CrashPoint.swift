@@ -62,6 +62,8 @@ final class CrashPoint: Sendable {
 /// A disk in memory that fails once the process has crashed.
 final class TestDisk: LocalDisk {
     private let files: Mutex<[LocalFile: [UInt8]]>
+    /// The file whose writes fail, although the process goes on.
+    let failing = Mutex<LocalFile?>(nil)
     let crashPoint: CrashPoint
 
     init(crashPoint: CrashPoint, files: [LocalFile: [UInt8]] = [:]) {
@@ -78,6 +80,7 @@ final class TestDisk: LocalDisk {
 
     func write(_ bytes: [UInt8], to file: LocalFile) throws(LocalDiskError) {
         guard let passed = self.crashPoint.pass("write \(file.rawValue)") else { throw Self.dead }
+        guard self.failing.withLock({ $0 }) != file else { throw LocalDiskError("the disk is full") }
         self.files.withLock { $0[file] = bytes }
         if passed.isLast { throw Self.dead }
     }

@@ -2,6 +2,7 @@ import DeviceInterface
 import Secrets
 import Synchronization
 import TestSupport
+import Testing
 import Vocabulary
 import WalletFlows
 
@@ -127,6 +128,17 @@ struct FakePhone {
         _ = try await wallet.open(.changePIN)
         _ = try await wallet.enter(PINInput(typed: FakePhone.oldPIN.utf8))
         _ = try await wallet.enter(PINInput(typed: pin.utf8))
+    }
+
+    /// Sends a change of the PIN that the network holds back until ``FakeServer/deliverLate()``.
+    func holdBackChange(to pin: String, in wallet: Wallet) async throws {
+        self.server.withState { $0.keepsLate = true }
+        self.crashPoint.arm(nil)
+        try await FakePhone.beginChange(to: pin, in: wallet)
+        self.crashPoint.arm(.before(1))
+        _ = try? await wallet.enter(PINInput(typed: pin.utf8))
+        self.crashPoint.arm(nil)
+        try #require(self.server.withState(\.late).count == 1)
     }
 
     static let oldPIN = "024791"

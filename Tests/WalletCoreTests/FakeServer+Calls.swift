@@ -83,7 +83,11 @@ extension FakeServer {
         }
     }
 
-    func instruct(_ request: Instruct, of walletID: WalletID, on binding: ChannelBinding) -> CallResult {
+    /// The seal of a wallet's identity.
+    func seal(of walletID: WalletID) -> Int { self.withState { $0.records[walletID]?.seal ?? 0 } }
+
+    /// Carries out an instruction of a session that knows this seal of the wallet's identity.
+    func instruct(_ request: Instruct, of walletID: WalletID, _ seal: Int, on binding: ChannelBinding) -> CallResult {
         guard let body = try? InstructBody(decoding: request.body), let key = VerifyingKey(body.candidate) else {
             return .refused(Refusal(.malformed))
         }
@@ -103,13 +107,18 @@ extension FakeServer {
             guard let signature = request.newPINSignature, let new = VerifyingKey(newKey),
                 new.isValid(signature, for: statement(.newPIN))
             else { return .refused(Refusal(.authenticationFailed)) }
+            let isCurrent = self.withState { state in
+                state.records[walletID].map { $0.pinKeyID != body.pinKeyID || $0.seal == seal } ?? true
+            }
+            guard isCurrent else { return .refused(Refusal(.sessionRequired)) }
         }
         return self.judge(body, of: walletID)
     }
 
-    func confirm(_ confirmation: ConfirmShares, of walletID: WalletID) -> CallResult {
+    func confirm(_ confirmation: ConfirmShares, of walletID: WalletID, _ seal: Int) -> CallResult {
         self.withState { state in
-            guard var record = state.records[walletID], !confirmation.unlock || record.nextUnlockShare != nil,
+            guard var record = state.records[walletID], record.seal == seal,
+                !confirmation.unlock || record.nextUnlockShare != nil,
                 !confirmation.presence || record.nextPresenceShare != nil
             else { return .refused(Refusal(.notAllowed)) }
             if confirmation.unlock, let next = record.nextUnlockShare {
@@ -118,6 +127,7 @@ extension FakeServer {
             if confirmation.presence, let next = record.nextPresenceShare {
                 (record.presenceShare, record.nextPresenceShare) = (next, nil)
             }
+            record.seal += 1
             state.records[walletID] = record
             return .confirmShares
         }
@@ -153,6 +163,7 @@ extension FakeServer {
             case .changePIN(let newKey, let newKeyID):
                 record.pinKey = newKey
                 record.pinKeyID = newKeyID
+                record.seal += 1
                 return state.certified(.pinChanged, leaf)
             case .linkRecoveryCode(let code):
                 record.recoveryCode = record.recoveryCode ?? code

@@ -28,6 +28,8 @@ final class FakeServer: ServerDialer {
         var revocation: Revocation?
         /// The number of judged attempts.
         var number: UInt64 = 0
+        /// The number of times that the identity was sealed, which a change of the PIN must name.
+        var seal = 0
     }
 
     struct State {
@@ -64,6 +66,7 @@ final class FakeServer: ServerDialer {
         var request: Instruct
         var walletID: WalletID
         var binding: ChannelBinding
+        var seal: Int
     }
 
     private let state = Mutex(State())
@@ -122,7 +125,9 @@ final class FakeServer: ServerDialer {
             defer { state.late = [] }
             return state.late
         }
-        for message in late { _ = self.instruct(message.request, of: message.walletID, on: message.binding) }
+        for message in late {
+            _ = self.instruct(message.request, of: message.walletID, message.seal, on: message.binding)
+        }
     }
 }
 
@@ -140,6 +145,8 @@ final class FakeChannel: CallChannel {
         let earlierEnds: Int
         var counter: UInt64 = 1
         var hadValidPIN = false
+        /// The seal of the identity that this session knows.
+        var seal: Int
     }
 
     init(server: FakeServer) {
@@ -185,7 +192,12 @@ final class FakeChannel: CallChannel {
         self.server.withState { state in
             guard state.keepsLate else { return }
             state.late.append(
-                FakeServer.Late(request: request, walletID: session.walletID, binding: self.channelBinding)
+                FakeServer.Late(
+                    request: request,
+                    walletID: session.walletID,
+                    binding: self.channelBinding,
+                    seal: session.seal
+                )
             )
         }
     }
@@ -207,7 +219,9 @@ final class FakeChannel: CallChannel {
             guard self.session.withLock({ $0 == nil }) else { return .refused(Refusal(.notAllowed)) }
             let result = self.server.open(request)
             if case .openSession(.active) = result {
-                let session = Session(walletID: request.walletID, earlierEnds: self.server.withState(\.sessionEnds))
+                let ends = self.server.withState(\.sessionEnds)
+                let seal = self.server.seal(of: request.walletID)
+                let session = Session(walletID: request.walletID, earlierEnds: ends, seal: seal)
                 self.session.withLock { $0 = session }
             }
             return result
@@ -218,14 +232,22 @@ final class FakeChannel: CallChannel {
             }
             guard let session, self.isOpen(session) else { return .refused(Refusal(.sessionRequired)) }
             guard session.counter == request.counter else { return .refused(Refusal(.outOfOrder)) }
-            let result = self.server.instruct(request, of: session.walletID, on: self.channelBinding)
-            if case .instruct(.pinValid) = result { self.session.withLock { $0?.hadValidPIN = true } }
+            let result = self.server.instruct(request, of: session.walletID, session.seal, on: self.channelBinding)
+            let seal = self.server.seal(of: session.walletID)
+            let isJudged = if case .refused = result { false } else { true }
+            self.session.withLock { session in
+                if case .instruct(.pinValid) = result.withoutReceipt { session?.hadValidPIN = true }
+                if isJudged { session?.seal = seal }
+            }
             return result
         case .confirmShares(let confirmation):
             guard let session = self.session.withLock({ $0 }), self.isOpen(session), session.hadValidPIN else {
                 return .refused(Refusal(.notAllowed))
             }
-            return self.server.confirm(confirmation, of: session.walletID)
+            let result = self.server.confirm(confirmation, of: session.walletID, session.seal)
+            let seal = self.server.seal(of: session.walletID)
+            if case .confirmShares = result { self.session.withLock { $0?.seal = seal } }
+            return result
         case .reportWipe:
             guard let session = self.session.withLock({ $0 }), self.isOpen(session) else {
                 return .refused(Refusal(.sessionRequired))

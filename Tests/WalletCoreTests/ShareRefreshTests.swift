@@ -110,24 +110,98 @@ struct ShareRefreshTests {
         }
     }
 
-    @Test("while a PIN change may still arrive late, the unlock share is not replaced")
-    func lateChange() async throws {
+    @Test(
+        "after a replacement whose answer was lost, the next valid PIN ends the old share's check value",
+        arguments: Self.modes
+    )
+    func oldCheckValue(mode: BiometricMode) async throws {
         let phone = FakePhone()
-        let wallet = try await phone.setUp()
-        phone.server.withState { $0.keepsLate = true }
-        phone.crashPoint.arm(nil)
-        try await FakePhone.beginChange(to: FakePhone.newPIN, in: wallet)
-        phone.crashPoint.arm(.before(1))
-        _ = try? await wallet.enter(PINInput(typed: FakePhone.newPIN.utf8))
-        phone.crashPoint.arm(nil)
-        try #require(phone.server.withState(\.late).count == 1)
+        _ = try await EngineUnderTest.setUp(phone, mode)
+        let old = try #require(phone.server.onlyRecord).unlockShare
         phone.server.refreshShares()
-        #expect(try await phone.unlocks(with: FakePhone.oldPIN))
-        #expect(phone.server.onlyRecord?.nextUnlockShare != nil)
+        phone.server.withState { $0.losesNext = ["confirm shares"] }
+        try await Self.use(phone)
+        let current = try #require(phone.server.onlyRecord)
+        #expect(current.nextUnlockShare == nil && !current.unlockShare.isEqual(to: old))
+        for _ in 0..<2 {
+            let app = try phone.process()
+            if mode == .safe { #expect(await app.unlock() == .done) }
+            #expect(await app.check(FakePhone.oldPIN) == .done)
+            let accessData = try #require(app.engine.unlocked).accessData
+            #expect(!accessData.accepts(old) && accessData.accepts(current.unlockShare))
+        }
+    }
+
+    @Test("a PIN change that was given up keeps no old share: it takes effect before the replacement or never")
+    func lateChange() async throws {
+        func withLateChange() async throws -> FakePhone {
+            let phone = FakePhone()
+            try await phone.holdBackChange(to: FakePhone.newPIN, in: phone.setUp())
+            phone.server.refreshShares()
+            return phone
+        }
+        let uncut = try await withLateChange()
+        uncut.crashPoint.arm(nil)
+        #expect(try await uncut.unlocks(with: FakePhone.oldPIN))
+        #expect(uncut.server.onlyRecord?.nextUnlockShare == nil)
+        #expect(try uncut.process().registration?.pairs.count == 1)
+        var outcomes: Set<Bool> = []
+        for cut in Self.cuts(uncut.crashPoint.places) {
+            let phone = try await withLateChange()
+            phone.crashPoint.arm(cut)
+            _ = try? await phone.unlocks(with: FakePhone.oldPIN)
+            phone.crashPoint.arm(nil)
+            let isReplaced = phone.server.onlyRecord?.nextUnlockShare == nil
+            let isChanged = try await Self.deliverLate(phone, "\(cut)")
+            #expect(isChanged != isReplaced, "\(cut)")
+            outcomes.insert(isChanged)
+        }
+        #expect(outcomes.count == 2)
+    }
+
+    @Test("two replacements, failed writes and a late PIN change leave a wallet that opens with the server's PIN")
+    func slotsOfOtherPairs() async throws {
+        func withTwoPairs() async throws -> FakePhone {
+            let phone = FakePhone()
+            _ = try await EngineUnderTest.setUp(phone, .off)
+            phone.server.refreshShares()
+            phone.server.withState { $0.losesNext = ["confirm shares"] }
+            try await Self.use(phone)
+            phone.server.refreshShares()
+            // The pair's slot under the replaced share stays in the file.
+            phone.disk.failing.withLock { $0 = .state }
+            let app = try await Self.use(phone)
+            phone.disk.failing.withLock { $0 = nil }
+            phone.server.withState { $0.keepsLate = true }
+            phone.crashPoint.arm(.before(1))
+            let (old, new) = (EngineUnderTest.entry(FakePhone.oldPIN), EngineUnderTest.entry(FakePhone.newPIN))
+            #expect(await app.perform(.changePIN(old: old, new: new)) == .failed)
+            phone.crashPoint.arm(nil)
+            try #require(phone.server.withState(\.late).count == 1)
+            try #require(phone.process().registration?.pairs.count == 2)
+            return phone
+        }
+        let uncut = try await withTwoPairs()
+        uncut.crashPoint.arm(nil)
+        try await Self.use(uncut)
+        for cut in Self.cuts(uncut.crashPoint.places) {
+            let phone = try await withTwoPairs()
+            phone.crashPoint.arm(cut)
+            try await Self.use(phone)
+            phone.crashPoint.arm(nil)
+            _ = try await Self.deliverLate(phone, "\(cut)")
+        }
+    }
+
+    /// Delivers a late PIN change and returns whether it took effect; the wallet must open with the server's PIN.
+    private static func deliverLate(_ phone: FakePhone, _ cut: Comment) async throws -> Bool {
+        let before = try #require(phone.server.onlyRecord).pinKeyID
         phone.server.deliverLate()
-        #expect(try await phone.unlocks(with: FakePhone.newPIN))
-        #expect(try await phone.unlocks(with: FakePhone.newPIN))
-        #expect(phone.server.onlyRecord?.nextUnlockShare == nil)
+        let after = try #require(phone.server.onlyRecord)
+        let isChanged = after.pinKeyID != before
+        #expect(try await phone.opens(with: isChanged ? FakePhone.newPIN : FakePhone.oldPIN), cut)
+        #expect(phone.server.onlyRecord?.wrongAttempts == 0, cut)
+        return isChanged
     }
 
     @Test("next shares from a server whose share opens nothing change no file")

@@ -133,7 +133,7 @@ struct CrashTests {
 
     private static func line(_ outcome: AttemptOutcome, wallet: Int) -> Data? {
         switch outcome {
-        case .notValid(.wrong): return Data("w\(wallet)\n".utf8)
+        case .notValid(.wrong, _): return Data("w\(wallet)\n".utf8)
         case .valid: return Data("v\(wallet)\n".utf8)
         default: return nil
         }

@@ -69,10 +69,10 @@ struct GuessingTests {
             case .valid:
                 self.valid += 1
                 self.judged += 1
-            case .notValid(.wrong): self.judged += 1
-            case .notValid(.blocked): self.blocked += 1
-            case .notValid(.blockedPermanently): self.blockedPermanently += 1
-            case .notValid(.valid), .revoked, .pinKeyChanged, .identityChanged: Issue.record("\(outcome)")
+            case .notValid(.wrong, _): self.judged += 1
+            case .notValid(.blocked, _): self.blocked += 1
+            case .notValid(.blockedPermanently, _): self.blockedPermanently += 1
+            case .notValid(.valid, _), .revoked, .pinKeyChanged, .identityChanged: Issue.record("\(outcome)")
             }
         }
     }

@@ -15,19 +15,27 @@ struct NextSharesTests {
         self.store = try self.folder.store()
     }
 
-    /// Offers next shares to every wallet that the refresh covers, two at a time.
-    private func refresh(_ next: NextShares) async throws {
-        try await self.store.beginShareRefresh(at: TestWallet.start)
-        while let wallets = try await self.store.walletsToRefresh(limit: 2) {
-            try await self.store.offer(
+    /// Offers next shares to every wallet that the refresh covers, by default two at a time.
+    private func refresh(_ next: NextShares, in other: SQLiteWalletStore? = nil, each limit: Int = 2) async throws {
+        let store = other ?? self.store
+        try await store.beginShareRefresh(at: TestWallet.start)
+        while let wallets = try await store.walletsToRefresh(limit: limit) {
+            try await store.offer(
                 wallets.map { OfferedShares(place: $0.place, walletID: $0.walletID, next: $0.hasEnded ? nil : next) }
             )
         }
     }
 
-    private func confirm(_ wallet: TestWallet, _ next: NextShares) async throws -> ShareConfirmationOutcome {
-        try await self.store.confirm(
-            ShareConfirmation(walletID: wallet.id, unlock: next.unlock, presence: next.presence)
+    private func confirm(_ wallet: TestWallet, _ next: NextShares) async throws(StoreError) -> ShareConfirmationOutcome
+    {
+        try await wallet.store.confirm(
+            ShareConfirmation(
+                walletID: wallet.id,
+                unlock: next.unlock,
+                presence: next.presence,
+                identity: wallet.identity,
+                resealed: wallet.identity
+            )
         )
     }
 
@@ -96,6 +104,34 @@ struct NextSharesTests {
         #expect(try await self.confirm(wallet, second) == .replaced)
     }
 
+    @Test("a confirmation needs the present identity, and replaces its sealed value, which a PIN change names")
+    func identity() async throws {
+        var wallet = try await TestWallet(in: self.store)
+        let next = NextShares(unlock: TestWallet.bytes(80))
+        try await self.refresh(next)
+        let (old, new) = (wallet.identity, TestWallet.bytes(wallet.identity.count))
+        for (identity, resealed) in [(new, new), (old, new + [0])] {
+            let outcome = try await self.store.confirm(
+                ShareConfirmation(
+                    walletID: wallet.id,
+                    unlock: next.unlock,
+                    presence: nil,
+                    identity: identity,
+                    resealed: resealed
+                )
+            )
+            #expect(outcome == .notOffered)
+        }
+        let outcome = try await self.store.confirm(
+            ShareConfirmation(walletID: wallet.id, unlock: next.unlock, presence: nil, identity: old, resealed: new)
+        )
+        #expect(outcome == .replaced)
+        let change = Attempt.Effect.replacePINKey(identity: TestWallet.bytes(old.count), newKeyID: .random())
+        try await #expect(self.store.judge(wallet.attempt(right: true, effect: change)) == .identityChanged(new))
+        wallet.identity = new
+        try await #expect(self.store.judge(wallet.attempt(right: true, effect: change)) == .valid(.pinKeyReplaced))
+    }
+
     @Test("a revocation destroys the current and the next shares, also for a refresh that reaches the wallet later")
     func revoked() async throws {
         let marker = TestWallet.bytes(16)
@@ -124,5 +160,44 @@ struct NextSharesTests {
         try await self.refresh(next)
         #expect(try await self.confirm(wallet, next) == .replaced)
         #expect(try self.folder.contents().range(of: Data(marker)) == nil)
+    }
+
+    @Test(
+        "if the disk was too full to erase a confirmed wallet's old share, the next commit of any wallet erases it",
+        .enabled(if: SmallDisk.isPermitted, "mounting a small file system needs root")
+    )
+    func erasedLater() async throws {
+        let disk = try SmallDisk()
+        let store = try SQLiteWalletStore.open(folder: disk.path, key: .test, creating: true)
+        let marker = TestWallet.bytes(16)
+        let share = [[UInt8]](repeating: marker, count: 5).flatMap(\.self)
+        // Parallel, in few commits: each commit copies every page that it changes into the log.
+        let wallets = try await withThrowingTaskGroup(of: TestWallet.self) { group in
+            for _ in 0..<100 { group.addTask { try await TestWallet(in: store, unlockShare: share) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        let next = NextShares(unlock: TestWallet.bytes(80))
+        try await self.refresh(next, in: store, each: 100)
+        // Space for the commit, but not for the contents of the log.
+        var failure: StoreError?
+        for pages in 1...16 where failure != .notErased {
+            try disk.fill(leaving: pages)
+            do throws(StoreError) {
+                _ = try await self.confirm(wallets[0], next)
+            } catch {
+                failure = error
+            }
+            if failure != .notErased { try disk.clear() }
+        }
+        #expect(failure == .notErased)
+        func log() throws -> [UInt8] { try DurableFile.read("\(disk.path)/wallets.db-wal", atMost: 1 << 22) }
+        #expect(try !log().isEmpty)
+        try disk.clear()
+        #expect(try await self.confirm(wallets[0], next) == .notOffered, "the wallet has nothing to repeat")
+        _ = try await store.judge(wallets[1].attempt(right: true))
+        // Emptied after the answer, and before any later step.
+        _ = try await store.walletCount()
+        #expect(try log().isEmpty)
+        await store.close()
     }
 }

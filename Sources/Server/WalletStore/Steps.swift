@@ -181,7 +181,9 @@ package enum AttemptOutcome: Hashable, Sendable {
     /// one and retry.
     case identityChanged(Sealed)
     /// A wrong PIN or one that was not judged; never ``PINVerdict/valid``.
-    case notValid(PINVerdict)
+    ///
+    /// `hasNextShare` if a right PIN would have released a next share, too: the caller then does the same work.
+    case notValid(PINVerdict, hasNextShare: Bool = false)
     /// The right PIN; the effect is written.
     case valid(Effect)
 
@@ -212,18 +214,24 @@ package struct ShareConfirmation: Hashable, Sendable {
     /// The sealed next share as the session received it; nil if it is not confirmed.
     package var unlock: Sealed?
     package var presence: Sealed?
+    /// The sealed identity for which the session's last PIN was valid.
+    package var identity: Sealed
+    /// The same identity, sealed anew: a PIN change that was prepared with the old value has no effect afterwards.
+    package var resealed: Sealed
 
-    package init(walletID: WalletID, unlock: Sealed?, presence: Sealed?) {
+    package init(walletID: WalletID, unlock: Sealed?, presence: Sealed?, identity: Sealed, resealed: Sealed) {
         self.walletID = walletID
         self.unlock = unlock
         self.presence = presence
+        self.identity = identity
+        self.resealed = resealed
     }
 }
 
 package enum ShareConfirmationOutcome: Hashable, Sendable {
     /// The confirmed shares are current, and those that they replace are destroyed.
     case replaced
-    /// Other shares, or none, are to replace the current ones; nothing was written.
+    /// Other shares, or none, are to replace the current ones, or the identity is not current; nothing was written.
     case notOffered
     case revoked(Revocation)
 }

@@ -1,4 +1,6 @@
 internal import Logging
+internal import Secrets
+internal import Vault
 internal import Vocabulary
 internal import WalletStore
 internal import Wire
@@ -7,20 +9,30 @@ extension Conversation {
     /// Makes next shares current once the wallet has sealed its data under them, and destroys the old ones.
     ///
     /// The wallet names no share: it confirms those that this connection sent. If another refresh has replaced them
-    /// since, nothing changes, and the wallet receives the newer ones at its next unlock.
+    /// since, nothing changes, and the wallet receives the newer ones at its next unlock. The same holds if the PIN was
+    /// changed on another connection since.
     mutating func confirmShares(_ call: ConfirmShares) async throws -> CallResult {
         let session = try self.machine.receiveConfirmShares(at: self.calledAt)
         let (unlock, presence) = (session.offered.unlock, session.offered.presence)
         guard call.unlock || call.presence, !call.unlock || unlock != nil, !call.presence || presence != nil else {
             throw CallFailure.notAllowed(.sharesNotOffered)
         }
+        let record = session.identity.record
+        let resealed = try await self.server.vault.seal(
+            SecretBytes(copying: record.bytes),
+            as: .identity,
+            of: session.walletID
+        )
         let confirmation = ShareConfirmation(
             walletID: session.walletID,
             unlock: call.unlock ? unlock : nil,
-            presence: call.presence ? presence : nil
+            presence: call.presence ? presence : nil,
+            identity: session.identity.sealed,
+            resealed: resealed
         )
         switch try await self.server.store.confirm(confirmation) {
         case .replaced:
+            self.machine.identityReplaced(by: OpenedIdentity(record: record, sealed: resealed))
             self.log.debug("shares replaced")
             return .confirmShares
         case .notOffered:

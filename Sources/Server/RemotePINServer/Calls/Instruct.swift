@@ -87,6 +87,8 @@ extension Conversation {
 
     /// Counts and judges the attempt, and answers it with its receipt; repeats the step if the wallet's identity
     /// changed meanwhile.
+    ///
+    /// A change of the PIN is not repeated: it needs a new session then.
     private mutating func judge(
         _ body: InstructBody,
         in session: ConnectionStateMachine.Session
@@ -113,14 +115,16 @@ extension Conversation {
                 }
             switch certified.outcome {
             case .identityChanged(let sealed):
+                // A message from before a replacement of shares: its PIN's slot may be sealed under the old share.
+                if case .changePIN = body.instruction { throw OrderViolation.sessionRequired }
                 identity = try await self.identity(sealed, of: session.walletID)
                 self.machine.identityReplaced(by: identity)
             case .revoked(let revocation):
                 throw CallFailure.revoked(revocation)
             case .pinKeyChanged(let current):
                 throw CallFailure.pinKeyChanged(current: current)
-            case .notValid(let verdict):
-                await self.imitateRelease(after: body.instruction)
+            case .notValid(let verdict, let hasNextShare):
+                await self.imitateRelease(after: body.instruction, hasNextShare: hasNextShare)
                 return (try await self.result(of: verdict, on: session.walletID, at: attempt.now), certified.receipt)
             case .valid(let result):
                 if let newIdentity { self.machine.identityReplaced(by: newIdentity) }
@@ -158,10 +162,11 @@ extension Conversation {
         }
     }
 
-    /// Opens a share, as the right PIN would have, so that the time of the answer does not tell the verdict.
-    private func imitateRelease(after instruction: Instruction) async {
+    /// Opens as many shares as the right PIN would have, so that the time of the answer does not tell the verdict.
+    private func imitateRelease(after instruction: Instruction, hasNextShare: Bool) async {
         switch instruction {
-        case .checkPIN, .showDeletionCode: await self.server.devices.decoy.openShare()
+        case .checkPIN, .showDeletionCode:
+            for _ in 0..<(hasNextShare ? 2 : 1) { await self.server.devices.decoy.openShare() }
         case .changePIN, .linkRecoveryCode: break
         }
     }
@@ -204,9 +209,8 @@ extension Conversation {
         switch effect {
         case .unlockShare(let sealed, let sealedNext):
             let share = try await self.share(sealed, as: .unlockShare, of: walletID)
-            var next: Share?
-            if let sealedNext { next = try await self.share(sealedNext, as: .unlockShare, of: walletID) }
-            self.machine.unlockShareSent(next: sealedNext)
+            let next = await self.nextShare(sealedNext, as: .unlockShare, of: walletID)
+            self.machine.unlockShareSent(next: next == nil ? nil : sealedNext)
             return .pinValid(unlockShare: share, next: next)
         case .pinKeyReplaced:
             if let metadata = self.server.limits.pinChangeLog.allow([:]) {

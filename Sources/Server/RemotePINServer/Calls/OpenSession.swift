@@ -70,7 +70,7 @@ extension Conversation {
             var (share, next): (Share?, Share?)
             if release == .allowed, pinState != .blockedPermanently, let sealedShare {
                 share = try await self.share(sealedShare, as: .presenceShare, of: walletID)
-                if let sealedNext { next = try await self.share(sealedNext, as: .presenceShare, of: walletID) }
+                next = await self.nextShare(sealedNext, as: .presenceShare, of: walletID)
             }
             self.sessionOpened(
                 proven.identity,

@@ -1,3 +1,4 @@
+internal import Logging
 internal import Secrets
 internal import Vault
 internal import Vocabulary
@@ -18,6 +19,26 @@ extension Conversation {
     func share(_ sealed: Sealed, as field: VaultField, of walletID: WalletID) async throws -> Share {
         guard let share = Share(try await self.open(sealed, as: field, of: walletID)) else { throw VaultError.notOurs }
         return share
+    }
+
+    /// Opens a share that is to replace the current one; returns nil if it does not open.
+    ///
+    /// The user needs only the current share. So a damaged next share does not fail the call: the wallet keeps its
+    /// current share until another replacement is begun. The vault counts the failure.
+    func nextShare(_ sealed: Sealed?, as field: VaultField, of walletID: WalletID) async -> Share? {
+        guard let sealed else { return nil }
+        do {
+            return try await self.share(sealed, as: field, of: walletID)
+        } catch {
+            self.log.log(
+                level: .error,
+                "a next share does not open and is not offered; 'admin vault refresh-shares' makes another one",
+                metadata: [
+                    "wallet": "\(walletID)", "field": "\(field.rawValue)", "reason": "\(CallFailure(error).logged)",
+                ]
+            )
+            return nil
+        }
     }
 
     /// Opens a deletion code that is about to be sent.

@@ -55,7 +55,8 @@ extension StoreConnection {
         case .releaseShare:
             // Read for every verdict: a damaged row must not leave a right PIN uncounted and a wrong one counted.
             let next = try self.nextShares(of: found.row.key).unlock
-            return verdict == .valid ? .valid(.unlockShare(found.row.unlockShare, next: next)) : .notValid(verdict)
+            guard verdict == .valid else { return .notValid(verdict, hasNextShare: next != nil) }
+            return .valid(.unlockShare(found.row.unlockShare, next: next))
         case .readDeletionCode:
             guard let wallet = try self.wallet(attempt.walletID) else { throw StoreError.corrupt }
             let code = wallet.deletionCode

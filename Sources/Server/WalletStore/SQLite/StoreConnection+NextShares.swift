@@ -9,6 +9,10 @@ import Vocabulary
 /// Invariant: until the confirmation both shares exist, so a wallet whose crash or lost reply left its data sealed
 /// under either can unlock. The confirmation overwrites the old share in the step that makes the next one current,
 /// and a revocation destroys both.
+///
+/// Invariant: a PIN change that a wallet sent before a confirmation takes effect before it or never. The wallet may
+/// have sealed the slot of that PIN under the old share alone. So the confirmation needs the identity for which the
+/// wallet's PIN was valid, and replaces its sealed value, which a PIN change names.
 extension StoreConnection {
     /// Returns the wallet's next shares, which a step may read at any time.
     func nextShares(of wallet: WalletKey) throws -> NextShares {
@@ -23,6 +27,9 @@ extension StoreConnection {
     func confirm(_ confirmation: ShareConfirmation) throws -> ShareConfirmationOutcome {
         guard var row = try self.wallet(confirmation.walletID) else { throw StoreError.corrupt }
         if let revocation = self.revocation(of: row.state) { return .revoked(revocation) }
+        guard row.identity.hasSameBytes(as: confirmation.identity), confirmation.resealed.count == row.identity.count
+        else { return .notOffered }
+        row.identity = confirmation.resealed
         var next = try self.nextShares(of: row.key)
         if let unlock = confirmation.unlock {
             guard unlock == next.unlock, unlock.count == row.unlockShare.count else { return .notOffered }

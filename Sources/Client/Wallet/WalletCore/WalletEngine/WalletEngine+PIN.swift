@@ -75,6 +75,7 @@ extension WalletEngine {
         outcome.connection.markServerProven()
         self.unlocked?.unlockShare = share
         self.unlocked?.pairID = pairID
+        self.forgetReplacedCheck(share, of: outcome.walletID)
         // Earlier statements on the same connection came from the server, too.
         if let session = outcome.connection.session, let share = session.presenceShare {
             self.unlocked?.presenceShare = share

@@ -12,6 +12,9 @@ internal import Wire
 /// share and with the next one, so the wallet unlocks whichever of them the server holds after a
 /// crash or a lost reply. Slots are prepared only with shares from a connection on which a share has
 /// opened a slot: a slot under a share from a false server would never open.
+///
+/// A PIN change that was sent and not answered does not prevent a replacement: the server rejects it after
+/// ConfirmShares. If it has taken effect before, the server rejects ConfirmShares.
 extension WalletEngine {
     /// Opens a pair's slot, or the one under the next share if the server has replaced the share.
     func open(
@@ -79,7 +82,8 @@ extension WalletEngine {
         else { return }
         if confirmation.unlock {
             (unlocked.unlockShare, unlocked.nextUnlockShare) = (next, nil)
-            self.unlockShareReplaced(in: outcome.pair.id)
+            self.unlockShareReplaced(in: outcome.pair.id, endsOthers: true)
+            if let next { self.forgetReplacedCheck(next, of: outcome.walletID) }
         }
         if confirmation.presence {
             (unlocked.presenceShare, unlocked.nextPresenceShare) = (unlocked.nextPresenceShare, nil)
@@ -94,12 +98,12 @@ extension WalletEngine {
     /// that cannot be sealed now.
     ///
     /// Both slots are made anew: if a write failed after an earlier replacement, the stored ones may
-    /// not include one under the present share. The slot of a PIN change in progress needs the new
-    /// PIN, and a slot in the safe mode needs the keychain item, which a prompt has to open.
+    /// not include one under the present share. A slot in the safe mode needs the keychain item, which a
+    /// prompt has to open. The slots of PIN changes stay as they are, for a change that takes effect before
+    /// ConfirmShares.
     private func prepare(_ next: Share, for entry: PINEntry, _ outcome: InstructionOutcome) throws -> Bool {
         guard let unlocked = self.unlocked, let share = unlocked.unlockShare,
-            let registration = self.store.state.registration, let pair = registration.pairs.first,
-            registration.pairs.count == 1, pair.id == outcome.pair.id
+            let registration = self.store.state.registration, let pair = registration.pair(outcome.pair.id.value)
         else { return false }
         let walletID = outcome.walletID
         var sealed = pair
@@ -113,24 +117,32 @@ extension WalletEngine {
         accessData.shareCheck = SlotKeys.checkValue(share: share)
         accessData.nextShareCheck = SlotKeys.checkValue(share: next)
         try self.save(accessData, of: walletID)
-        let pairs = [sealed]
+        let pairs = registration.pairs.map { $0.id == sealed.id ? sealed : $0 }
         try self.change { $0.registration?.pairs = pairs }
         return true
     }
 
     /// Removes the pair's slot under the unlock share that the server has replaced.
     ///
-    /// The slots of other pairs may be under other next shares and stay. A failed write is repeated at
-    /// the next unlock, which opens the slot under the next share.
-    private func unlockShareReplaced(in pairID: StoredID<PINKeyIDKind>) {
-        let pairs = self.store.state.registration?.pairs ?? []
+    /// After the server's answer the other pairs belong to changes that can no longer take effect. Without
+    /// the answer, one of them may have been sent since; the slots of other pairs may be under other next
+    /// shares and stay. A failed write is repeated at the next unlock, which opens the slot under the next
+    /// share.
+    private func unlockShareReplaced(in pairID: StoredID<PINKeyIDKind>, endsOthers: Bool = false) {
+        let pairs = (self.store.state.registration?.pairs ?? []).filter { !endsOthers || $0.id == pairID }
         let promoted = pairs.map { $0.id == pairID ? $0.promoted() : $0 }
         try? self.change { $0.registration?.pairs = promoted }
-        guard let unlocked = self.unlocked, let check = unlocked.accessData.nextShareCheck,
-            let walletID = self.store.state.registration?.walletID.value
+    }
+
+    /// Removes the check value of the share that this proven one has replaced.
+    ///
+    /// Otherwise a false server with the old share, from a stolen store, could pass a wrong PIN for the right one.
+    func forgetReplacedCheck(_ share: Share, of walletID: WalletID) {
+        guard let unlocked = self.unlocked, let next = unlocked.accessData.nextShareCheck,
+            constantTimeEqual(SlotKeys.checkValue(share: share), next)
         else { return }
         var accessData = unlocked.accessData
-        (accessData.shareCheck, accessData.nextShareCheck) = (check, nil)
+        (accessData.shareCheck, accessData.nextShareCheck) = (next, nil)
         try? self.save(accessData, of: walletID)
     }
 }
