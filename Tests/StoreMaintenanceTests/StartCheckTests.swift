@@ -1,14 +1,16 @@
 import Administration
 import AuditLog
 import HostSystem
+import PreparedSQL
 import ServerTestSupport
 import StoreMaintenance
 import Testing
 import TestSupport
 import Vault
 import Vocabulary
-import WalletStore
 import Wire
+
+@testable import WalletStore
 
 @Suite("Comparing the store with its audit log at a start")
 struct StartCheckTests {
@@ -113,6 +115,61 @@ struct StartCheckTests {
                 } catch OlderStore.generation(let store, let log) {
                     #expect(isOlder && store == now && log == now + 1)
                 }
+            }
+        }
+    }
+
+    /// Makes the store look like one of an earlier version, with fewer attempts on file.
+    private static func alter(_ server: InProcessServer) async throws {
+        try await server.store.queue.perform { connection in
+            for sql in ["DELETE FROM record_key", "UPDATE attempts SET record = substr(record, 1, length(record) - 8)"]
+            {
+                try PreparedStatement(sql, on: connection.db).run()
+            }
+        }
+    }
+
+    /// Does the part of a start that may trust attempt records without MACs.
+    private static func adopt(_ server: InProcessServer) async throws -> Int {
+        var check = StartCheck(after: nil)
+        _ = try await AuditReader(server.auditPath, vault: server.vault).verify { check.read($0) }
+        return try await check.adoptRecords(of: server.store, in: server.audit)
+    }
+
+    @Test("attempt records without MACs are adopted once, on record, and never after a start of this version")
+    func records() async throws {
+        try await InProcessServer.run { server in
+            _ = try await server.wallet()
+            try await Self.alter(server)
+            func adopt() async throws -> Int { try await Self.adopt(server) }
+            #expect(try await adopt() == 1)
+            #expect(try await server.record().last?.event == .recordsAdopted)
+            #expect(try await adopt() == 0, "the records have MACs now")
+            #expect(try await server.record().count { $0.event == .recordsAdopted } == 1)
+            try await Self.alter(server)
+            await #expect(throws: OlderStore.recordMACs) { try await adopt() }
+            #expect(try await server.store.recordMACs() == .missing)
+        }
+    }
+
+    @Test("a start on record shows that the records have MACs, also for the restore of an altered store's copy")
+    func recordsAfterStart() async throws {
+        try await InProcessServer.run { server in
+            _ = try await server.wallet()
+            try await Self.alter(server)
+            let before = try await server.backup("before")
+            server.clock.advance(by: .seconds(1))
+            try await server.audit.append(.started, by: .server, .done(of: nil, result: ""))
+            server.clock.advance(by: .seconds(1))
+            let after = try await server.backup("after")
+            await #expect(throws: OlderStore.recordMACs) { try await Self.adopt(server) }
+            await server.stop()
+            await #expect(throws: RestoreFailure.recordMACs(after)) { try await server.restore(after, into: "after") }
+            // The backup of an earlier version, from before the first start of this one.
+            try await server.restore(before, into: "before")
+            try await server.opened("before") { store in
+                #expect(try await store.recordMACs() == .present)
+                #expect(try await store.checkRecords(after: nil, most: 9).damaged == [])
             }
         }
     }

@@ -23,6 +23,21 @@ struct StoreCheckTests {
         }
     }
 
+    @Test("a wallet whose row does not decode is named, and a row that cannot be read at all raises the alert")
+    func rows() async throws {
+        try await InProcessServer.run { server in
+            let (wallet, _) = (try await server.wallet(), try await server.wallet())
+            try await server.store.alterRow("state")
+            await server.maintenance.check()
+            #expect(server.maintenance.damageCount == 1)
+            #expect(server.log.lines.contains("error an attempt record is damaged wallet=\(wallet.walletID)"))
+            try await server.store.alterRow("id")
+            await server.maintenance.check()
+            #expect(server.maintenance.damageCount == 1)
+            #expect(server.log.lines.contains { $0.hasPrefix("error the store cannot be read in full") })
+        }
+    }
+
     @Test("a damaged database is not backed up")
     func backup() async throws {
         try await InProcessServer.run { server in
@@ -39,6 +54,14 @@ struct StoreCheckTests {
 }
 
 extension SQLiteWalletStore {
+    /// Overwrites a column of the first wallet's row.
+    fileprivate func alterRow(_ column: String) async throws {
+        try await self.queue.perform { connection in
+            let sql = "UPDATE wallets SET \(column) = x'0102' WHERE key = (SELECT min(key) FROM wallets)"
+            try PreparedStatement(sql, on: connection.db).run()
+        }
+    }
+
     /// Gives an index the pages of a table, as a misdirected write may.
     fileprivate func damageIndex() async throws {
         try await self.queue.perform { connection in

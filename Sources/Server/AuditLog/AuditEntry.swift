@@ -137,6 +137,8 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     package static let resealed = AuditEvent(rawValue: "vault resealed")
     /// All wallets have next shares.
     package static let sharesOffered = AuditEvent(rawValue: "vault shares offered")
+    /// The attempt records of an earlier server version got MACs: they were trusted as they were.
+    package static let recordsAdopted = AuditEvent(rawValue: "attempt records adopted")
     /// Key versions that no longer seal any value were removed.
     package static let retireVault = AuditEvent(rawValue: "vault retire")
     /// An operator requested a command that another person must confirm; the detail has its name.
@@ -146,9 +148,12 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
 
     /// The events that are not commands to a running server.
     package static let others: [AuditEvent] = [
-        .restore, .deletionCode, .wipe, .deniedLink, .blockedPermanently, .purge, .resealed, .sharesOffered, .started,
-        .stopped, .logBegun, .tornTail, .request, .unknown,
+        .restore, .deletionCode, .wipe, .deniedLink, .blockedPermanently, .purge, .resealed, .sharesOffered,
+        .recordsAdopted, .started, .stopped, .logBegun, .tornTail, .request, .unknown,
     ]
+
+    /// Whether only servers that give every attempt record a MAC write this entry; earlier ones record no starts.
+    package var showsRecordMACs: Bool { self == .started || self == .recordsAdopted }
 }
 
 /// The wallets or the recovery code that an event concerns.

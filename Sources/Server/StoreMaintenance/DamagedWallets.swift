@@ -22,6 +22,19 @@ extension [WalletID] {
     }
 }
 
+extension MaintenanceStore {
+    /// Calls `body` with the sealed values of every wallet, in steps of at most `limit` wallets.
+    func forEachStep(of limit: Int, _ body: ([SealedWallet]) async throws -> Void) async throws {
+        var after: UInt64?
+        while true {
+            let some = try await self.sealedValues(after: after, limit: limit)
+            try await body(some)
+            guard some.count == limit, let last = some.last else { return }
+            after = last.place
+        }
+    }
+}
+
 extension SealedWallet {
     /// Whether the wallet has ended: its shares are destroyed, and only its identity is left.
     var hasEnded: Bool { self.values.shares == nil }

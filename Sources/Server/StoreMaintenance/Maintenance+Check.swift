@@ -37,6 +37,10 @@ extension Maintenance {
             for wallet in damaged {
                 self.parts.log.error("an attempt record is damaged", metadata: ["wallet": "\(wallet)"])
             }
+        } catch StoreError.corrupt {
+            // Raises the alert: the rows of some wallet cannot be read.
+            self.state.withLock { $0.damageCount = max(1, $0.damageCount) }
+            self.parts.log.error("the store cannot be read in full; its next backup will show the damage")
         } catch {
             self.parts.log.warning("the store was not checked", metadata: ["reason": "\(error)"])
         }

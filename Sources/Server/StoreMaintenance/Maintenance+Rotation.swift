@@ -118,12 +118,11 @@ extension Maintenance {
     /// Only the identity of an ended wallet is left; no rotation waits for one that does not open.
     private func resealPass() async throws -> (replaced: Int, damaged: DamagedWallets?) {
         let wallets = try await self.parts.store.walletCount()
-        var (replaced, done, after): (Int, Int, UInt64?) = (0, 0, nil)
+        var (replaced, done) = (0, 0)
         var damaged: [WalletID] = []
-        while true {
-            let some = try await self.parts.store.sealedValues(after: after, limit: Self.resealStep)
+        try await self.parts.store.forEachStep(of: Self.resealStep) { step in
             var replacements: [SealedReplacement] = []
-            for wallet in some where self.isOutdated(wallet.values) {
+            for wallet in step where self.isOutdated(wallet.values) {
                 do {
                     let new = try await self.resealed(wallet.values, of: wallet.walletID)
                     replacements.append(SealedReplacement(walletID: wallet.walletID, old: wallet.values, new: new))
@@ -133,18 +132,15 @@ extension Maintenance {
             }
             if !replacements.isEmpty { try await self.parts.store.replace(replacements) }
             replaced += replacements.count
-            done += some.count
+            done += step.count
             let progress = done
             self.state.withLock { state in
                 state.reseal?.wallets = max(wallets, progress)
                 state.reseal?.walletsDone = progress
             }
-            guard some.count == Self.resealStep, let last = some.last else {
-                return (replaced, damaged.isEmpty ? nil : DamagedWallets(ids: damaged))
-            }
-            after = last.place
             try await Task.sleep(for: Self.pause)
         }
+        return (replaced, damaged.isEmpty ? nil : DamagedWallets(ids: damaged))
     }
 
     private func isOutdated(_ values: SealedValues) -> Bool {
@@ -180,16 +176,12 @@ extension Maintenance {
         let (vault, store, now) = (self.parts.vault, self.parts.store, self.parts.clock.now())
         let noted = try await self.recordedVersions(at: now)
         var counts: [UInt32: Int] = [:]
-        var after: UInt64?
-        while true {
-            let some = try await store.sealedValues(after: after, limit: Self.countStep)
-            for wallet in some where try await self.needsItsKeys(wallet) {
+        try await store.forEachStep(of: Self.countStep) { step in
+            for wallet in step where try await self.needsItsKeys(wallet) {
                 for (_, sealed) in wallet.values.byField {
                     counts[vault.keyVersion(of: sealed) ?? 0, default: 0] += 1
                 }
             }
-            guard some.count == Self.countStep, let last = some.last else { break }
-            after = last.place
         }
         let active = vault.activeVersion
         let rest = (noted.last { $0.version == active }?.activeSince).map { $0 + self.neededFor }

@@ -11,6 +11,7 @@ package struct StartCheck {
     private var replay: AuditReplay
     /// The highest generation of the store on record.
     private var generation: UInt64 = 0
+    private var recordsHadMACs = false
 
     /// - Parameter mark: The store's mark: the store has every change that ended before that entry.
     package init(after mark: AuditMark?) {
@@ -21,6 +22,19 @@ package struct StartCheck {
     package mutating func read(_ entry: AuditEntry) {
         self.replay.read(entry)
         self.generation = max(self.generation, entry.record.generation ?? 0)
+        if entry.record.event.showsRecordMACs { self.recordsHadMACs = true }
+    }
+
+    /// Gives the attempt records of an earlier server version their MACs, on record, and returns their number.
+    ///
+    /// Invariant (G4): records without MACs are trusted at most once. The log shows that the store's records had MACs
+    /// before, although the database no longer does.
+    package func adoptRecords(of store: SQLiteWalletStore, in audit: AuditLog) async throws -> Int {
+        guard try await store.recordMACs() == .missing else { return 0 }
+        guard !self.recordsHadMACs else { throw OlderStore.recordMACs }
+        let adopted = try await store.adoptRecords()
+        try await audit.append(.recordsAdopted, by: .server, .done(of: nil, result: "\(adopted) records"))
+        return adopted
     }
 
     /// Compares the store with the changes on record as done.
@@ -71,6 +85,8 @@ package enum OlderStore: Error, Hashable, Sendable, CustomStringConvertible {
     case denial(RecoveryCodeMAC)
     /// The revocation of the solution, or its reversal.
     case solution
+    /// The attempt records have no MACs, and had them.
+    case recordMACs
 
     package var description: String {
         let change =
@@ -80,6 +96,10 @@ package enum OlderStore: Error, Hashable, Sendable, CustomStringConvertible {
             case .block(let wallet): "the permanent block of wallet \(wallet), which the store lacks"
             case .denial(let mac): "a change of recovery code \(mac) on the deny list, which the store lacks"
             case .solution: "a change of the solution's revocation, which the store lacks"
+            case .recordMACs:
+                return "the store is from before an upgrade, or was altered: its attempt records have no MACs, and the "
+                    + "audit log shows that they had them. Put the right file back, or move the data folder away and "
+                    + "restore a backup with `remote-pin-server restore`"
             }
         return "the store is an older copy: the audit log records \(change). \(Self.wayOut)"
     }

@@ -10,14 +10,11 @@ package import WalletStore
 /// other ones.
 package enum VaultHistory {
     /// Compares the keys and records the version that seals from now on.
-    ///
-    /// - Returns: The number of attempt records of an earlier server version that got their MACs.
-    @discardableResult
     package static func check(
         _ vault: any RotatingVault,
         of store: any MaintenanceStore,
         at now: Timestamp
-    ) async throws(VaultMismatch) -> Int {
+    ) async throws(VaultMismatch) {
         let active = vault.activeVersion
         let noted: [StoredVaultVersion]
         do { noted = try await store.vaultVersions() } catch { throw .store }
@@ -34,10 +31,9 @@ package enum VaultHistory {
         if !noted.contains(where: { $0.version == active && $0.check != nil }) {
             do { _ = try await store.note(vaultVersion: active, check: check, at: now) } catch { throw .store }
         }
-        let adoption: RecordAdoption
-        do { adoption = try await store.adoptRecords() } catch { throw .store }
-        guard case .done(let adopted) = adoption else { throw .recordKey }
-        return adopted
+        let records: RecordMACs
+        do { records = try await store.recordMACs() } catch { throw .store }
+        guard records != .ofAnotherKey else { throw .recordKey }
     }
 }
 

@@ -139,10 +139,16 @@ package protocol MaintenanceStore: Sendable {
     /// Returns the number of wallets that have not confirmed all their next shares.
     func unconfirmedShares() async throws(StoreError) -> Int
 
-    /// Gives the attempt records of an earlier server version a MAC, once for each store.
+    /// Returns whether the attempt records have MACs of this store's key.
+    func recordMACs() async throws(StoreError) -> RecordMACs
+
+    /// Gives the attempt records of an earlier server version a MAC, if the store's records have none; returns their
+    /// number.
     ///
-    /// The records are trusted as they are, so the caller must have checked that the vault is the store's.
-    func adoptRecords() async throws(StoreError) -> RecordAdoption
+    /// The records are trusted as they are. So the caller must have checked that the vault is the store's, and that
+    /// the records never had MACs before: an attacker who can write the database can also make it look like an
+    /// earlier version's.
+    func adoptRecords() async throws(StoreError) -> Int
 
     /// Checks the attempt records of at most `most` wallets, after place `after` or from the first one.
     func checkRecords(after: UInt64?, most: Int) async throws(StoreError) -> RecordCheck
@@ -183,12 +189,13 @@ package struct Purgeable: Hashable, Sendable {
     }
 }
 
-/// The outcome of giving attempt records their MACs.
-package enum RecordAdoption: Hashable, Sendable {
-    /// All records have a MAC; this step added this number of them.
-    case done(adopted: Int)
-    /// The MACs of this store were made with another key.
-    case otherKey
+/// The MACs of a store's attempt records.
+package enum RecordMACs: Hashable, Sendable {
+    /// Made with the key that the store was opened with.
+    case present
+    case ofAnotherKey
+    /// The records are those of an earlier server version, or the store was altered.
+    case missing
 }
 
 /// The result of checking some attempt records.

@@ -65,6 +65,10 @@ extension RunningServer {
             throw StartFailure(error)
         }
         do {
+            let adopted = try await check.adoptRecords(of: store, in: audit)
+            if adopted > 0 {
+                log.notice("attempt records of an earlier version have MACs now", metadata: ["records": "\(adopted)"])
+            }
             try await check.check(store)
             let unended = try await audit.endUnended { try await StartCheck.carryOut($0, on: store) }
             if unended > 0 { log.warning("commands were cut off by an earlier end", metadata: ["count": "\(unended)"]) }

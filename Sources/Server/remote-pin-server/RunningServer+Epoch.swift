@@ -1,4 +1,3 @@
-internal import Logging
 internal import ServerCommandLine
 internal import StoreMaintenance
 internal import Vault
@@ -7,14 +6,10 @@ internal import WalletStore
 
 extension RunningServer {
     /// Checks that the key file is the one that the store was used with, before a value is sealed.
-    ///
-    /// Gives the attempt records of an earlier server version their MACs.
-    static func checkVault(_ files: ServerFiles, of store: SQLiteWalletStore, log: Logger) async throws {
+    static func checkVault(_ files: ServerFiles, of store: SQLiteWalletStore) async throws {
         let now = try Self.clock(of: files.lab).now()
         do throws(VaultMismatch) {
-            let adopted = try await VaultHistory.check(files.vault, of: store, at: now)
-            guard adopted > 0 else { return }
-            log.notice("attempt records of an earlier version have MACs now", metadata: ["records": "\(adopted)"])
+            try await VaultHistory.check(files.vault, of: store, at: now)
         } catch {
             let kind: StartFailure.Kind = error == .store ? .files : .configuration
             throw StartFailure(kind, "`vault.key-file`: \(error)")

@@ -92,7 +92,7 @@ enum RunningServer {
         watch.watch(store)
         do {
             let epoch = try await Self.epoch(of: store, vault: files.vault)
-            try await Self.checkVault(files, of: store, log: log)
+            try await Self.checkVault(files, of: store)
             var backups = BackupHistory()
             let audit = try await Self.openAudit(files, of: store, epoch: epoch, metrics: watch.registry, log: log) {
                 backups.read($0)
@@ -269,11 +269,11 @@ enum RunningServer {
         ) { reason in
             guard let metadata = lines.allow(["reason": "\(reason)"]) else { return }
             log.error("the store refused calls", metadata: metadata)
-        } onFatal: { reason in
+        } onFatal: { failure in
             // After a failed sync a later one may succeed without the lost page, so no request may be answered any
             // more.
-            log.critical("stopping at once", metadata: ["reason": "\(reason)"])
-            exit(StartFailure.Kind.operatorMustAct.rawValue)
+            log.critical("stopping at once", metadata: ["reason": "\(failure)"])
+            exit(StartFailure.Kind(failure).rawValue)
         }
         if let from = store.upgradedFrom {
             log.notice(
@@ -291,9 +291,9 @@ enum RunningServer {
             in: server.dataFolder,
             key: key,
             acceptingDamage: acceptingDamage,
-            onFatal: { reason in
-                StandardStreams.writeError("remote-pin-server: \(reason)\n")
-                exit(StartFailure.Kind.operatorMustAct.rawValue)
+            onFatal: { failure in
+                StandardStreams.writeError("remote-pin-server: \(failure)\n")
+                exit(StartFailure.Kind(failure).rawValue)
             }
         )
     }
@@ -313,7 +313,7 @@ enum RunningServer {
         receipts: (any ReceiptSigner)? = nil,
         metrics: any MetricsFactory = NOOPMetricsHandler.instance,
         onRefusal: @escaping @Sendable (String) -> Void = { _ in },
-        onFatal: @escaping @Sendable (String) -> Never
+        onFatal: @escaping @Sendable (FatalStoreError) -> Never
     ) throws -> SQLiteWalletStore {
         do throws(StoreOpenError) {
             return try SQLiteWalletStore.open(
@@ -383,6 +383,11 @@ enum RunningServer {
             )
         )
     }
+}
+
+extension StartFailure.Kind {
+    /// The status after a failure of the store's files: a service manager starts the server again after a full disk.
+    fileprivate init(_ failure: FatalStoreError) { self = failure.isDiskFull ? .files : .operatorMustAct }
 }
 
 /// Part of the server as a service.

@@ -26,8 +26,8 @@ struct SharedDatabaseTests {
         var (judged, blocked) = (0, 0)
         for outcome in try await self.onBoth(count: 12, { try await $0.judge(wallet.attempt(right: false)) }) {
             switch outcome {
-            case .notValid(.wrong): judged += 1
-            case .notValid(.blocked): blocked += 1
+            case .notValid(.wrong, _): judged += 1
+            case .notValid(.blocked, _): blocked += 1
             default: Issue.record("\(outcome)")
             }
         }

@@ -120,7 +120,10 @@ extension StoredValues {
             self.attempts = charged
             if isBehind { self.row.state.epoch = UInt32(facts.epoch) }
         }
-        guard judgment.verdict == .valid else { return (.notValid(judgment.verdict), judgment) }
+        guard judgment.verdict == .valid else {
+            let hasNextShare = judgment.isJudged && attempt.effect == .releaseShare && self.next.unlock != nil
+            return (.notValid(judgment.verdict, hasNextShare: hasNextShare), judgment)
+        }
         switch attempt.effect {
         case .releaseShare:
             return (.valid(.unlockShare(self.row.unlockShare, next: self.next.unlock)), judgment)

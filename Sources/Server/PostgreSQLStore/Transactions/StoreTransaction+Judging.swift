@@ -46,6 +46,11 @@ extension StoreTransaction {
         if let revocation = values.row.state.revocation(isSolutionRevoked: self.facts.isSolutionRevoked) {
             return .revoked(revocation)
         }
+        // A PIN change that was sent before takes effect before this step or, as it names the old identity, never.
+        guard values.row.identity == confirmation.identity,
+            confirmation.resealed.count == values.row.identity.count
+        else { return .notOffered }
+        values.row.identity = confirmation.resealed
         if let unlock = confirmation.unlock {
             guard unlock == values.next.unlock, unlock.count == values.row.unlockShare.count else { return .notOffered }
             values.row.unlockShare = unlock

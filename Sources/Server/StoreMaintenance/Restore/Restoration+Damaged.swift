@@ -17,9 +17,7 @@ extension Restoration {
     ///   attempt record whose MAC does not match. An ended wallet needs none of its values.
     func damagedWallets(of store: SQLiteWalletStore) async throws -> [WalletID] {
         var (opened, unopened): (Set<UInt32>, [(wallet: WalletID, version: UInt32?)]) = ([], [])
-        var after: UInt64?
-        while true {
-            let wallets = try await store.sealedValues(after: after, limit: Self.stepSize)
+        try await store.forEachStep(of: Self.stepSize) { wallets in
             for wallet in wallets {
                 for (field, sealed) in wallet.values.byField {
                     let version = self.parts.vault.keyVersion(of: sealed)
@@ -30,8 +28,6 @@ extension Restoration {
                     }
                 }
             }
-            guard wallets.count == Self.stepSize, let last = wallets.last else { break }
-            after = last.place
         }
         let noted = try await store.vaultVersions()
         var damaged: [WalletID] = []

@@ -16,8 +16,16 @@ extension Restoration {
             inspection.latestEpoch <= plan.backupEpoch
         else { throw RestoreFailure.epochs(self.parts.backup) }
         try self.parts.stage(.openingValues)
-        // The label's MAC covers every page, so the records of an earlier version are those of the backed-up store.
-        guard case .done = try await store.adoptRecords() else { throw RestoreFailure.foreign(self.parts.backup) }
+        switch try await store.recordMACs() {
+        case .present: break
+        case .ofAnotherKey: throw RestoreFailure.foreign(self.parts.backup)
+        case .missing:
+            // The label's MAC covers every page, so the records of an earlier version are those of the backed-up
+            // store. A copy of a store that was altered has a label, too, and the log shows that it had MACs.
+            let first = plan.logs.recordMACsSince
+            guard first.map({ plan.takenAt < $0 }) ?? true else { throw RestoreFailure.recordMACs(self.parts.backup) }
+            _ = try await store.adoptRecords()
+        }
         let damaged = try await self.damagedWallets(of: store)
         try self.parts.stage(.openingEpoch)
         let number = plan.latestEpoch + 1

@@ -27,6 +27,8 @@ package enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible 
     case damagedWallets([WalletID])
     /// The backup is of a store that lacks counted attempts, and the rule charges none.
     case uncharged(String)
+    /// The attempt records have no MACs, although those of the store had them: use another backup.
+    case recordMACs(String)
     /// A record of an epoch, or the epoch of a wallet, that no restore made.
     case epochs(String)
     /// The data folder already holds a store or cannot be used.
@@ -72,6 +74,9 @@ package enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible 
                 + "end these wallets, on record, and restore the others, or an older backup, which may have them intact"
         case .uncharged(let path):
             "\(path) is the copy of a damaged store, which lacks counted attempts; use --epoch strict or charge-one"
+        case .recordMACs(let path):
+            "the attempt records in \(path) have no MACs, and the audit log shows that the store's had them when the "
+                + "backup was made: the store was altered before; use another backup"
         case .epochs(let path): "no restore made the epoch records in \(path); use another backup"
         case .store(let error): error.description
         case .step(.unavailable), .step(.notErased), .step(.notCertified), .step(.outcomeUnknown):

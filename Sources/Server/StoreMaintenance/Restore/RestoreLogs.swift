@@ -23,6 +23,8 @@ struct RestoreLogs {
         let beginning: (epoch: Int, at: Timestamp)
         /// The highest generation of the store in it.
         let generation: UInt64
+        /// The time of the first entry of a server that gives attempt records MACs.
+        let recordMACsSince: Timestamp?
 
         /// The damage to the log; an entry torn by a crash does not count.
         var damage: AuditProblem? {
@@ -38,6 +40,8 @@ struct RestoreLogs {
     let problem: LogProblem?
     /// The highest generation of the store in any of the logs; 0 without one.
     let generation: UInt64
+    /// The time since which the store's attempt records have had MACs, according to the logs; nil if none shows it.
+    let recordMACsSince: Timestamp?
     /// The number of earlier restores of this backup in all logs.
     let earlierRestores: Int
     /// Whether the log at `audit.file` is set aside and a new one begun.
@@ -78,6 +82,7 @@ struct RestoreLogs {
         self.epoch = logs.compactMap(\.verification.newestEpoch).max() ?? 0
         self.replays = relevant.map(\.replay)
         self.generation = logs.map(\.generation).max() ?? 0
+        self.recordMACsSince = logs.compactMap(\.recordMACsSince).min()
         self.earlierRestores = logs.map { $0.replay.restores(of: label.name) }.reduce(0, +)
         self.problem = problem
         self.mustSetAside = current?.damage != nil
@@ -99,11 +104,15 @@ struct RestoreLogs {
         _ parts: Restoration.Parts
     ) async throws -> Found {
         var (first, replay): (AuditRecord?, AuditReplay) = (nil, AuditReplay(after: mark))
-        var generation: UInt64 = 0
+        var (generation, recordMACsSince): (UInt64, Timestamp?) = (0, nil)
+        func read(_ entry: AuditEntry) {
+            generation = max(generation, entry.record.generation ?? 0)
+            if entry.record.event.showsRecordMACs { recordMACsSince = recordMACsSince ?? entry.record.at }
+            replay.read(entry)
+        }
         var verification = try await Self.verify(path, parts, last: mark) { entry in
             first = first ?? entry.record
-            generation = max(generation, entry.record.generation ?? 0)
-            replay.read(entry)
+            read(entry)
         }
         var isOther: AuditProblem?
         if !verification.hasMark {
@@ -112,10 +121,7 @@ struct RestoreLogs {
             // Again from the first entry to the last: the first reading stops if another entry has
             // the mark's number.
             replay = AuditReplay(after: nil)
-            verification = try await Self.verify(path, parts, last: nil) { entry in
-                generation = max(generation, entry.record.generation ?? 0)
-                replay.read(entry)
-            }
+            verification = try await Self.verify(path, parts, last: nil) { read($0) }
         }
         return Found(
             path: path,
@@ -123,7 +129,8 @@ struct RestoreLogs {
             replay: replay,
             isOther: isOther,
             beginning: (first?.epoch ?? 0, first?.at ?? Timestamp(milliseconds: 0)),
-            generation: generation
+            generation: generation,
+            recordMACsSince: recordMACsSince
         )
     }
 

@@ -24,8 +24,8 @@ package struct WalletState: Hashable, Sendable {
     package var isLinked = false
     /// The store's epoch when the wallet was registered or its attempts were last judged.
     ///
-    /// If it is earlier than the store's, the counts are those of a backup, even without a row of attempts: the
-    /// charges of restores are still to be applied.
+    /// If it is earlier than the store's, the counts are those of a backup: the charges of restores are still to be
+    /// applied.
     package var epoch: UInt32 = 1
     package var writes: UInt32 = 0
 

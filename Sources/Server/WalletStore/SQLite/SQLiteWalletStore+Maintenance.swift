@@ -131,7 +131,11 @@ extension SQLiteWalletStore: MaintenanceStore {
         try await self.queue.perform { try $0.unconfirmedShares() }
     }
 
-    package func adoptRecords() async throws(StoreError) -> RecordAdoption {
+    package func recordMACs() async throws(StoreError) -> RecordMACs {
+        try await self.queue.perform { try $0.recordMACs() }
+    }
+
+    package func adoptRecords() async throws(StoreError) -> Int {
         try await self.queue.perform { try $0.adoptRecords() }
     }
 

@@ -5,7 +5,7 @@ import Vocabulary
 /// The charges of restores, applied to each wallet when its next PIN is judged.
 ///
 /// Invariant (G3): a wallet whose row names an earlier epoch than the store's is judged as if the rules of all epochs
-/// since had been applied, whether or not it has a row of attempts. The commit that applies a charge also names the new
+/// since had been applied. The commit that applies a charge also names the new
 /// epoch, so a charge is neither forgotten nor applied twice. That commit is the same for every verdict.
 extension StoreConnection {
     /// Applies the charges that the wallet's counts lack; returns whether any were missing.

@@ -25,14 +25,16 @@ extension StoreConnection {
         )
     }
 
+    func recordMACs() throws -> RecordMACs {
+        guard let check = try Row.fetchOne(self.db, sql: "SELECT key_check FROM record_key") else { return .missing }
+        return try check.bytes(0) == self.key.check ? .present : .ofAnotherKey
+    }
+
     /// Gives the records of an earlier version a MAC, and wallets without one an empty record; once for each store.
     ///
-    /// The caller has checked that the vault is the store's. A record that does not decode stays as it is, and its
-    /// wallet is rejected.
-    func adoptRecords() throws -> RecordAdoption {
-        if let check = try Row.fetchOne(self.db, sql: "SELECT key_check FROM record_key") {
-            return try check.bytes(0) == self.key.check ? .done(adopted: 0) : .otherKey
-        }
+    /// A record that does not decode stays as it is, and its wallet is rejected.
+    func adoptRecords() throws -> Int {
+        guard try self.recordMACs() == .missing else { return 0 }
         let wallets = try PreparedStatement(
             """
             SELECT wallets.key, id, record FROM wallets LEFT JOIN attempts ON attempts.wallet = wallets.key
@@ -63,7 +65,7 @@ extension StoreConnection {
             sql: "INSERT INTO record_key (id, key_check) VALUES (1, ?)",
             arguments: [self.key.check.blob]
         )
-        return .done(adopted: adopted)
+        return adopted
     }
 
     /// Reads the records of the next `most` wallets after `place`.
@@ -79,7 +81,8 @@ extension StoreConnection {
         )
         let damaged = try rows.compactMap { row -> WalletID? in
             let wallet: WalletID = try row.identifier(1)
-            guard try row.walletState(2).revocation == nil else { return nil }
+            guard let state = try? row.walletState(2) else { return wallet }
+            guard state.revocation == nil else { return nil }
             return try self.attempts(in: row, at: 3, of: wallet) == nil ? wallet : nil
         }
         let next = rows.count < most ? nil : try rows.last.map { UInt64(bitPattern: try $0.number(0)) }
