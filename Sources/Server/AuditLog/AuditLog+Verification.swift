@@ -1,4 +1,4 @@
-internal import HostSystem
+package import HostSystem
 package import Vocabulary
 
 // The time of the last verification by an operator or a timer, apart from the log, which is only appended to.
