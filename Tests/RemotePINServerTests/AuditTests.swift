@@ -39,6 +39,35 @@ struct AuditTests {
         ]
     }
 
+    @Test("a list that is read in pages has one entry; a page that follows none of them has its own")
+    func pages() async throws {
+        try await InProcessServer.run { server in
+            for _ in 0..<3 { _ = try await server.wallet() }
+            func entries(_ name: String) async throws -> Int {
+                try await server.record().count { $0.event.rawValue == name }
+            }
+            var call = ListWallets(limit: 1)
+            var places: [UInt64] = []
+            while let next = try await server.give(call).next {
+                places.append(next)
+                call.after = next
+            }
+            #expect(places.count == 3)
+            #expect(try await entries("wallet list") == 1)
+            // Each was expected once.
+            try await server.give(ListWallets(after: places[0], limit: 1))
+            #expect(try await entries("wallet list") == 2)
+            // The page after that one is expected now, but not that of another list.
+            try await server.give(ListWallets(states: [.open], after: places[1], limit: 1))
+            #expect(try await entries("wallet list") == 3)
+            try await server.give(ListWallets(after: places[1], limit: 2))
+            #expect(try await entries("wallet list") == 3)
+            // A page of sessions that no page precedes.
+            try await server.give(ListSessions(after: 7))
+            #expect(try await entries("sessions") == 1)
+        }
+    }
+
     @Test("every command is on record with its operator and its result, and a changing one also before it is done")
     func commands() async throws {
         try await InProcessServer.run { server in

@@ -39,11 +39,17 @@ package protocol AdminCall: Codable, Sendable {
 
     /// The outcome for the audit log, unless the arguments imply it.
     func auditResult(of reply: Reply) -> String
+
+    /// The page of a list that the call reads; nil for the first page, and for other calls.
+    var page: ListPage? { get }
+
+    /// The page that follows a reply; nil after the last one.
+    func page(after reply: Reply) -> ListPage?
 }
 
 /// The effect of a command on the server.
 package enum AdminEffect: Sendable {
-    /// The command changes nothing. One audit entry precedes the reply.
+    /// The command changes nothing. One audit entry precedes the reply, or the first page of a list.
     case read
     /// The command changes something. An audit entry precedes the change and another one the reply.
     case change
@@ -81,6 +87,8 @@ extension AdminCall {
     }
 
     package func auditResult(of reply: Reply) -> String { "" }
+    package var page: ListPage? { nil }
+    package func page(after reply: Reply) -> ListPage? { nil }
 }
 
 /// A command that this version does not know.

@@ -8,6 +8,7 @@ internal import RemotePINServer
 //
 //     changing:  begun, durable ─▶ commit ─▶ done, durable ─▶ reply
 //     reading:                     read   ─▶ done, durable ─▶ reply
+//     a further page of a list:    read   ─▶ reply
 //
 // A command is not carried out, and a reply is not sent, if the audit log rejects its entry.
 extension AdminService {
@@ -33,7 +34,10 @@ extension AdminService {
                 await self.enter(AdminFailure(error), entries)
                 throw error
             }
-            try await self.enterDone(call.effect == .start ? "begun" : call.auditResult(of: reply), entries)
+            if call.page.map({ self.pages.take($0, by: actor) }) != true {
+                try await self.enterDone(call.effect == .start ? "begun" : call.auditResult(of: reply), entries)
+            }
+            if let next = call.page(after: reply) { self.pages.expect(next, by: actor) }
             return reply
         }
     }

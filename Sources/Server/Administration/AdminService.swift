@@ -22,6 +22,7 @@ package struct AdminService: Sendable {
     package let operations: ServerOperations
     package let roles: AdminRoles
     let lanes = KeyedAsyncLock<AdminLane>()
+    let pages = ListPages()
     let pending = PendingRequests()
     /// The user of the command in progress; nil outside one.
     private(set) var caller: (peer: LocalPeer, actor: AuditActor)?

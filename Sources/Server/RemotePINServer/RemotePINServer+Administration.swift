@@ -26,9 +26,10 @@ extension RemotePINServer {
         self.state.devices.attestations.age(at: now)
     }
 
-    /// The open sessions in the order of their connections.
-    package func openSessions() -> [ListedSession] {
-        self.state.registry.sessions().sorted { $0.key < $1.key }.map { connection, session in
+    /// The first open sessions after a connection, in the order of their connections, and whether others follow.
+    package func openSessions(after last: UInt64, limit: Int) -> (page: [ListedSession], hasMore: Bool) {
+        let (page, hasMore) = self.state.registry.sessions(after: last, limit: limit)
+        let sessions = page.map { connection, session in
             ListedSession(
                 connection: connection,
                 walletID: session.walletID,
@@ -39,6 +40,7 @@ extension RemotePINServer {
                 platform: session.app.platform
             )
         }
+        return (sessions, hasMore)
     }
 
     /// The number of connections that use a wallet.

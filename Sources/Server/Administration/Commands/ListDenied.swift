@@ -54,6 +54,13 @@ package struct ListDenied: AdminCall {
         )
     }
 
+    package var page: ListPage? { self.after.map { ListPage(of: Self.name, after: "\($0)") } }
+
+    package func page(after reply: Reply) -> ListPage? {
+        guard reply.hasMore, let last = reply.entries.last else { return nil }
+        return ListPage(of: Self.name, after: "\(last.mac)")
+    }
+
     private struct Command: CallCommand {
         static let configuration = CommandConfiguration(
             commandName: "list",

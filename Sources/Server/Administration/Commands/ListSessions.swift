@@ -57,11 +57,15 @@ package struct ListSessions: AdminCall {
     package func validate() throws(AdminFailure) { try self.limit.mustBe(in: Self.limits, "limit") }
 
     package func run(in service: AdminService) async throws -> Reply {
-        let sessions = service.server.openSessions().drop { $0.connection <= self.after ?? 0 }
-        return Reply(
-            sessions: sessions.prefix(self.limit).map(Session.init),
-            hasMore: sessions.count > self.limit
-        )
+        let (page, hasMore) = service.server.openSessions(after: self.after ?? 0, limit: self.limit)
+        return Reply(sessions: page.map(Session.init), hasMore: hasMore)
+    }
+
+    package var page: ListPage? { self.after.map { ListPage(of: Self.name, after: "\($0)") } }
+
+    package func page(after reply: Reply) -> ListPage? {
+        guard reply.hasMore, let last = reply.sessions.last else { return nil }
+        return ListPage(of: Self.name, after: "\(last.connection)")
     }
 
     private struct Command: CallCommand {

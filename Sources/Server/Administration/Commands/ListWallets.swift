@@ -102,6 +102,19 @@ package struct ListWallets: AdminCall {
         return true
     }
 
+    package var page: ListPage? { self.after.map { ListPage(of: self.filtered, after: "\($0)") } }
+
+    package func page(after reply: Reply) -> ListPage? {
+        reply.next.map { ListPage(of: self.filtered, after: "\($0)") }
+    }
+
+    /// The list with its filters: a page with other filters is one of another list.
+    private var filtered: String {
+        let states = self.states.map(\.rawValue).sorted().joined(separator: ",")
+        let times = [self.registeredFrom, self.registeredBefore].map { $0.map { "\($0.milliseconds)" } ?? "" }
+        return "\(Self.name) \(states) \(self.platform?.rawValue ?? "") \(times.joined(separator: " "))"
+    }
+
     private struct Command: CallCommand {
         static let configuration = CommandConfiguration(
             commandName: "list",

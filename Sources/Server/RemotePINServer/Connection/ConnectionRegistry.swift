@@ -53,9 +53,19 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// The open sessions by their connections.
-    func sessions() -> [UInt64: SessionSummary] {
-        self.members.withLock { $0.byConnection.compactMapValues(\.session) }
+    /// The first open sessions after a connection, at most `limit` in the order of their connections, and whether
+    /// others follow.
+    ///
+    /// Every call waits for the lock, so only numbers and one page of sessions are copied under it.
+    func sessions(after last: UInt64, limit: Int) -> (page: [(UInt64, SessionSummary)], hasMore: Bool) {
+        let open = self.members.withLock { members in
+            members.byConnection.compactMap { id, member in id > last && member.session != nil ? id : nil }
+        }
+        let page = open.sorted().prefix(limit)
+        let sessions = self.members.withLock { members in
+            page.compactMap { id in members.byConnection[id]?.session.map { (id, $0) } }
+        }
+        return (sessions, open.count > limit)
     }
 
     /// The number of open sessions.
