@@ -1,4 +1,4 @@
-internal import AdminProtocol
+package import AdminProtocol
 package import ArgumentParser
 internal import AuditLog
 internal import RemotePINServer
