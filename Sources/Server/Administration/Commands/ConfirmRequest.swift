@@ -3,6 +3,7 @@ package import ArgumentParser
 internal import AuditLog
 internal import RemotePINServer
 internal import ServerCommandLine
+internal import Transport
 package import Vocabulary
 
 /// `confirm`: carries out a command that another person requested.
