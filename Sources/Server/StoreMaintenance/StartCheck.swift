@@ -96,11 +96,12 @@ package enum OlderStore: Error, Hashable, Sendable, CustomStringConvertible {
             case .block(let wallet): "the permanent block of wallet \(wallet), which the store lacks"
             case .denial(let mac): "a change of recovery code \(mac) on the deny list, which the store lacks"
             case .solution: "a change of the solution's revocation, which the store lacks"
-            case .recordMACs:
-                return "the store is from before an upgrade, or was altered: its attempt records have no MACs, and the "
-                    + "audit log shows that they had them. Put the right file back, or move the data folder away and "
-                    + "restore a backup with `remote-pin-server restore`"
+            case .recordMACs: "that its attempt records had MACs, which they lack"
             }
+        guard self != .recordMACs else {
+            return "the store is an older copy, or was altered: the audit log records \(change). Put the right file "
+                + "back, or move the data folder away and restore a backup with `remote-pin-server restore`"
+        }
         return "the store is an older copy: the audit log records \(change). \(Self.wayOut)"
     }
 
