@@ -45,7 +45,7 @@ enum HTMLReportStyle {
         th { font-weight: 500; min-width: 8em; } thead th { color: var(--soft); font-weight: 400; min-width: 0; }
         mark { background: var(--mark); color: var(--ink); padding: 1px 2px; border-radius: 3px; font-weight: 600; }
         pre { margin: 0; font-family: "DejaVu Sans Mono", ui-monospace, Menlo, Consolas, monospace; }
-        pre.screen { font-size: clamp(10.5px, 3.3vw, 14px); line-height: 1.2; width: max-content; padding: 4px; }
+        pre.screen { font-size: clamp(8.5px, 2.85vw, 14px); line-height: 1.2; width: max-content; padding: 4px; }
         pre.log { font-size: .8rem; white-space: pre-wrap; margin-top: 6px; }
         pre .dim { color: var(--soft); } pre .title { font-weight: 700; } pre .warning { color: var(--warn); }
         pre .value { color: var(--value); font-weight: 700; } pre .system { color: var(--system); }
