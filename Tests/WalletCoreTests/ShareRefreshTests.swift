@@ -1,4 +1,5 @@
 import Secrets
+import Synchronization
 import Testing
 import Vocabulary
 import WalletFlows
