@@ -1,5 +1,6 @@
 import Secrets
 import Synchronization
+import Synchronization
 import Testing
 import Vocabulary
 import WalletFlows
