@@ -1,6 +1,5 @@
 import Secrets
 import Synchronization
-import Synchronization
 import Testing
 import Vocabulary
 import WalletFlows
