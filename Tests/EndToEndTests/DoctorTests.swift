@@ -155,12 +155,18 @@ struct DoctorTests {
         _ = try await wallet.openSession().check("000000")
         await server.kill()
         let crashed = try await fault("store")
-        #expect(crashed?.severity == "warning" && crashed?.text.contains("did not stop in order") == true, "\(crashed)")
+        #expect(
+            crashed?.severity == "warning" && crashed?.text.contains("did not stop in order") == true,
+            "\(crashed as Any)"
+        )
         let log = "\(lab.lab.dataFolder)/wallets.db-wal"
         let bytes = try DurableFile.read(log, atMost: 1 << 26)
         try DurableFile.remove(log)
         let lost = try await fault("store")
-        #expect(lost?.severity == "problem" && lost?.text.contains("Counted attempts are missing") == true, "\(lost)")
+        #expect(
+            lost?.severity == "problem" && lost?.text.contains("Counted attempts are missing") == true,
+            "\(lost as Any)"
+        )
         #expect(lost?.cure?.contains("restore") == true)
         // The doctor left the finding for the next start.
         try DurableFile.write(bytes, to: log)
@@ -174,12 +180,12 @@ struct DoctorTests {
         #expect(changed != whole)
         try changed.write(toFile: audit, atomically: false, encoding: .utf8)
         let altered = try await fault("audit")
-        #expect(altered?.severity == "problem" && altered?.text.contains("altered") == true, "\(altered)")
+        #expect(altered?.severity == "problem" && altered?.text.contains("altered") == true, "\(altered as Any)")
         // The server's log file has a later mark.
         let lines = whole.split(separator: "\n")
         try (lines.dropLast().joined(separator: "\n") + "\n").write(toFile: audit, atomically: false, encoding: .utf8)
         let cut = try await fault("audit")
-        #expect(cut?.severity == "problem" && cut?.text.contains("the log was cut") == true, "\(cut)")
+        #expect(cut?.severity == "problem" && cut?.text.contains("the log was cut") == true, "\(cut as Any)")
     }
 
     @Test("a disk without space is a problem", .enabled(if: SmallDisk.isPermitted))
