@@ -113,11 +113,11 @@ struct RolesTests {
 
 @Suite("Commands that need two persons")
 struct TwoPersonsTests {
-    private static let roles = AdminRoles(
-        groups: [.support: 702, .security: 703],
-        owner: 600,
-        confirmation: .seconds(900)
+    private static let roles = Self.withAccounts(
+        AdminRoles(groups: [.support: 702, .security: 703], owner: 600, confirmation: .seconds(900))
     )
+    /// A user id of alice's in `/etc/subuid`, which a user namespace gives her together with her groups.
+    private static let subordinate = LocalPeer(userID: 100_001, processID: 6, groupIDs: [703])
     private static let alice = LocalPeer(userID: 1001, processID: 1, groupIDs: [703])
     private static let bob = LocalPeer(userID: 1002, processID: 2, groupIDs: [703])
     private static let carol = LocalPeer(userID: 1003, processID: 3, groupIDs: [702])
@@ -126,6 +126,13 @@ struct TwoPersonsTests {
 
     private static func service(_ server: InProcessServer, _ roles: AdminRoles = Self.roles) -> AdminService {
         AdminService(of: server.server, advance: nil, operations: server.commands.operations, roles: roles)
+    }
+
+    /// Gives every user an account but the subordinate one.
+    private static func withAccounts(_ roles: AdminRoles) -> AdminRoles {
+        var roles = roles
+        roles.nameOfUser = { $0 == 100_001 ? nil : "user\($0)" }
+        return roles
     }
 
     /// Requests the revocation of the solution, and returns the request's id.
@@ -181,6 +188,7 @@ struct TwoPersonsTests {
             for (peer, reason) in [
                 (Self.alice, "is yours"), (LocalPeer(userID: 1001, processID: 99, groupIDs: [703]), "is yours"),
                 (Self.root, "Neither root"), (Self.owner, "Neither root"), (Self.carol, "role `security`"),
+                (Self.subordinate, "without an account"),
             ] {
                 let before = try await server.record().count
                 let refusal = await Self.confirmation(id, by: peer, in: service)
@@ -194,8 +202,8 @@ struct TwoPersonsTests {
                 #expect(text == refusal)
             }
             #expect(try await !Self.isRevoked(server))
-            // Root and the server's user do not count as the first person, either.
-            for peer in [Self.root, Self.owner] {
+            // They do not count as the first person, either.
+            for peer in [Self.root, Self.owner, Self.subordinate] {
                 let refused = await RolesTests.refusal(of: RevokeSolution(), by: peer, in: service)
                 #expect(refused?.message.contains("Two persons") == true, "\(refused as Any)")
             }

@@ -20,12 +20,14 @@ extension AdminService {
     /// tells the operator so.
     func requireSecondPerson<Call: AdminCall>(
         for call: Call,
-        of peer: LocalPeer,
-        _ actor: AuditActor
+        of caller: AdminCaller
     ) async throws(AdminFailure) {
         guard Call.needsTwoPersons, let limit = self.roles.confirmation else { return }
-        guard self.roles.isPerson(peer) else {
-            let text = "Two persons must give this command, each as their own user: not root and not the server's user."
+        let actor = caller.actor
+        guard caller.isPerson else {
+            let text =
+                "Two persons must give this command, each as their own user: not root, not the server's user, and not "
+                + "a user without an account."
             try await self.refuse(call, text, actor)
             return
         }
@@ -42,7 +44,7 @@ extension AdminService {
         let request = PendingRequests.Request(
             id: id,
             command: Call.name,
-            user: peer.userID,
+            user: caller.userID,
             actor: actor,
             until: until,
             carryOut: { service, actor in _ = try await service.recorded(call, by: actor) }

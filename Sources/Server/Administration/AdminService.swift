@@ -1,7 +1,6 @@
 package import AdminProtocol
 internal import AuditLog
 internal import Dispatch
-internal import HostSystem
 internal import Logging
 package import RemotePINServer
 package import StoreMaintenance
@@ -25,7 +24,7 @@ package struct AdminService: Sendable {
     let pages = ListPages()
     let pending = PendingRequests()
     /// The user of the command in progress; nil outside one.
-    private(set) var caller: (peer: LocalPeer, actor: AuditActor)?
+    private(set) var caller: AdminCaller?
 
     package init(
         of server: RemotePINServer,
@@ -45,12 +44,18 @@ package struct AdminService: Sendable {
     /// reply is sent. A command that changes something is also recorded before the change. Neither a command nor its
     /// reply is logged as a whole, because commands contain recovery codes.
     package func carryOut<Call: AdminCall>(_ call: Call, by peer: LocalPeer) async throws(AdminFailure) -> Call.Reply {
-        let actor = AuditActor.user(peer.userID, name: await Self.name(of: peer.userID))
+        let name = await self.name(of: peer.userID)
+        let actor = AuditActor.user(peer.userID, name: name)
+        let caller = AdminCaller(
+            userID: peer.userID,
+            actor: actor,
+            isPerson: name != nil && self.roles.isPerson(peer)
+        )
         do {
             try await self.requireRole(for: call, of: peer, actor)
-            try await self.requireSecondPerson(for: call, of: peer, actor)
+            try await self.requireSecondPerson(for: call, of: caller)
             var service = self
-            service.caller = (peer, actor)
+            service.caller = caller
             let reply = try await service.recorded(call, by: actor)
             self.server.log.notice(
                 "admin command done",
@@ -68,11 +73,24 @@ package struct AdminService: Sendable {
     }
 
     /// Looks the name up on a thread that may block: a machine's users may be in a remote directory.
-    private static func name(of user: UInt32) async -> String? {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(returning: Accounts.userName(of: user)) }
+    private func name(of user: UInt32) async -> String? {
+        let nameOfUser = self.roles.nameOfUser
+        return await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: nameOfUser(user)) }
         }
     }
+}
+
+/// The user of a command.
+struct AdminCaller: Sendable {
+    let userID: UInt32
+    let actor: AuditActor
+    /// Indicates that the user counts as one of two persons.
+    ///
+    /// Threat: one person confirms the own request under another user id. Root and the server's user are reached with
+    /// sudo, and the ids of `/etc/subuid` with a user namespace, which keeps the person's groups; those ids have no
+    /// account.
+    let isPerson: Bool
 }
 
 /// The functions of the process, as opposed to those of the server, that commands use.

@@ -155,7 +155,7 @@ extension SettingTable {
         .flag,
         standard: false,
         "Whether `revoke solution` and `vault retire` need two persons: one requests the command, and another user "
-            + "confirms it. Root and the server's user can do neither."
+            + "confirms it. Root, the server's user and users without an account can do neither."
     )
     package static let confirmationTime = Setting(
         "admin.confirmation-time",

@@ -3,7 +3,6 @@ package import ArgumentParser
 internal import AuditLog
 internal import RemotePINServer
 internal import ServerCommandLine
-internal import Transport
 package import Vocabulary
 
 /// `confirm`: carries out a command that another person requested.
@@ -36,11 +35,12 @@ package struct ConfirmRequest: AdminCall {
     }
 
     package func run(in service: AdminService) async throws -> Reply {
-        guard let caller = service.caller, service.roles.isPerson(caller.peer) else {
-            throw AdminFailure(.notAllowed, "Neither root nor the server's user can confirm; use your own user.")
+        guard let caller = service.caller, caller.isPerson else {
+            let text = "Neither root, the server's user nor a user without an account can confirm; use your own user."
+            throw AdminFailure(.notAllowed, text)
         }
         let now = service.server.clock.now()
-        let request = try service.pending.take(self.id, self.command, by: caller.peer.userID, at: now)
+        let request = try service.pending.take(self.id, self.command, by: caller.userID, at: now)
         try await request.carryOut(service, .confirmed(by: caller.actor, for: request.actor))
         return Reply(command: request.command, requestedBy: request.actor.rawValue)
     }

@@ -1,3 +1,4 @@
+internal import HostSystem
 package import Transport
 
 /// The rights of the users who can open the operators' socket.
@@ -10,6 +11,8 @@ package struct AdminRoles: Sendable {
     package var owner: UInt32
     /// The time in which a second person must confirm a command that needs two; nil if no command does.
     package var confirmation: Duration?
+    /// Returns the name of a user; nil if the machine has no such user.
+    package var nameOfUser: @Sendable (UInt32) -> String? = { Accounts.userName(of: $0) }
 
     package init(groups: [AdminRole: UInt32] = [:], owner: UInt32 = 0, confirmation: Duration? = nil) {
         self.groups = groups
