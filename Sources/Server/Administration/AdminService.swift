@@ -1,6 +1,7 @@
 package import AdminProtocol
 internal import AuditLog
 internal import Dispatch
+internal import HostSystem
 internal import Logging
 package import RemotePINServer
 package import StoreMaintenance
