@@ -114,7 +114,7 @@ struct RecordTests {
         try await self.drive([#"{"do":"enter","pin":"480517"}"#, #"{"do":"quit"}"#], driven)
         #expect(await server.terminate() == 0)
         let text = try self.text
-        #expect(text.contains("server: {pin.rounds: 2, pin.attempts-per-round: 1, pin.blocks: [1m]}"), "\(text)")
+        #expect(text.contains("server: {pin.rounds: 2, pin.attempts-per-round: 1, pin.blocks: [1m]"), "\(text)")
         let played = try await ServerProcess.run("wallet", ["run", self.file])
         #expect(played.exitCode == 0, "\(played.output)\n\(text)")
     }
