@@ -38,11 +38,9 @@ struct ExplainCommand: ParsableCommand {
             self.write(Self.name(status), status.explanation)
         } else {
             let known = FailureCause.allCases.map(\.rawValue) + WalletExitStatus.allCases.map(\.outcome)
-            let hint = NearestName.to(code, among: known).map { "; did you mean `\($0)`?" } ?? ""
-            StandardStreams.writeError(
-                "wallet: `\(code)` is not a code of the wallet\(hint); an id without `wallet-` is the server's, "
-                    + "whose log names the reason\n"
-            )
+            let nearest = NearestName.to(code, among: known).map { "did you mean `\($0)`?" }
+            let server = "an id without `wallet-` is the server's, whose log names the reason"
+            StandardStreams.writeError("wallet: `\(code)` is not a code of the wallet; \(nearest ?? server)\n")
             throw WalletExitStatus.usage.exitCode
         }
     }
