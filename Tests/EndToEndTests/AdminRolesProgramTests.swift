@@ -42,7 +42,7 @@ struct AdminRolesProgramTests {
         let server = try await self.start()
         for (groups, arguments, status, word) in [
             ("4242", ["status"], 77, "no role"), ("4242,4243", ["status"], 0, "version"),
-            ("4242,4243", ["wallet", "list"], 77, "role `support`"), ("4242,4244", ["wallet", "list"], 0, ""),
+            ("4242,4243", ["wallet", "list"], 77, "role `support`"), ("4242,4244", ["wallet", "list"], 0, "no wallet"),
             ("4242,4244", ["revoke", "solution", "--yes"], 77, "role `security`"),
             ("4242,4245", ["revoke", "solution", "--yes"], 0, "revoked"), ("4243", ["status"], 77, "may not open"),
         ] {

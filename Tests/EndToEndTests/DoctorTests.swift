@@ -85,6 +85,8 @@ struct DoctorTests {
         #expect(try await make("\(lab.folder)/none/two.backup") == 74)
         let failed = try await backup()
         #expect(failed.severity == "warning" && failed.text.contains("a later one failed"), "\(failed)")
+        #expect(try await make("\(lab.folder)/two.backup") == 0)
+        #expect(try await backup().severity == "good")
         for (time, severity) in [("27h", "warning"), ("7d", "problem")] {
             let moved = try await ServerProcess.run(
                 "remote-pin-server",
@@ -122,7 +124,10 @@ struct DoctorTests {
         for file in [database, "\(server.dataFolder)/lock"] { try server.change(file, secondsFromNow: 3 * 86_400) }
         try await found("clock", "problem", "2d behind", "set the clock")
         for file in [database, "\(server.dataFolder)/lock"] { try server.change(file, secondsFromNow: -1) }
-        try await found("certificate", "problem", "/no/tls.pem", "install", "--tls.certificate", "/no/tls.pem")
+        let certificate = "\(server.folder)/tls.pem"
+        try FileManager.default.moveItem(atPath: certificate, toPath: certificate + ".old")
+        try await found("certificate", "problem", certificate, "install")
+        try FileManager.default.moveItem(atPath: certificate + ".old", toPath: certificate)
         try await found("hook", "problem", "/etc/passwd", "executable", "--hook.program", "/etc/passwd")
         try await found("witness", "problem", "does not answer", "start the witness", "--witness.program", "/bin/false")
         let list = "\(server.folder)/status.json"

@@ -54,6 +54,8 @@ struct DoctorCommand: AsyncParsableCommand {
     private static let indent = String(repeating: " ", count: 4)
 
     private func findings() async throws -> [Finding] {
+        // Otherwise every check would report the same.
+        try Self.requireReadable(try self.options.path())
         let loaded: LoadedSettings
         do {
             loaded = try self.options.settings()
@@ -61,18 +63,22 @@ struct DoctorCommand: AsyncParsableCommand {
             let cure = "correct the file; `remote-pin-server settings` explains every setting"
             return [.problem(.configuration, failure.description, cure: cure)]
         }
-        // Otherwise every check would report the same.
+        try Self.requireReadable(loaded.settings[SettingTable.vaultKeyFile])
+        var examination = Examination(loaded, last: self.last)
+        await examination.run()
+        return examination.findings
+    }
+
+    /// Rejects a user who may not read a file; other faults of the file are left to the checks.
+    private static func requireReadable(_ file: String) throws {
         do throws(FileError) {
-            _ = try DurableFile.read(loaded.settings[SettingTable.vaultKeyFile], atMost: 1 << 20)
+            _ = try DurableFile.read(file, atMost: 1 << 20)
         } catch .notAllowed(let path) {
             throw StartFailure(
                 .notAllowed,
                 "this user may not read \(path); run the doctor with sudo -u, as the server's user"
             )
         } catch {}
-        var examination = Examination(loaded, last: self.last)
-        await examination.run()
-        return examination.findings
     }
 
     /// The output of `--json`.
