@@ -25,9 +25,12 @@ final class StoreSession {
     static let factColumns = "\(DurabilitySettings.expression), epoch, solution_revoked"
 
     /// Keeps plans on the indexes: a plan that suits a small store is kept while the store grows.
+    ///
+    /// Without `jit`: a plan that cannot avoid a sequential scan has a cost at which PostgreSQL compiles it, for a
+    /// hundred times the work of the statement.
     private static let planning = """
         select set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),
-            set_config('enable_mergejoin', 'off', false)
+            set_config('enable_mergejoin', 'off', false), set_config('jit', 'off', false)
         """
 
     /// Connects, and rejects a database without a store for this key, or with settings that lose commits.
