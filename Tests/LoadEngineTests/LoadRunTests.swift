@@ -110,7 +110,7 @@ struct LoadRunTests {
         let lab = try await LoadLab.start(wallets: 4)
         let copy = lab.folder.file("copy")
         try FileManager.default.copyItem(atPath: lab.walletsFile, toPath: copy)
-        let start = Date(timeIntervalSinceNow: 4).formatted(.iso8601)
+        let start = Date(timeIntervalSinceNow: 12).formatted(.iso8601)
         @Sendable func part(_ number: Int, _ wallets: String) async throws -> ProgramRun {
             try await Self.run([
                 "--lab", lab.path, "--wallets", wallets, "--rate", "100", "--duration", "2s", "--mix",
