@@ -193,7 +193,7 @@ def rounds(cluster, say, names, options):
         gaps[name].append(wallets.gap(start))
         say(f"{name}: {text}; clients waited {gaps[name][-1]:.1f} s")
         faults.heal()
-    # What returned last gets a moment to do harm.
+    # Leaves the last healed part time to show a lost answer.
     time.sleep(3)
     wallets.is_ending = True
     wallets.join(30)
