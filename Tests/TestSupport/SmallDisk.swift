@@ -12,8 +12,9 @@ package final class SmallDisk: Sendable {
     private let isOwnFolder: Bool
     private var ballast: String { "\(self.path)/ballast" }
 
-    /// The size must hold more than the ballast: a store of some wallets with its log.
-    private static let size = "2m"
+    /// The size must hold more than the ballast: a store of a hundred wallets and a log in which each wallet has a
+    /// commit of its own.
+    private static let size = "8m"
     private static let page = 4096
 
     /// True if small file systems can be created here.

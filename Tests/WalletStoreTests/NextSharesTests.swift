@@ -190,7 +190,7 @@ struct NextSharesTests {
             if failure != .notErased { try disk.clear() }
         }
         #expect(failure == .notErased)
-        func log() throws -> [UInt8] { try DurableFile.read("\(disk.path)/wallets.db-wal", atMost: 1 << 22) }
+        func log() throws -> [UInt8] { try DurableFile.read("\(disk.path)/wallets.db-wal", atMost: 1 << 24) }
         #expect(try !log().isEmpty)
         try disk.clear()
         #expect(try await self.confirm(wallets[0], next) == .notOffered, "the wallet has nothing to repeat")
