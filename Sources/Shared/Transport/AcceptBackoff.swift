@@ -1,10 +1,10 @@
 internal import NIOCore
 
-/// Stops a listening socket for a second after accept(2) failed, and reports the reason.
+/// Stops accepting connections for a second after accept(2) fails, and reports the error.
 ///
-/// Threat: an attacker who exhausts the file descriptors with silent connections would make the
-/// event loop call accept(2) in a busy loop. NIO's AcceptBackoffHandler delays only the next read;
-/// the failed read stays requested.
+/// Threat: an attacker who exhausts the file descriptors with silent connections would make the event loop call
+/// accept(2) in a busy loop. NIO's AcceptBackoffHandler doesn't help here because it only delays the next read, while
+/// the failed one stays pending.
 final class AcceptBackoff: ChannelInboundHandler {
     typealias InboundIn = any Channel
 
@@ -19,7 +19,7 @@ final class AcceptBackoff: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard error is IOError else { return context.fireErrorCaught(error) }
         self.report("\(error)")
-        // Setting an option fails on a socket that was closed in the meantime, which accepts nothing either.
+        // This fails if the socket has been closed, in which case it no longer accepts connections anyway.
         try? context.channel.syncOptions?.setOption(.autoRead, value: false)
         context.eventLoop.assumeIsolated().scheduleTask(in: Self.backoff) {
             try? context.channel.syncOptions?.setOption(.autoRead, value: true)

@@ -1,21 +1,20 @@
 internal import NIOCore
 
-/// Pauses a listening socket between batches of accepted connections, so that its event loop serves
-/// the open ones.
+/// Pauses a listening socket between batches of accepted connections, so that its event loop can serve the ones that
+/// are already open.
 ///
-/// The listening channel accepts a few connections at a time and then requests the next. Each batch
-/// requires a pause of a multiple of the time that it took, since a connection causes further work
-/// after it was accepted. Time without accepts counts as pause, and short pauses are combined: one
-/// pause costs a timer and two changes of the epoll set, as much as a tenth of an unlock's system
-/// calls. The other connections wait in the kernel's backlog; the kernel drops those beyond it, and
-/// honest clients retry.
+/// The listening channel accepts a few connections at a time and then requests the next. Each batch must be followed by
+/// a pause several times as long as the batch took, because a connection causes more work after it has been accepted.
+/// Time spent without accepting counts towards the pause. Short pauses are combined, because each one costs a timer and
+/// two changes to the epoll set, about a tenth of the system calls of an unlock. In the meantime, other connections
+/// wait in the kernel's backlog. If the backlog overflows, the kernel drops connections, and honest clients retry.
 final class AcceptPacer: ChannelDuplexHandler {
     typealias InboundIn = any Channel
     typealias OutboundIn = any Channel
 
     private static let pauseFactor: Int64 = 3
     private static let longestPause = TimeAmount.milliseconds(20)
-    /// The pause that is required before the socket pauses at all.
+    /// The shortest pause worth making; anything shorter is added to the next one.
     private static let shortestPause = TimeAmount.milliseconds(1)
 
     private let now: () -> NIODeadline

@@ -1,12 +1,14 @@
 internal import NIOCore
 
-/// Sends one frame on a connection that is not admitted, and closes it.
+/// Sends a single frame on a connection that was not admitted, and then closes the connection.
 final class BusyHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     private let answer: [UInt8]
-    /// The time between answer and close: a client whose request meets a closed socket would not read the answer.
+    /// The delay between sending the answer and closing the connection.
+    ///
+    /// If the client sent its request to a closed socket, it would never read the answer.
     private static let grace: TimeAmount = .milliseconds(200)
 
     init(_ answer: [UInt8]) {

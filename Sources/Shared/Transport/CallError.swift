@@ -1,4 +1,4 @@
-/// The reason that a call has no answer; the server may or may not have processed it.
+/// An error from a call that got no answer; the server may or may not have processed the call.
 package enum CallError: Error, Hashable, Sendable {
     /// The connection has ended; retry on a new one.
     case closed

@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// The waiter for the answer to one call.
+/// A task or a group that is waiting for the answer to a call.
 enum CallWaiter<Answer: Sendable>: Sendable {
     case alone(CheckedContinuation<Result<Answer, CallError>, Never>)
-    /// The call is one of several that left in one flight.
+    /// The call was sent together with others.
     case together(CallGroup<Answer>, place: Int)
 
     func resume(returning result: Result<Answer, CallError>) {
@@ -14,7 +14,7 @@ enum CallWaiter<Answer: Sendable>: Sendable {
     }
 }
 
-/// The answers to calls that left together, until all have arrived.
+/// Collects the answers to calls that were sent together until all of them have arrived.
 final class CallGroup<Answer: Sendable>: Sendable {
     typealias Results = [Result<Answer, CallError>]
 
@@ -31,7 +31,7 @@ final class CallGroup<Answer: Sendable>: Sendable {
         self.continuation = continuation
     }
 
-    /// Stores the answer to the call at `place`; each place is filled once.
+    /// Stores the answer to the call at `place`; each place may only be filled once.
     func fill(_ place: Int, with result: Result<Answer, CallError>) {
         let all: Results? = self.state.withLock { state in
             state.results[place] = result

@@ -23,8 +23,8 @@ package final class ClientConnection: Sendable {
     /// Connects to a server and verifies it with `tls`.
     ///
     /// - Parameters:
-    ///   - timeout: The time for name resolution, TCP and TLS together.
-    ///   - source: The local address of the connection; nil for the system's choice.
+    ///   - timeout: The overall time limit for name resolution, TCP and TLS.
+    ///   - source: The local address to connect from; nil to let the system choose.
     package static func connect(
         host: String,
         port: Int,
@@ -54,7 +54,8 @@ package final class ClientConnection: Sendable {
                     }
                 }
             }
-            // An address needs no name resolution, which runs on another thread and tries both families.
+            // If we have an address we can skip name resolution, which runs on another thread and tries both address
+            // families.
             let calls =
                 if let address = try? SocketAddress(ipAddress: host, port: port) {
                     try await bootstrap.connect(to: address, channelInitializer: begin)
@@ -86,13 +87,12 @@ package final class ClientConnection: Sendable {
         try await self.calls.call(timeout: timeout) { id in Request(id: id, call: call).encoded() }
     }
 
-    /// Makes calls that leave in one flight, in order, and waits for all answers, which are in the
-    /// same order.
+    /// Sends several calls together and waits for all of the answers.
     ///
-    /// Throws the error of the first call without an answer; the server may or may not have
-    /// processed the others.
-    /// - Precondition: At most as many calls as the server accepts at a time
-    ///   (``ServerTerms/Limits/maxInFlight``).
+    /// The answers are returned in the order of the calls.
+    ///
+    /// Throws the error of the first call that got no answer; the server may or may not have processed the others.
+    /// - Precondition: There are no more calls than the server accepts at a time (``ServerTerms/Limits/maxInFlight``).
     package func call(_ calls: [Call], timeout: Duration) async throws(CallError) -> [CallResult] {
         try await self.calls.callTogether(
             timeout: timeout,
@@ -106,14 +106,15 @@ package final class ClientConnection: Sendable {
     /// The executor of the connection's event loop, for tasks that make many calls; they must not block.
     package var executor: any TaskExecutor { self.calls.executor }
 
-    /// Waits on a timer of the connection's event loop, so that a task on this loop wakes no other thread.
+    /// Waits using a timer on the connection's event loop, so that a task running on this loop doesn't wake another
+    /// thread.
     ///
     /// Returns early when the task is cancelled.
     package func pause(for duration: Duration) async {
         await self.calls.pause(for: duration)
     }
 
-    /// Closes the connection gracefully; calls without an answer throw ``CallError/closed``.
+    /// Closes the connection gracefully; calls that are still waiting throw ``CallError/closed``.
     package func close() {
         self.calls.close()
     }

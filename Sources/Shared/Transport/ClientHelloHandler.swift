@@ -1,24 +1,22 @@
 internal import NIOCore
 
-/// The beginning of a connection: the header of a load balancer if one is required, then the first
-/// TLS record.
+/// Handles the start of a connection: the load balancer's header, if one is required, and then the first TLS record.
 ///
 ///     awaitingHeader ──header──▶ awaitingHello ──first record──▶ queued ──▶ TLS opened, handler removed
 ///            └──────────────┬─────────┴──────────────┬─────────────┘
 ///                     fault, timeout            peer closes ──▶ ended
 ///
-/// Until then only this handler exists for the connection: a silent peer costs a socket and a
-/// timer. The handler reads only while it needs more bytes, and passes on every byte after the
-/// header.
+/// Until that point this handler is the only one in the pipeline, so a silent peer costs a socket and a timer and
+/// nothing else. The handler only reads while it needs more bytes, and forwards every byte after the header.
 final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// The callbacks of the handler, on the event loop.
+    /// The handler's callbacks, which run on the event loop.
     struct Steps {
         /// Takes the origin that the load balancer named; returns false if the connection is not permitted.
         var takeOrigin: (ProxyHeader.Origin) -> Bool
-        /// Adds the handlers for TLS and frames: the first record is complete.
+        /// Adds the handlers for TLS and frames once the first record is complete.
         var open: () throws -> Void
         /// Reports that the connection ended before `open`; called at most once.
         var fail: (ConnectionFailure) -> Void
@@ -38,12 +36,12 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var phase: Phase
     private var bytes = ByteBuffer()
     private var timer: Scheduled<Void>?
-    /// The load balancer connects for itself, so an early end is not a failure.
+    /// The load balancer is checking our health, so it's not a failure if the connection ends early.
     private var isHealthCheck = false
 
     /// - Parameters:
-    ///   - demandsHeader: True if the peer is a load balancer, which must name the client.
-    ///   - deadline: The end of the time for header, record and handshake.
+    ///   - demandsHeader: True if the peer is a load balancer, which must tell us the client's address.
+    ///   - deadline: The time by which the header, the first record and the handshake must be complete.
     ///   - pacer: The pacer of the event loop.
     init(demandsHeader: Bool, deadline: NIODeadline, pacer: HandshakePacer, steps: Steps) {
         self.phase = demandsHeader ? .awaitingHeader : .awaitingHello
@@ -90,7 +88,7 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A socket error is followed by the end of the channel.
+        // After a socket error the channel becomes inactive, so there is nothing else to do here.
         context.close(promise: nil)
     }
 
@@ -128,9 +126,9 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// Replaces this handler with TLS, which gets all received bytes.
+    /// Replaces this handler with TLS, which is passed all of the bytes received so far.
     private func open(context: ChannelHandlerContext) {
-        // The connection may have ended while it was queued.
+        // The connection may have been closed while it was queued.
         guard self.phase == .queued, context.channel.isActive, let steps = self.steps else { return }
         let bytes = self.bytes
         self.end()

@@ -2,14 +2,13 @@ internal import NIOCore
 
 /// The first TLS record of a client, checked before libssl sees the connection.
 ///
-/// A connection costs libssl some twenty kilobytes and, with a ClientHello, a signature. A peer
-/// that sends nothing, other bytes, or single bytes slowly costs neither: libssl gets a connection
-/// only when its first record is complete and of the right type. libssl checks the content of the
-/// record.
+/// A connection costs libssl some twenty kilobytes and, with a ClientHello, a signature. We don't want to spend either
+/// on a peer that sends nothing, or garbage, or one byte at a time. A connection is therefore only handed to libssl
+/// once its first record is complete and has the right type. The content of the record is checked by libssl.
 enum ClientHelloRecord {
     /// The state of the bytes received so far.
     enum Status: Equatable {
-        /// A TLS client never begins with these bytes.
+        /// These bytes can't be the start of a TLS connection.
         case notTLS
         /// More bytes are needed.
         case incomplete
@@ -17,7 +16,7 @@ enum ClientHelloRecord {
         case complete
     }
 
-    /// The type, the version and the length.
+    /// The size of the type, version and length fields.
     private static let headerByteCount = 5
     /// RFC 8446 §5.1: 2¹⁴ bytes of plaintext.
     private static let longestByteCount = 16_384

@@ -2,15 +2,15 @@ internal import Glibc
 internal import NIOCore
 internal import NIOPosix
 
-/// The reason that a connection could not be established.
+/// An error that prevented a connection from being established.
 package enum ConnectError: Error, Hashable, Sendable {
-    /// The network is down or the name is unknown; retry when the network is back.
+    /// The network is down or the name can't be resolved. Retry when the network is back.
     case noRoute
-    /// The host is up but no process listens on the port; retry later.
+    /// The host is up, but nothing is listening on the port. Retry later.
     case refused
     /// The host did not answer in time; retry later.
     case timedOut
-    /// The peer is not the trusted server, or TLS failed otherwise.
+    /// The peer is not the trusted server, or TLS failed for another reason.
     case tls(TLSFailure)
 }
 
@@ -33,10 +33,10 @@ extension ConnectError {
         }
     }
 
-    /// Selects the error to report from the errors of a name's addresses.
+    /// Chooses the error to report when connecting to all of a name's addresses has failed.
     ///
-    /// A refusal or a timeout of one address is more informative than an unreachable other one. An
-    /// empty list means that the name is unknown.
+    /// If one address refused the connection or timed out, that tells the user more than another address being
+    /// unreachable. If the list is empty, the name could not be resolved.
     private static func mostTelling(_ errors: [ConnectError]) -> ConnectError {
         if errors.contains(.refused) { return .refused }
         if errors.contains(.timedOut) { return .timedOut }

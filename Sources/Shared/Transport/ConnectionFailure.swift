@@ -1,10 +1,12 @@
-/// The reason that a connection to a server did not open or failed later; it is closed and counted.
+/// An error that prevented a connection to a server from opening, or ended it later.
+///
+/// The connection is closed and counted.
 package enum ConnectionFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The handshake or a later record failed.
     case tls(TLSFailure)
-    /// A load balancer did not begin with a valid header.
+    /// The load balancer did not send a valid header first.
     case proxyHeader(ProxyHeaderFault)
-    /// The handshake was one of the oldest when there were too many (``TransportLimits/handshakes``).
+    /// There were too many handshakes in progress, and this was one of the oldest (``TransportLimits/handshakes``).
     case displaced
 
     package var description: String {

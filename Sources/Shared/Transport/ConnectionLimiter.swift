@@ -1,13 +1,14 @@
 internal import NIOCore
 
-/// A report of connections that were closed by a limit, on acceptance or in the middle of a long frame.
+/// A report about connections that were closed because of a limit, either when they were accepted or in the middle of a
+/// long frame.
 ///
-/// Reports are rate-limited (``TransportLimits/refusalReportInterval``), so that a flood of
-/// connections cannot fill the log.
+/// Reports are rate-limited (``TransportLimits/refusalReportInterval``), so that a flood of connections cannot fill the
+/// log.
 package struct RefusedConnections: Hashable, Sendable {
     /// The limit that was reached.
     package enum Reason: String, Sendable, CaseIterable {
-        /// The table was full of connections with a session.
+        /// The connection table was full, and every connection in it had a session.
         case connections = "limits.connections"
         /// A connection without a session was closed to make room for a new one.
         case withoutSession = "limits.connections, without a session"
@@ -15,11 +16,11 @@ package struct RefusedConnections: Hashable, Sendable {
         case longFrames = "limits.long-frames"
     }
 
-    /// The reason for the last one.
+    /// The reason why the last of these connections was closed.
     package let reason: Reason
-    /// The source of the last one.
+    /// The source of the last of these connections.
     package let source: PeerSource
-    /// The number of connections since the last report.
+    /// The number of connections closed since the last report.
     package let count: Int
 }
 
@@ -35,18 +36,20 @@ struct ConnectionLimiter {
         self.limits = limits
     }
 
-    /// True if no place is left.
+    /// True if the table is full.
     var isFull: Bool { self.count >= self.limits.connections }
 
-    /// True if only the last quarter of the places is left, which connections without a session may
-    /// occupy only while they are fresh.
+    /// True if only the last quarter of the table is free.
+    ///
+    /// Connections without a session may use that quarter only while they are fresh.
     var isInLastQuarter: Bool { self.count >= self.limits.connections - self.limits.connections / 4 }
 
     /// Counts a connection; returns the reason if a limit refuses it.
     ///
     /// - Parameters:
-    ///   - source: Nil if the load balancer has not named it yet; ``attribute(to:)`` follows.
-    ///   - displacing: True if another connection is closed for this one, which may then exceed the total.
+    ///   - source: Nil if the load balancer has not told us yet; ``attribute(to:)`` follows.
+    ///   - displacing: True if another connection is being closed to make room for this one, which may then briefly
+    ///     exceed the limit.
     mutating func admit(_ source: PeerSource?, displacing: Bool = false) -> RefusedConnections.Reason? {
         guard displacing || !self.isFull else { return .connections }
         if let source, let reason = self.attribute(to: source) { return reason }
@@ -61,7 +64,7 @@ struct ConnectionLimiter {
         return nil
     }
 
-    /// True if a source may have another connection; true if it is not known yet.
+    /// Returns true if the source may open another connection, or if the source is not known yet.
     func hasRoom(for source: PeerSource?) -> Bool {
         let most = self.limits.connectionsPerSource
         guard let source, most > 0 else { return true }

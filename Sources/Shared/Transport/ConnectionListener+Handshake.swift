@@ -5,15 +5,16 @@ internal import Vocabulary
 /// The options of a listening socket with TLS.
 struct HandshakeOptions: Sendable {
     let tls: TLSServerContext
-    /// True if an address belongs to a load balancer, which must name the client of each connection.
+    /// Returns true if an address belongs to a load balancer, which must tell us the client's address for each
+    /// connection.
     let isBalancer: @Sendable (_ address: String) -> Bool
 }
 
 // The steps of a network connection: admission, load balancer's header, first TLS record, handshake, frames.
 extension ConnectionListener {
-    /// Admits a connection and waits for its first bytes; an error closes it.
+    /// Admits a connection and waits for its first bytes; the connection is closed if this throws.
     ///
-    /// Until then the connection costs only its entry in the list.
+    /// Until those bytes arrive, all a connection costs is an entry in the list.
     func begin(_ channel: any Channel, with options: HandshakeOptions) throws {
         let address = channel.remoteAddress
         let isBalanced = address?.ipAddress.map(options.isBalancer) ?? false
@@ -72,7 +73,9 @@ extension ConnectionListener {
         return id
     }
 
-    /// Counts a connection under its source, now known; returns false if the source has too many connections.
+    /// Counts a connection under its source, now that the source is known.
+    ///
+    /// Returns false if the source has too many connections.
     private func attribute(_ id: UInt64, to source: PeerSource) -> Bool {
         let refusal: State.Refusal? = self.state.withLock { state in
             if let reason = state.limiter.attribute(to: source) {
@@ -122,13 +125,13 @@ extension ConnectionListener {
 
     private func opened(_ frames: FrameChannel, _ tls: TLSHandshakeCompleted?, as id: UInt64) {
         let (isIn, count) = self.state.withLock { ($0.handshakes.end(id) != nil, $0.handshakes.count) }
-        // Displaced at this moment; the connection is being closed.
+        // The connection has just been displaced and is being closed.
         guard isIn else { return frames.close() }
         self.observer.event(.handshakes(inProgress: count))
         self.yield(frames, tls)
     }
 
-    /// Records that the session of a connection begins or ends.
+    /// Records that a connection's session has started or ended.
     private func session(isOpen: Bool, on id: UInt64) {
         self.state.withLock { state in
             state.withoutSession.end(id)
@@ -139,9 +142,9 @@ extension ConnectionListener {
 
     /// Records that a connection starts or stops holding a long frame or its beginning.
     ///
-    /// Invariant: peers without a wallet can make the server hold at most
-    /// ``TransportLimits/longFrames`` times the longest frame, however many they are; every other
-    /// connection holds a TLS record and an ordinary frame.
+    /// Invariant: no matter how many peers without a wallet connect, they can make the server hold at most
+    /// ``TransportLimits/longFrames`` frames of the maximum length. Every other connection holds at most a TLS record
+    /// and an ordinary frame.
     private func longFrame(isHeld: Bool, by id: UInt64) {
         let (displaced, refusal): (FrameChannel?, State.Refusal?) = self.state.withLock { state in
             guard isHeld, let connection = state.connections[id] else {
@@ -172,12 +175,12 @@ extension ConnectionListener.State {
         let close: @Sendable () -> Void
     }
 
-    /// Removes one connection without a session if the table is full, or if only its last quarter is
-    /// left and the connection is not fresh.
+    /// Removes one connection without a session if the table is full, or if only its last quarter is left and the
+    /// connection is not fresh.
     ///
-    /// Threat: peers without a wallet hold every place, so that no wallet can connect. They hold at
-    /// most three quarters, except for ``TransportLimits/freshness``, and displace each other. A wallet
-    /// opens its session within two round trips of the handshake and is then safe from them.
+    /// Threat: peers without a wallet could fill the table so that no wallet can connect. Beyond the first
+    /// ``TransportLimits/freshness`` they can only use three quarters of the table, and they displace each other. A
+    /// wallet opens its session within two round trips of the handshake and is then safe from them.
     ///
     /// - Returns: The connection, which the caller closes.
     fileprivate mutating func makeRoom(at now: NIODeadline) -> Displaced? {
@@ -190,14 +193,14 @@ extension ConnectionListener.State {
         let connection = self.connections[gone.id]
         let report = self.limiter.refused(connection?.source ?? PeerSource(nil), for: .withoutSession, at: now)
         return Displaced(report: Refusal(reason: .withoutSession, report: report)) {
-            // An abort, since a peer could delay a graceful close and keep its place.
+            // We abort here because a peer could delay a graceful close and keep its place in the table.
             if let frames = connection?.frames { frames.abort() } else { gone.channel.close(promise: nil) }
         }
     }
 }
 
 extension SocketAddress {
-    /// The address that a load balancer named; nil if it named none.
+    /// Creates the source from the address sent by a load balancer; nil if it sent none.
     fileprivate init?(_ origin: ProxyHeader.Origin) {
         guard case .address(let bytes, let port) = origin,
             let address = try? SocketAddress(packedIPAddress: ByteBuffer(bytes: bytes), port: Int(port))

@@ -5,7 +5,8 @@ internal import Vocabulary
 
 /// A listening socket and its connections.
 ///
-/// Keeps every connection from acceptance to end, so that a stop reaches all of them, including handshakes.
+/// Keeps track of each connection from the moment it's accepted until it ends, so that stopping the listener reaches
+/// all of them, including those still in the handshake.
 final class ConnectionListener: Sendable {
     /// A connection that is ready for calls.
     struct Opened: Sendable {
@@ -20,7 +21,7 @@ final class ConnectionListener: Sendable {
         var frames: FrameChannel?
         /// The source under which it is counted; nil until the load balancer has named it.
         var source: PeerSource?
-        /// The connection was displaced, which has been reported.
+        /// The connection was displaced, and this has already been reported.
         var isDisplaced = false
     }
 
@@ -30,11 +31,11 @@ final class ConnectionListener: Sendable {
         var limiter: ConnectionLimiter
         var handshakes: PendingConnections
         var longFrames: PendingConnections
-        /// The connections without a session, handshakes included; empty for a socket of this machine.
+        /// The connections without a session, handshakes included; always empty for a local socket.
         var withoutSession = PendingConnections()
         let freshness: TimeAmount
         var channel: (any Channel)?
-        /// The file of a Unix socket, until it is removed.
+        /// The path of the Unix socket's file, until the file is removed.
         var path: String?
         var isStopped = false
     }
@@ -42,7 +43,8 @@ final class ConnectionListener: Sendable {
     let state: Mutex<State>
     let limits: TransportLimits
     let observer: ListenerObserver
-    /// The frame for a connection of this machine that exceeds the limit; nil to close it without one.
+    /// The frame sent to a local connection that exceeds the limit; nil to close the connection without sending
+    /// anything.
     private let busyAnswer: [UInt8]?
     private let queues: [ConnectionQueue]
 
@@ -61,9 +63,9 @@ final class ConnectionListener: Sendable {
         self.queues = EventLoopTaskExecutor.all.map(ConnectionQueue.init)
     }
 
-    /// The settings of the listening socket and of the accepted sockets.
+    /// Configures the listening socket and the sockets it accepts.
     ///
-    /// - Parameter options: The options for TLS; nil for a socket of this machine, without TLS.
+    /// - Parameter options: The options for TLS; nil for a local socket, which doesn't use TLS.
     func bootstrap(_ options: HandshakeOptions?) -> ServerBootstrap {
         ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.backlog, value: 1024)
@@ -77,7 +79,8 @@ final class ConnectionListener: Sendable {
             }
             .childChannelOption(.autoRead, value: false)
             .childChannelOption(.maxMessagesPerRead, value: 1)
-            // Each channel keeps its last read buffer. Calls are short; a registration makes the buffer grow.
+            // Each channel keeps its last read buffer, so start small: most calls are short, and the buffer grows when
+            // a registration arrives.
             .childChannelOption(
                 .recvAllocator,
                 value: AdaptiveRecvByteBufferAllocator(minimum: 256, initial: 512, maximum: 16 * 1024)
@@ -114,7 +117,7 @@ final class ConnectionListener: Sendable {
         try self.keep(frames, of: id)
     }
 
-    /// Reports a connection that was refused by a limit.
+    /// Reports a connection that was refused because of a limit.
     func refused(_ refusal: State.Refusal?) {
         guard let refusal else { return }
         self.observer.event(.refused(refusal.reason))
@@ -129,7 +132,7 @@ final class ConnectionListener: Sendable {
         if case .terminated = result { frames.close() }
     }
 
-    /// Records the frames of a connection; throws if the listener has stopped.
+    /// Stores a connection's frame channel; throws if the listener has stopped.
     func keep(_ frames: FrameChannel, of id: UInt64) throws {
         let isKept = self.state.withLock { state in
             guard !state.isStopped else { return false }
@@ -155,9 +158,9 @@ final class ConnectionListener: Sendable {
 
     /// Takes ownership of the bound socket, which ``stop()`` closes.
     ///
-    /// - Parameter path: The file of a Unix socket, which ``stop()`` removes. Closing alone would
-    ///   not suffice: a child process that is being started holds a copy of the socket, on which
-    ///   the kernel continues to accept.
+    /// - Parameter path: The path of a Unix socket's file, which ``stop()`` removes. Closing the socket would not be
+    ///   enough: a child process that is just being started may hold a copy of it, and the kernel would keep accepting
+    ///   connections on that copy.
     func listen(on channel: any Channel, at path: String? = nil) {
         self.state.withLock { ($0.channel, $0.path) = (channel, path) }
     }
@@ -182,7 +185,8 @@ final class ConnectionListener: Sendable {
     func stop() {
         let (channel, path, connections) = self.state.withLock { state in
             state.isStopped = true
-            // Taken, not read: a second stop must not remove the socket of the next listener.
+            // Take the path rather than just reading it, so that a second stop can't remove the socket of the next
+            // listener.
             return (state.channel, state.path.take(), Array(state.connections.values))
         }
         for queue in self.queues { queue.source.finish() }
@@ -193,23 +197,22 @@ final class ConnectionListener: Sendable {
         }
     }
 
-    /// Closes the connections without a task, and waits until all connections and the listening
-    /// socket have closed.
+    /// Closes the connections that have no task, then waits until the listening socket and all connections are closed.
     private func closeAll() async {
         let (channel, connections) = self.state.withLock { ($0.channel, Array($0.connections.values)) }
         for connection in connections {
             if let frames = connection.frames { frames.close() } else { connection.channel.close(promise: nil) }
         }
-        // These futures never fail: NIO fulfills them however the channel was closed.
+        // These futures never fail: NIO succeeds them no matter how the channel was closed.
         for connection in connections { try? await connection.channel.closeFuture.get() }
         try? await channel?.closeFuture.get()
     }
 }
 
-/// The queue of opened connections of one event loop, until each has a task.
+/// The opened connections of one event loop that are waiting for a task.
 ///
-/// Each loop has a queue and a task that reads it on the loop's thread, so that a connection never
-/// changes threads.
+/// Each loop has its own queue, which is read by a task on the loop's thread, so that a connection never moves between
+/// threads.
 private struct ConnectionQueue: Sendable {
     let executor: EventLoopTaskExecutor
     let opened: AsyncStream<ConnectionListener.Opened>
@@ -257,7 +260,7 @@ extension ConnectionListener.State {
         return (self.lastID, nil)
     }
 
-    /// The reason that a connection was refused, and a report if one is due.
+    /// A refused connection: the reason, and a report if one is due.
     struct Refusal {
         let reason: RefusedConnections.Reason
         let report: RefusedConnections?

@@ -2,17 +2,16 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// A task executor that runs jobs on the event loop of their connection, so that a call needs no
-/// thread switch.
+/// A task executor that runs jobs on the event loop of their connection, so that a call needs no thread switch.
 ///
-/// Jobs that arrive while others are queued join them: they share one entry in the event loop's
-/// queue, which costs several times as much as the lock here, and one wakeup of the thread.
+/// Jobs that arrive while others are queued run together with them. They share a single wakeup of the thread and a
+/// single entry in the event loop's queue, which costs several times as much as taking the lock here.
 ///
-/// A job must not block; a store or a vault that waits for a disk uses separate threads.
+/// A job must not block. The store and the vault, which wait for the disk, use separate threads.
 final class EventLoopTaskExecutor: TaskExecutor {
     private struct Jobs {
         var waiting: [UnownedJob] = []
-        /// Empty memory for the next jobs.
+        /// An empty array whose memory is reused for the next jobs.
         var spare: [UnownedJob] = []
     }
 
@@ -30,7 +29,7 @@ final class EventLoopTaskExecutor: TaskExecutor {
         uniqueKeysWithValues: all.map { (ObjectIdentifier($0.eventLoop), $0) }
     )
 
-    /// The executor of an event loop; a new one if the loop is not in the shared group.
+    /// Returns the executor for an event loop, or a new one if the loop is not part of the shared group.
     static func of(_ eventLoop: any EventLoop) -> EventLoopTaskExecutor {
         Self.ofSharedLoops[ObjectIdentifier(eventLoop)] ?? EventLoopTaskExecutor(eventLoop)
     }
@@ -44,7 +43,7 @@ final class EventLoopTaskExecutor: TaskExecutor {
         if isFirst { self.eventLoop.execute { self.runWaiting() } }
     }
 
-    /// Runs the jobs that are queued now; the jobs that they enqueue run in the next tick.
+    /// Runs the jobs that are queued at this point; any jobs they enqueue run in the next tick.
     private func runWaiting() {
         var taken = self.jobs.withLock { jobs in
             defer { (jobs.waiting, jobs.spare) = (jobs.spare, []) }

@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// The threads of all connections.
+/// The threads that serve all connections.
 package enum EventLoops {
     /// Sets the number of threads; the default is the number of processors.
     ///

@@ -1,12 +1,12 @@
 internal import NIOCore
 
-/// The format of a frame: a big-endian 4-byte length, then that many bytes.
+/// The format of a frame: a 4-byte big-endian length followed by that many bytes.
 enum Frame {
-    /// Bytes of the length field.
+    /// The size of the length field, in bytes.
     static let headerByteCount = 4
-    /// Bytes of the longest frame, without its length field.
+    /// The maximum size of a frame in bytes, not counting the length field.
     static let longestByteCount = 65_536
-    /// Bytes of the longest frame of any call except Register.
+    /// The maximum size of a frame in bytes for any call except Register.
     static let longestOrdinaryByteCount = 4_096
 
     /// Appends one frame to `buffer`.
@@ -17,7 +17,7 @@ enum Frame {
     }
 }
 
-/// The reason that bytes are not a permitted frame; the connection is closed.
+/// An error for bytes that aren't a permitted frame; the connection is closed.
 package enum FrameViolation: Error, Hashable, Sendable {
     /// The length is zero.
     case empty

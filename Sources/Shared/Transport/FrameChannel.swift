@@ -2,17 +2,17 @@ internal import NIOCore
 internal import Synchronization
 internal import Vocabulary
 
-/// The frames of one connection for a task that receives and sends them one by one.
+/// Lets a task receive and send the frames of a connection one at a time.
 ///
-/// Replaces NIOAsyncChannel for three reasons: frames are decoded only while the queue has room, an
-/// answer that can be sent immediately is sent without suspending, and a connection can be aborted
-/// so that no further byte leaves.
+/// We use this instead of NIOAsyncChannel for three reasons: frames are only decoded while there is room in the queue,
+/// an answer that can be sent immediately is sent without suspending, and a connection can be aborted so that not a
+/// single further byte is sent.
 final class FrameChannel: FrameReceiver {
     /// The result of ``next()``.
     enum Event: Sendable {
         case frame([UInt8])
         case violation(FrameViolation)
-        /// No further frame comes: the peer left, the connection was closed, or the listener stops.
+        /// There are no more frames: the peer disconnected, the connection was closed, or the listener is stopping.
         case ended
     }
 
@@ -35,12 +35,12 @@ final class FrameChannel: FrameReceiver {
     /// Adds the frame handler to the end of the channel's pipeline; called on the channel's event loop.
     ///
     /// - Parameters:
-    ///   - peer: The address of the peer, which differs from that of the socket behind a load balancer.
+    ///   - peer: The address of the peer. Behind a load balancer this is not the socket's remote address.
     ///   - onOpen: Called once, on the event loop, when the connection is ready for calls.
-    ///   - onSession: Called when a session begins or ends, except at the end of the connection.
-    ///   - onLongFrame: Called, on the event loop, when the connection starts or stops holding a
-    ///     long frame or its beginning, except at the end of the connection.
-    ///   - onFailure: Called at most once, when TLS failed.
+    ///   - onSession: Called when a session starts or ends, but not when it ends because the connection does.
+    ///   - onLongFrame: Called, on the event loop, when the connection starts or stops holding all or part of a long
+    ///     frame, but not when the connection ends.
+    ///   - onFailure: Called if TLS fails; at most once.
     init(
         on channel: any Channel,
         peer: SocketAddress?,
@@ -68,11 +68,10 @@ final class FrameChannel: FrameReceiver {
 
     // MARK: - For the task
 
-    /// Waits for the next frame, in the order of arrival; one task at a time may wait.
+    /// Waits for the next frame, in the order of arrival; only one task may wait at a time.
     ///
-    /// Queued frames are dropped when the connection ends, since their answers could not be sent.
-    /// The owner of the task calls ``finish()`` on cancellation; a cancellation handler for each
-    /// frame would cost more than the frame.
+    /// Queued frames are dropped when the connection ends, since their answers could not be sent. The owner of the task
+    /// calls ``finish()`` on cancellation; a cancellation handler per frame would cost more than handling the frame.
     func next() async -> Event {
         if let event = self.takeNow() { return event }
         return await withCheckedContinuation { continuation in
@@ -95,14 +94,15 @@ final class FrameChannel: FrameReceiver {
         return event
     }
 
-    /// Sends one frame, waiting while the peer does not take earlier bytes; returns false if the
-    /// connection has ended.
+    /// Sends one frame, first waiting for the peer to read earlier bytes if necessary.
+    ///
+    /// Returns false if the connection has ended.
     ///
     /// True means that the frame was queued, not that it arrived.
     ///
     /// - Parameter isUse: True if the frame restarts the idle timeout.
     func send(_ payload: [UInt8], isUse: Bool = true) async -> Bool {
-        // The answers to queued calls may leave together.
+        // If more calls are queued, their answers can be sent together.
         let (isEnded, isWritable, mayWait) = self.state.withLock { ($0.isEnded, $0.isWritable, !$0.frames.isEmpty) }
         guard !isEnded else { return false }
         if self.eventLoop.inEventLoop {
@@ -127,24 +127,24 @@ final class FrameChannel: FrameReceiver {
         self.onLoop { $0.allowIdleness(of: limit) }
     }
 
-    /// Reports that a session begins or ends.
+    /// Reports that a session has started or ended.
     func sessionChanged(isOpen: Bool) {
         self.onSession(isOpen)
     }
 
-    /// Closes the connection gracefully: earlier frames still arrive.
+    /// Closes the connection gracefully: frames sent earlier still arrive.
     func close() {
         self.finish()
         self.onLoop { $0.close() }
     }
 
-    /// Ends the connection at once; after ``closed()`` has returned, no further byte leaves.
+    /// Ends the connection immediately; no bytes are sent after ``closed()`` has returned.
     func abort() {
         self.end()
         self.onLoop { $0.abort() }
     }
 
-    /// Delivers no more frames; pending answers can still be sent.
+    /// Stops delivering frames; pending answers can still be sent.
     func finish() {
         let waiter = self.state.withLock { state in
             state.isFinished = true
@@ -154,15 +154,15 @@ final class FrameChannel: FrameReceiver {
         waiter?.resume(returning: .ended)
     }
 
-    /// Delivers no more frames, as ``finish()`` does, and closes a connection that is not open yet.
+    /// Stops delivering frames like ``finish()``, and also closes the connection if it has not opened yet.
     func stop() {
         self.finish()
         self.onLoop { $0.stopOpening() }
     }
 
-    /// Waits until the connection has ended on both sides.
+    /// Waits until both sides have closed the connection.
     func closed() async {
-        // The future never fails: NIO fulfills it however the channel was closed.
+        // The future never fails: NIO succeeds it no matter how the channel was closed.
         try? await self.channel.closeFuture.get()
     }
 
@@ -266,7 +266,7 @@ extension FrameChannel {
             return !self.isPaused
         }
 
-        /// The next event, if one is available without waiting.
+        /// Returns the next event, if there is one without waiting.
         mutating func take(limits: TransportLimits) -> Event? {
             guard !self.isFinished else { return .ended }
             if let frame = self.frames.popFirst() {

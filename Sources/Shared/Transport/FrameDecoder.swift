@@ -2,9 +2,8 @@ internal import NIOCore
 
 /// Splits a stream of bytes into frames, without I/O.
 ///
-/// Holds at most one frame and one read, since the handler stops reading while the receiver takes
-/// no frames. A length is checked as soon as it has arrived, before memory is reserved for the
-/// frame.
+/// This never holds more than one frame and one read, because the handler stops reading while the receiver isn't taking
+/// frames. The length is checked as soon as it arrives, before any memory is reserved for the frame.
 struct FrameDecoder {
     private var pending = ByteBuffer()
 
@@ -18,7 +17,7 @@ struct FrameDecoder {
         }
     }
 
-    /// The next complete frame; nil until more bytes arrive.
+    /// Returns the next complete frame, or nil if more bytes are needed.
     mutating func next() throws(FrameViolation) -> [UInt8]? {
         guard let length = self.pending.getInteger(at: self.pending.readerIndex, as: UInt32.self) else { return nil }
         guard length >= 1 else { throw .empty }
@@ -26,15 +25,15 @@ struct FrameDecoder {
         guard self.pending.readableBytes >= Frame.headerByteCount + Int(length) else { return nil }
         self.pending.moveReaderIndex(forwardBy: Frame.headerByteCount)
         let frame = self.pending.readBytes(length: Int(length))
-        // An idle connection holds no memory here.
+        // Free the buffer so that an idle connection doesn't hold any memory here.
         if self.pending.readableBytes == 0 { self.pending = ByteBuffer() }
         return frame
     }
 
-    /// True if bytes are held: after ``next()`` has returned nil, the beginning of an incomplete frame.
+    /// True if there are unread bytes; once ``next()`` has returned nil, these are the start of an incomplete frame.
     var isMidFrame: Bool { self.pending.readableBytes > 0 }
 
-    /// True if the held bytes begin a long frame, which is permitted for Register only.
+    /// True if the unread bytes are the start of a long frame, which is only permitted for Register.
     var isMidLongFrame: Bool {
         guard let length = self.pending.getInteger(at: self.pending.readerIndex, as: UInt32.self) else { return false }
         return length > Frame.longestOrdinaryByteCount

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import NIOCore
 
-/// Frames on one channel, inbound and outbound, with the timeouts of a connection.
+/// Reads and writes the frames of a channel and enforces the connection's timeouts.
 ///
 ///     opening ──ready──▶ open ──not a frame──▶ violated
 ///        │                └────────┬────────────┘
@@ -12,13 +12,12 @@ internal import NIOCore
 ///     any state ──abort(): too many pieces, stall or close timeout──▶ aborted ──▶ ended
 ///     any state ──channel closed──▶ ended
 ///
-/// In *open*, frames go to the receiver and reads are requested one at a time, and only while the
-/// receiver has room (``InboundFrames``) and the peer takes answers (`isWritable`): a peer that
-/// sends without reading stops itself. In *violated*, answers can still be sent. In *closing*,
-/// close_notify has been sent and inbound bytes are discarded. In *aborted*, nothing is sent or
-/// received and the socket is about to close.
+/// In *open*, frames are passed to the receiver. Reads are requested one at a time, and only while the receiver has
+/// room (``InboundFrames``) and the peer is reading our answers (`isWritable`), so a peer that sends without reading
+/// brings itself to a halt. In *violated*, answers can still be sent. In *closing*, close_notify has been sent and
+/// inbound bytes are discarded. In *aborted*, nothing more is sent or received, and the socket is about to be closed.
 ///
-/// Frames that are sent in one tick of the event loop leave as one TLS record and one system call.
+/// All frames sent in the same tick of the event loop go out in one TLS record and one system call.
 final class FrameHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -34,13 +33,13 @@ final class FrameHandler: ChannelInboundHandler {
 
     /// The timers of a connection.
     private struct Timers {
-        /// Runs in open and violated.
+        /// Active in *open* and *violated*.
         var idle: Scheduled<Void>?
-        /// Runs while the peer owes the rest of a frame.
+        /// Active while we're waiting for the rest of a frame.
         var frame: Scheduled<Void>?
-        /// Runs while the peer does not take the bytes that are sent.
+        /// Active while the peer isn't reading the bytes we send.
         var stall: Scheduled<Void>?
-        /// Runs in closing.
+        /// Active in *closing*.
         var close: Scheduled<Void>?
 
         mutating func cancel() {
@@ -51,8 +50,8 @@ final class FrameHandler: ChannelInboundHandler {
 
     private let limits: TransportLimits
     private let isSecure: Bool
-    /// Set once, before the channel is active, and released at the end, since receiver and handler
-    /// hold each other.
+    /// Set once before the channel becomes active, and cleared at the end to break the reference cycle between receiver
+    /// and handler.
     var receiver: (any FrameReceiver)?
     private var context: ChannelHandlerContext?
     private var state = State.opening
@@ -60,15 +59,15 @@ final class FrameHandler: ChannelInboundHandler {
     private var inbound = InboundFrames()
     private var idle: IdleTimeout
     private var timers = Timers()
-    /// The last known state of the channel, which is writable at first.
+    /// The channel's last known writability; channels start out writable.
     private var isWritable = true
     private var outgoing = ByteBuffer()
-    /// Memory for outgoing frames; the event loop's, once the handler is in a pipeline.
+    /// Memory for outgoing frames; once the handler is in a pipeline, this is shared by the event loop.
     private var reusable = ReusableBuffer()
     private var flushIsScheduled = false
 
     /// - Parameters:
-    ///   - idleLimit: The idle timeout; nil if the connection may be idle without limit, as on a client.
+    ///   - idleLimit: The idle timeout; nil if the connection may stay idle forever, as on a client.
     ///   - isSecure: True if a ``TLSHandler`` precedes this handler.
     init(limits: TransportLimits, idleLimit: Duration?, isSecure: Bool) {
         self.limits = limits
@@ -84,7 +83,7 @@ final class FrameHandler: ChannelInboundHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.end()
-        // The context refers to this handler.
+        // Break the reference cycle: the context holds on to this handler.
         self.context = nil
     }
 
@@ -104,7 +103,7 @@ final class FrameHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A socket error is followed by the end of the channel; only a TLS failure has a reason to report.
+        // After a socket error the channel becomes inactive anyway, so only a TLS failure is worth reporting.
         self.failure = self.failure ?? (error as? TLSFailure)
         if !(error is TLSFailure) { context.close(promise: nil) }
     }
@@ -126,7 +125,7 @@ final class FrameHandler: ChannelInboundHandler {
             self.inbound.receive(self.unwrapInboundIn(data))
             self.deliverFrames(context: context)
         }
-        // An abort, since a connection in closing continues to read for a while.
+        // We abort because a connection in *closing* keeps reading for a while.
         if self.inbound.hasTooManyPieces { self.abort() }
     }
 
@@ -135,7 +134,7 @@ final class FrameHandler: ChannelInboundHandler {
         context.fireChannelReadComplete()
     }
 
-    /// Continues after the receiver had no room.
+    /// Continues once the receiver has room again.
     func resume() {
         guard let context = self.context, self.inbound.resume() else { return }
         self.deliverFrames(context: context)
@@ -146,7 +145,7 @@ final class FrameHandler: ChannelInboundHandler {
         do throws(FrameViolation) {
             while self.state == .open, let frame = try self.inbound.next() {
                 self.idle.frameReceived()
-                // Consumed, so that the receiver has the only copy and can wipe it.
+                // Consume the frame, so that the receiver holds the only copy and can wipe it.
                 let hasRoom = self.receiver?.receiveFrame(consume frame) ?? false
                 self.inbound.delivered(hasRoom: hasRoom)
             }
@@ -172,12 +171,12 @@ final class FrameHandler: ChannelInboundHandler {
 
     // MARK: - Outbound
 
-    /// Sends one frame, immediately or at the end of this tick of the event loop; does nothing once
-    /// the connection is closing.
+    /// Sends one frame, immediately or at the end of this tick of the event loop; does nothing once the connection is
+    /// closing.
     ///
     /// - Parameters:
     ///   - isUse: True if the frame restarts the idle timeout.
-    ///   - mayWait: True if further frames follow soon that can leave in the same record.
+    ///   - mayWait: True if more frames will follow soon that could be sent in the same record.
     func send(_ payload: [UInt8], isUse: Bool = true, mayWait: Bool = true) {
         guard let context = self.context, self.state == .open || self.state == .violated else { return }
         if self.outgoing.readableBytes == 0 {
@@ -198,7 +197,7 @@ final class FrameHandler: ChannelInboundHandler {
     private func flush() {
         guard let context = self.context, self.outgoing.readableBytes > 0 else { return }
         let bytes = self.outgoing
-        // Not kept for the next answer, which would cost every idle connection half a kilobyte.
+        // Don't keep the buffer for the next answer: that would cost every idle connection half a kilobyte.
         self.outgoing = ByteBuffer()
         self.reusable.keep(bytes)
         context.writeAndFlush(self.wrapOutboundOut(consume bytes), promise: nil)
@@ -220,11 +219,10 @@ final class FrameHandler: ChannelInboundHandler {
 
     // MARK: - Closing
 
-    /// Sends the outgoing bytes and close_notify, then waits for the peer to close, up to
-    /// ``TransportLimits/close``.
+    /// Sends the outgoing bytes and close_notify, then waits for the peer to close, up to ``TransportLimits/close``.
     ///
-    /// Inbound bytes are read and discarded: closing a socket with unread bytes makes the kernel
-    /// reset the connection, and the peer would lose the answers that it has not read yet.
+    /// Inbound bytes are read and discarded. If the socket were closed with unread bytes, the kernel would reset the
+    /// connection and the peer would lose any answers it has not read yet.
     func close() {
         guard let context = self.context else { return }
         switch self.state {
@@ -242,15 +240,17 @@ final class FrameHandler: ChannelInboundHandler {
         }
     }
 
-    /// Closes the connection if TLS is not ready yet, when no task would serve it.
+    /// Closes the connection if TLS is not ready yet, because no task would serve it.
     func stopOpening() {
         if self.state == .opening { self.close() }
     }
 
-    /// Ends the connection at once: no further byte leaves, and the kernel discards its send buffer.
+    /// Ends the connection immediately.
     ///
-    /// Invariant (G7): ``end()``, which the closed channel calls, notifies those that wait for the
-    /// end. It runs only after close(2) has discarded the bytes that were not sent yet.
+    /// Nothing more is sent, and the kernel discards its send buffer.
+    ///
+    /// Invariant (G7): ``end()``, which is called when the channel has closed, notifies all tasks waiting for the end.
+    /// It only runs after close(2) has discarded the unsent bytes.
     func abort() {
         guard let context = self.context, self.state != .ended, self.state != .aborted else { return }
         self.state = .aborted
@@ -279,7 +279,7 @@ final class FrameHandler: ChannelInboundHandler {
         self.idle.limit = TimeAmount(limit)
     }
 
-    /// Schedules one timer, which checks the deadline again when it fires, so that a call costs no timer.
+    /// Schedules a single timer that checks the deadline again when it fires, so that we don't need a timer per call.
     private func watchIdleness(context: ChannelHandlerContext) {
         guard let deadline = self.idle.deadline else { return }
         self.timers.idle = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
@@ -292,7 +292,7 @@ final class FrameHandler: ChannelInboundHandler {
         }
     }
 
-    /// Keeps a timer while the peer owes the rest of a frame.
+    /// Keeps a timer running while we're waiting for the rest of a frame.
     private func watchFrame(context: ChannelHandlerContext) {
         guard self.state == .open, self.inbound.awaitsRestOfFrame else {
             self.timers.frame?.cancel()

@@ -1,16 +1,16 @@
-/// The receiver of the frames of one connection; a ``FrameHandler`` calls it on its event loop only.
+/// The receiver of a connection's frames; a ``FrameHandler`` only ever calls it on its event loop.
 protocol FrameReceiver: AnyObject, Sendable {
-    /// Called when both ends can send; `completed` is nil on a plain connection.
+    /// Called when both ends can send. `completed` is nil for a connection without TLS.
     func connectionOpened(_ completed: TLSHandshakeCompleted?)
-    /// Takes a frame; returns false if no further frame may come before ``FrameHandler/resume()``.
+    /// Takes a frame. Returns false if it must not be given another one until ``FrameHandler/resume()`` is called.
     ///
     /// A receiver that queues a long frame always returns false.
     func receiveFrame(_ frame: consuming [UInt8]) -> Bool
-    /// Called when the bytes are not a frame; no further frame comes.
+    /// Called when the received bytes are not a valid frame. There are no more frames after this.
     func receiveViolation(_ violation: FrameViolation)
-    /// Called when the connection starts or stops holding a long frame or its beginning, except at its end.
+    /// Called when the connection starts or stops holding all or part of a long frame, but not when it ends.
     func longFrameChanged(isHeld: Bool)
-    /// Called when the peer stops or resumes taking the bytes that are sent.
+    /// Called when the peer stops or resumes reading the bytes we send.
     func writabilityChanged(_ isWritable: Bool)
     /// Called when frames can no longer be sent or received.
     func connectionEnded(_ failure: TLSFailure?)

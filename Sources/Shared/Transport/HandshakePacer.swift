@@ -1,14 +1,13 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// The queue of handshake steps on one event loop, with pauses in which the loop serves open connections.
+/// Queues the handshake steps of an event loop, with pauses in between so that the loop can serve open connections.
 ///
-/// A ClientHello costs the server a key agreement and a signature. A flood of them, or all phones
-/// reconnecting after an outage, would otherwise be processed in a row while every PIN check waits.
-/// After each batch of steps the loop does all other work that is ready; a loop without other work
-/// continues at once. A batch takes half the time of that work, but at least one step, so that
-/// handshakes get a third of a busy loop's time. The queue holds handshakes in progress only, at
-/// most ``TransportLimits/handshakes``.
+/// A ClientHello costs the server a key agreement and a signature. Without this queue, a flood of ClientHellos, or all
+/// phones reconnecting after an outage, would be processed back to back while every PIN check waits. After each batch
+/// of steps the loop does all of the other work that is ready; if there is none, it continues immediately. A batch may
+/// take half as long as that other work, but always runs at least one step, so handshakes get a third of the time of a
+/// busy loop. The queue only holds handshakes in progress, at most ``TransportLimits/handshakes`` of them.
 final class HandshakePacer {
     private let eventLoop: any EventLoop
     private let now: () -> NIODeadline
@@ -17,12 +16,12 @@ final class HandshakePacer {
     private var pausedUntil = NIODeadline.uptimeNanoseconds(0)
     private var isScheduled = false
 
-    /// The maximum time of a batch, exceeded by one handshake at most.
+    /// The maximum duration of a batch; the last handshake may exceed it.
     private static let longBatch = TimeAmount.milliseconds(50)
-    /// The time after which the next batch is due.
+    /// The delay until the next batch is due.
     ///
-    /// The loop looks for other work before a task that is due later, but not before one that is
-    /// due now. If it finds some, the pause lasts until that is done.
+    /// The loop checks for other work before it runs a task that is due later, but not before one that is due now. If
+    /// it finds any, the pause lasts until that work is done.
     private static let pause = TimeAmount.microseconds(20)
     /// The pacer of the current thread's event loop.
     private static let ofThread = ThreadSpecificVariable<Bound>()
@@ -49,7 +48,7 @@ final class HandshakePacer {
         return pacer
     }
 
-    /// Runs `work` immediately, or after the queued steps and the pause.
+    /// Runs `work` immediately, or after the queued steps and the pause if there are any.
     func run(_ work: @escaping () -> Void) {
         if self.waiting.isEmpty, self.now() >= self.pausedUntil {
             work()

@@ -1,15 +1,15 @@
 internal import NIOCore
 
-/// The time at which an idle connection is closed.
+/// Decides when an idle connection is closed.
 ///
-/// Only a useful answer restarts the timeout; nothing that the peer sends does. A call in progress
-/// at the deadline extends it once, by the time that a frame may take.
+/// The timeout is only restarted by a useful answer, never by anything the peer sends. If a call is in progress at the
+/// deadline, the deadline is extended once, by the time limit for a frame.
 struct IdleTimeout {
-    /// Nil if the connection may be idle without limit, as on a client.
+    /// Nil if the connection may stay idle forever, as on a client.
     var limit: TimeAmount?
     private let callExtension: TimeAmount
     private var start = NIODeadline.distantPast
-    /// Frames that were received and not answered yet.
+    /// The number of received frames that have not been answered yet.
     private var unansweredCount = 0
 
     init(limit: Duration?, callExtension: Duration) {
@@ -17,12 +17,12 @@ struct IdleTimeout {
         self.callExtension = TimeAmount(callExtension)
     }
 
-    /// The time at which to close the connection; nil for never.
+    /// The time at which to close the connection, or nil if it should stay open.
     var deadline: NIODeadline? {
         self.limit.map { self.start + $0 + (self.unansweredCount > 0 ? self.callExtension : .zero) }
     }
 
-    /// Restarts the time: the connection was opened or had a useful answer.
+    /// Restarts the timeout because the connection was opened or a useful answer was sent.
     mutating func restart(at now: NIODeadline) {
         self.start = now
     }

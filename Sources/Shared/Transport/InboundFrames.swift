@@ -1,23 +1,25 @@
 internal import NIOCore
 
-/// The inbound half of a ``FrameHandler``: the bytes that are not frames yet and the readiness of
-/// the receiver.
+/// The inbound half of a ``FrameHandler``: bytes that don't make up a frame yet, and whether the receiver is ready for
+/// more.
 struct InboundFrames {
-    /// The number of pieces in which a frame may arrive; the longest frame takes four TLS records.
+    /// The maximum number of pieces a frame may arrive in.
     ///
-    /// Threat: a call in records of one byte costs libssl as much as some hundreds of calls, and
-    /// the per-source limits count calls.
+    /// Even the longest frame only needs four TLS records.
+    ///
+    /// Threat: a call split into one-byte records costs libssl as much as several hundred calls, but counts as one
+    /// towards the per-source limits.
     private static let maximumPieceCount = 256
 
     private var decoder = FrameDecoder()
-    /// True if the receiver takes frames.
+    /// True if the receiver is taking frames.
     private(set) var receiverHasRoom = true
     private var lastFrameIsLong = false
-    /// The last frame is a long one and waits for the receiver.
+    /// The last frame was a long one, and the receiver has not taken it yet.
     private var longFrameWaits = false
     /// The last result of ``longFrameChange()``.
     private var holdsLongFrame = false
-    /// Reads since the last whole frame.
+    /// The number of reads since the last complete frame.
     private var pieceCount = 0
 
     /// Counts one read.
@@ -25,7 +27,7 @@ struct InboundFrames {
         self.pieceCount += 1
     }
 
-    /// True if the current frame arrives in too many pieces.
+    /// True if the current frame is arriving in too many pieces.
     var hasTooManyPieces: Bool { self.pieceCount > Self.maximumPieceCount }
 
     /// Adds bytes of the stream.
@@ -33,9 +35,9 @@ struct InboundFrames {
         self.decoder.receive(bytes)
     }
 
-    /// The next frame; nil until more bytes arrive or while the receiver has no room.
+    /// Returns the next frame, or nil if more bytes are needed or the receiver has no room.
     ///
-    /// A call of ``delivered(hasRoom:)`` follows.
+    /// The caller must call ``delivered(hasRoom:)`` afterwards.
     mutating func next() throws(FrameViolation) -> [UInt8]? {
         guard self.receiverHasRoom, let frame = try self.decoder.next() else { return nil }
         self.pieceCount = 0
@@ -43,13 +45,13 @@ struct InboundFrames {
         return frame
     }
 
-    /// Records the answer of the receiver to the last frame.
+    /// Records whether the receiver still has room after the last frame.
     mutating func delivered(hasRoom: Bool) {
         self.receiverHasRoom = hasRoom
         self.longFrameWaits = !hasRoom && self.lastFrameIsLong
     }
 
-    /// Records that the receiver takes frames again; returns false if it already did.
+    /// Records that the receiver is taking frames again; returns false if it never stopped.
     mutating func resume() -> Bool {
         guard !self.receiverHasRoom else { return false }
         self.receiverHasRoom = true
@@ -57,11 +59,10 @@ struct InboundFrames {
         return true
     }
 
-    /// True if the peer owes the rest of a frame, rather than the receiver being late.
+    /// True if we're waiting for the peer to send the rest of a frame, and not for the receiver.
     var awaitsRestOfFrame: Bool { self.receiverHasRoom && self.decoder.isMidFrame }
 
-    /// Returns whether a long frame or its beginning is held, or nil if that has not changed since
-    /// the last call.
+    /// Returns whether all or part of a long frame is held, or nil if that hasn't changed since the last call.
     mutating func longFrameChange() -> Bool? {
         let isHeld = self.longFrameWaits || self.decoder.isMidFrame && self.decoder.isMidLongFrame
         guard isHeld != self.holdsLongFrame else { return nil }

@@ -1,20 +1,20 @@
 internal import Glibc
 internal import NIOCore
 
-/// The reason that a listener could not be created; correct the configuration.
+/// An error that prevented a listener from being created; the configuration needs to be corrected.
 package enum ListenError: Error, Hashable, Sendable {
-    /// Another process listens on this address.
+    /// Another process is already listening on this address.
     case addressInUse(String)
-    /// The user may not use this port or folder.
+    /// The user is not allowed to use this port or folder.
     case notAllowed(String)
     /// The path of a Unix socket is longer than the system's limit of 107 bytes.
     case pathTooLong(String)
-    /// Any other error, in the system's words.
+    /// Any other error, with the system's message.
     case other(String)
 }
 
 extension ListenError {
-    /// Converts an error of the system.
+    /// Converts a system error.
     init(_ error: any Error, address: String) {
         switch (error as? IOError)?.errnoCode {
         case EADDRINUSE: self = .addressInUse(address)

@@ -1,6 +1,6 @@
 internal import Wire
 
-/// A connection to a ``LocalListener`` of the same machine; each call and each answer is one frame.
+/// A connection to a ``LocalListener`` on the same machine; each call and each answer is one frame.
 package final class LocalConnection: Sendable {
     private let calls: PendingCalls<[UInt8]>
 
@@ -10,8 +10,8 @@ package final class LocalConnection: Sendable {
 
     /// Connects to a Unix socket; throws ``ConnectError/refused`` if no server listens there.
     ///
-    /// - Parameter id: reads the id of the call from an answer. Nil for bytes that are not an answer; the connection is
-    ///   then closed.
+    /// - Parameter id: reads the id of the call from an answer. If it returns nil, because the bytes are not an answer,
+    ///   the connection is closed.
     package static func connect(
         path: String,
         timeout: Duration,
@@ -26,12 +26,12 @@ package final class LocalConnection: Sendable {
 
     /// Sends a call and waits for its answer.
     ///
-    /// - Parameter encode: returns the call's bytes with the id that it is given.
+    /// - Parameter encode: encodes the call with the given id.
     package func call(timeout: Duration, _ encode: (UInt64) -> [UInt8]) async throws(CallError) -> [UInt8] {
         try await self.calls.call(timeout: timeout, encode)
     }
 
-    /// Closes the connection after the calls that were sent.
+    /// Closes the connection gracefully: calls that were already sent still reach the server.
     package func close() {
         self.calls.close()
     }

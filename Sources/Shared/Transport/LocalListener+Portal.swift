@@ -3,8 +3,8 @@ package import Wire
 extension LocalListener {
     /// Answers the deletion portal's requests, one after another on each connection, until ``stop()`` or cancellation.
     ///
-    /// This socket understands ``PortalRequest`` only. An attacker who takes the portal over can do no more than any
-    /// browser can: operators' commands arrive on another socket.
+    /// This socket only accepts ``PortalRequest``. An attacker who takes over the portal can't do any more than a
+    /// browser can, because operators' commands use a different socket.
     ///
     /// - Parameter answer: returns nil if the outcome is unknown; the connection then ends without an answer.
     package func servePortal(_ answer: @escaping @Sendable (PortalRequest) async -> PortalResult?) async {
@@ -23,7 +23,7 @@ extension LocalListener {
 }
 
 extension PortalResult {
-    /// True if a code was looked up.
+    /// True if the server looked up a code.
     fileprivate var isUse: Bool {
         switch self {
         case .revoked, .notRecognised: true

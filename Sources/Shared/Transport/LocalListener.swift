@@ -1,16 +1,16 @@
 internal import Vocabulary
 
-/// A Unix socket on which a server takes calls from processes of the same machine.
+/// A Unix socket on which a server takes calls from processes on the same machine.
 ///
-/// The permissions of the socket's file decide which processes can connect: those of the server's user (mode 0600) and,
-/// with a group, those of the group's members (mode 0660). The mode is set before the socket listens. The kernel names
-/// the user of each connection.
+/// The permissions of the socket's file decide which processes can connect: only those of the server's user (mode
+/// 0600), or also those of a group's members if a group is set (mode 0660). The mode is set before the socket starts
+/// listening. For each connection, the kernel tells us which user it belongs to.
 package final class LocalListener: Sendable {
     /// The answer to a call.
     package struct Answer: Sendable {
         /// At most ``LocalListener/longestAnswer`` bytes.
         package var frame: [UInt8]
-        /// True if the call did some work.
+        /// True if the server did some work for the call.
         ///
         /// Other answers do not restart the idle timeout, and the connection is not read for ``TransportLimits/rest``
         /// after them.
@@ -33,12 +33,12 @@ package final class LocalListener: Sendable {
         self.rest = rest
     }
 
-    /// Listens at `path`, replacing a socket that an earlier process left there.
+    /// Listens at `path`, replacing a socket left behind by an earlier process.
     ///
     /// - Parameters:
     ///   - group: the group whose members can connect in addition to the owner.
     ///   - observer: notified of connections that exceed `limits`.
-    ///   - busyAnswer: the frame that such a connection gets before it is closed.
+    ///   - busyAnswer: the frame sent on such a connection before it is closed.
     /// - Precondition: no other process serves this folder. The caller holds the folder's lock.
     package static func bind(
         path: String,
@@ -54,24 +54,24 @@ package final class LocalListener: Sendable {
 
     /// Answers calls, one after another on each connection, until ``stop()`` or cancellation.
     ///
-    /// Threat: an attacker who controls a connected process sends calls without pause. Answers that need no work would
-    /// keep an event loop from serving wallets, so each is followed by a pause.
+    /// Threat: an attacker who controls a connected process can send calls nonstop. Answering calls that need no work
+    /// would keep an event loop from serving wallets, so there is a pause after each of them.
     ///
     /// - Parameter answer: returns nil to close the connection without an answer.
     package func serve(_ answer: @escaping @Sendable ([UInt8], LocalPeer) async -> Answer?) async {
         await self.listener.serve { opened in
-            // Every call is attributed to a user, so a connection without one is closed.
+            // Every call must be attributed to a user, so we close the connection if we don't know who it belongs to.
             guard let peer = await LocalPeer.other(endOf: opened.frames.channel) else { return }
             while case .frame(let call) = await opened.frames.next() {
                 guard let answer = await answer(call, peer) else { return }
                 guard await opened.frames.send(answer.frame, isUse: answer.isUse) else { return }
-                // Cancelled when the listener stops; the connection then ends at the next call.
+                // The sleep is cancelled when the listener stops, and the connection then ends at the next call.
                 if !answer.isUse { try? await Task.sleep(for: self.rest) }
             }
         }
     }
 
-    /// Takes no more calls and removes the socket; the calls in progress are still answered.
+    /// Stops taking calls and removes the socket; calls in progress are still answered.
     package func stop() {
         self.listener.stop()
     }
@@ -87,8 +87,8 @@ extension TransportLimits {
         return limits
     }
 
-    /// The limits of the deletion portal's socket: one connection for each code that is looked up at a time.
+    /// The limits of the deletion portal's socket: one connection for each code being looked up concurrently.
     ///
-    /// The portal itself serves no more requests at once, and each connection holds a file descriptor.
+    /// The portal doesn't serve more requests than that at once, and each connection holds a file descriptor.
     package static let portal = TransportLimits.local(connections: 600)
 }

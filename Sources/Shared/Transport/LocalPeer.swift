@@ -22,23 +22,23 @@ package struct LocalPeer: Hashable, Sendable {
         var groupID: UInt32 = .max
     }
 
-    /// As many groups as a peer of this listener may have.
+    /// The maximum number of groups a peer of this listener may have.
     private typealias Groups = InlineArray<1024, UInt32>
     /// `SO_PEERGROUPS` of socket(7), which Glibc's module omits.
     private static let peerGroups = NIOBSDSocket.Option(rawValue: 59)
 
-    /// The supplementary groups of the peer; none if it has more than ``Groups`` holds.
+    /// Returns the peer's supplementary groups, or none if it has more of them than fit into ``Groups``.
     ///
-    /// Threat: a process that is not in a group gets its rights. The kernel keeps the list of the process that
-    /// connected; a list that does not fit is an error of the kernel, and then gives no rights at all. The rest of
-    /// the buffer is 0, so group 0 is left out; as effective group it counts.
+    /// Threat: a process could be given the rights of a group it isn't in. The kernel remembers the groups of the
+    /// process that connected. If they don't fit, the call fails and the process gets no group's rights at all. The
+    /// unused part of the buffer is all zeros, so group 0 is left out here; it still counts as an effective group.
     private static func groups(of socket: any SocketOptionProvider) async -> Set<UInt32> {
         let found: EventLoopFuture<Groups> = socket.unsafeGetSocketOption(level: .socket, name: Self.peerGroups)
         guard let groups = try? await found.get() else { return [] }
         return Set(groups.indices.lazy.map { groups[$0] }.filter { $0 != 0 })
     }
 
-    /// Asks the kernel for the peer of a connection; nil if the kernel does not name one.
+    /// Asks the kernel for the peer of a connection; returns nil if the kernel doesn't know.
     static func other(endOf channel: any Channel) async -> LocalPeer? {
         guard let socket = channel as? any SocketOptionProvider else { return nil }
         let credentials: Credentials
@@ -48,7 +48,7 @@ package struct LocalPeer: Hashable, Sendable {
         } catch {
             return nil
         }
-        // Without a process id or a user id the credentials name no peer.
+        // If there is no process id or user id, the credentials don't identify a peer.
         guard credentials.processID > 0, credentials.userID != .max else { return nil }
         var groups = await Self.groups(of: socket)
         if credentials.groupID != .max { groups.insert(credentials.groupID) }

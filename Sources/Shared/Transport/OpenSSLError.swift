@@ -1,20 +1,20 @@
 internal import COpenSSL
 internal import Glibc
 
-/// A copy of one entry of libssl's error queue.
+/// A copy of an entry from libssl's error queue.
 ///
-/// The queue belongs to the thread, so it is read and cleared in the same synchronous function as
-/// the failed call.
+/// The queue is thread-local, so it must be read and cleared in the same synchronous function as the call that failed.
 struct OpenSSLError {
-    /// The part of the library, `ERR_LIB_…`; each part numbers its reasons.
+    /// The part of the library, `ERR_LIB_…`; each part has its own numbering of reasons.
     let library: Int32
     /// The number of the reason; 0 if the queue was empty.
     let reason: Int32
     /// libssl's text for the reason.
     let text: String
 
-    /// Takes the oldest entry of `library`, or else the oldest entry, which caused the others;
-    /// clears the queue.
+    /// Takes the oldest entry of `library`, or failing that the oldest entry overall, which caused the others.
+    ///
+    /// Clears the queue.
     static func take(of library: Int32) -> OpenSSLError {
         var taken = OpenSSLError(library: 0, reason: 0, text: "unknown")
         while true {
@@ -40,7 +40,7 @@ struct OpenSSLError {
         )
     }
 
-    /// The system's text for an errno that libssl passes on without a text (`ERR_SYSTEM_FLAG`).
+    /// The system's message for an errno that libssl passes on without a message (`ERR_SYSTEM_FLAG`).
     private static func systemText(of code: UInt) -> String? {
         guard code & Self.systemFlag != 0 else { return nil }
         return unsafe strerror(Int32(truncatingIfNeeded: code & ~Self.systemFlag)).map { unsafe String(cString: $0) }

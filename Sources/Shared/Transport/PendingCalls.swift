@@ -4,7 +4,9 @@ internal import Synchronization
 internal import Vocabulary
 internal import Wire
 
-/// The calls of one client connection that wait for their answers, which arrive in any order.
+/// The calls of a client connection that are waiting for an answer.
+///
+/// Answers may arrive in any order.
 final class PendingCalls<Answer: Sendable>: FrameReceiver {
     /// Decodes an answer and the id of its call.
     typealias Reader = @Sendable ([UInt8]) throws(WireError) -> (id: UInt64, answer: Answer)
@@ -50,7 +52,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
 
     /// Makes a call and waits for its answer.
     ///
-    /// - Parameter encode: Encodes the request with the id that it gets.
+    /// - Parameter encode: Encodes the request with the given id.
     func call(timeout: Duration, _ encode: (UInt64) -> [UInt8]) async throws(CallError) -> Answer {
         let id = self.takeIDs(1)
         let request = encode(id)
@@ -64,9 +66,9 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         return try result.get()
     }
 
-    /// Makes calls that leave in one flight, in order, and waits for all answers.
+    /// Sends several calls together, in order, and waits for all of the answers.
     ///
-    /// Throws the error of the first call without an answer; the fate of the others is then unknown.
+    /// Throws the error of the first call that got no answer. The outcome of the others is then unknown.
     func callTogether(timeout: Duration, _ encode: [(UInt64) -> [UInt8]]) async throws(CallError) -> [Answer] {
         guard !encode.isEmpty else { return [] }
         let first = self.takeIDs(encode.count)
@@ -114,7 +116,8 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
             waiter.resume(returning: .failure(.closed))
             return false
         }
-        // A cancellation before the registration had no call to resolve, so it is checked here.
+        // If the task was cancelled before the call was registered, there was no call to resolve, so check for that
+        // here.
         guard !Task.isCancelled else {
             self.resolve(id, .failure(.cancelled))
             return false
@@ -140,7 +143,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         }
     }
 
-    /// Closes the connection gracefully; calls without an answer throw ``CallError/closed``.
+    /// Closes the connection gracefully; calls that are still waiting throw ``CallError/closed``.
     func close() {
         self.end(.closed)
         self.onLoop { $0.close() }
@@ -148,15 +151,15 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
 
     /// Waits until the connection has ended.
     func closed() async {
-        // The future never fails: NIO fulfills it however the channel was closed.
+        // The future never fails: NIO succeeds it no matter how the channel was closed.
         try? await self.channel.closeFuture.get()
     }
 
-    /// Waits on a timer of the channel's event loop; returns early when the task is cancelled.
+    /// Waits using a timer on the channel's event loop; returns early if the task is cancelled.
     func pause(for duration: Duration) async {
         let timer = self.channel.eventLoop.scheduleTask(in: TimeAmount(duration)) {}
         await withTaskCancellationHandler {
-            // Fails if it was cancelled, which ends the wait too.
+            // This throws if the timer was cancelled, in which case we're done waiting too.
             try? await timer.futureResult.get()
         } onCancel: {
             timer.cancel()
@@ -188,8 +191,8 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         defer { frame.wipe() }
         do throws(WireError) {
             let (id, answer) = try self.read(frame)
-            // An answer to a call that no longer waits is dropped. Id 0 answers a frame that was
-            // not a request; the server then closes the connection, which ends the calls.
+            // If the call is no longer waiting, its answer is dropped. Id 0 is the answer to a frame that wasn't a
+            // request. The server closes the connection after that, which ends all calls.
             self.resolve(id, .success(answer))
             return true
         } catch {
@@ -205,7 +208,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         self.handler.value.close()
     }
 
-    /// Does nothing: a client has few connections, to servers of its choice.
+    /// Nothing to do: a client only has a few connections, all to servers of its choice.
     func longFrameChanged(isHeld: Bool) {}
 
     func writabilityChanged(_ isWritable: Bool) {}

@@ -1,16 +1,16 @@
 internal import NIOCore
 
-/// The connections in a phase that an attacker could prolong, oldest first, up to a capacity:
-/// handshakes, frames of a length that only Register needs, or the time before a session.
+/// The connections in a phase that an attacker could prolong, oldest first, up to a capacity: handshakes, frames of a
+/// length that only Register needs, or the time before a session.
 ///
-/// At capacity, a new connection displaces an earlier one. If new connections were rejected
-/// instead, an attacker with unfinished handshakes could lock out all clients until the timeout. An
-/// honest handshake takes two round trips and a registration arrives within one, so both finish
-/// before they are among the oldest: a flood has to fill the capacity within that time.
+/// When the capacity is reached, a new connection displaces an earlier one. If we rejected new connections instead, an
+/// attacker could lock out all clients until the timeout by leaving handshakes unfinished. An honest handshake takes
+/// two round trips and a registration arrives within one, so both finish before they become one of the oldest, unless a
+/// flood can fill the whole capacity within that time.
 ///
-/// The displaced connection is one whose source has the most in progress, so that a flood from a few
-/// sources displaces itself. It is chosen among the oldest connections and a random sample. Without
-/// the sample, the honest connections that a flood leaves in place would in time be all of the oldest.
+/// The displaced connection is one whose source has the most in progress, so that a flood from a few sources displaces
+/// itself. It is chosen among the oldest connections and a random sample. Without the sample, the oldest connections
+/// would eventually all be the honest ones that the flood did not displace.
 struct PendingConnections {
     private struct Entry {
         var source: PeerSource?
@@ -19,19 +19,20 @@ struct PendingConnections {
     }
 
     private let capacity: Int
-    /// The ids in order of arrival; ended connections are skipped.
+    /// The ids in the order of arrival; connections that have ended are skipped.
     private var order = CircularBuffer<UInt64>()
     private var inProgress: [UInt64: Entry] = [:]
     private var bySource: [PeerSource: Int] = [:]
 
     /// The number of oldest connections among which one is displaced.
     private static let candidates = 16
-    /// The size of the random sample; at least a third of the ids are in progress (``tidy()``).
+    /// The size of the random sample; at least a third of all ids are still in progress (``tidy()``).
     private static let sampled = 64
-    /// The number of ids, ended connections included, that are searched for the oldest.
+    /// The number of ids to search for the oldest connections, including connections that have ended.
     private static let searched = 256
 
-    /// - Parameter capacity: The maximum number; by default only ``displace(startedBefore:)`` displaces.
+    /// - Parameter capacity: The maximum number of connections. By default there is none, and only
+    ///   ``displace(startedBefore:)`` displaces connections.
     init(capacity: Int = .max) {
         self.capacity = capacity
     }
@@ -39,10 +40,10 @@ struct PendingConnections {
     /// The number of connections in progress.
     var count: Int { self.inProgress.count }
 
-    /// The size of the list of ids, ended connections included.
+    /// The size in bytes of the list of ids, including connections that have ended.
     var orderByteCount: Int { self.order.count * MemoryLayout<UInt64>.size }
 
-    /// Adds a connection; returns the displaced one, which no longer counts.
+    /// Adds a connection; returns the connection that it displaces, which no longer counts.
     mutating func begin(
         _ id: UInt64,
         from source: PeerSource?,
@@ -56,23 +57,23 @@ struct PendingConnections {
         return displaced
     }
 
-    /// Removes and returns the connection that makes room for a new one; nil if there is none.
+    /// Removes a connection to make room for a new one and returns it, or nil if there is none to remove.
     ///
-    /// - Parameter limit: Spares the connections that began later.
+    /// - Parameter limit: Connections that started later than this are spared.
     mutating func displace(startedBefore limit: NIODeadline = .distantFuture) -> (id: UInt64, channel: any Channel)? {
         guard let id = self.connectionToDisplace(startedBefore: limit), let channel = self.end(id) else { return nil }
         return (id, channel)
     }
 
-    /// Sets the source that a load balancer named for a connection.
+    /// Sets the source of a connection once the load balancer has sent it.
     mutating func attribute(_ id: UInt64, to source: PeerSource) {
         guard self.inProgress[id] != nil else { return }
         self.inProgress[id]?.source = source
         self.bySource[source, default: 0] += 1
     }
 
-    /// Removes a connection that finished the phase or ended; returns its channel, or nil if it was
-    /// displaced before.
+    /// Removes a connection that finished the phase or ended; returns its channel, or nil if it had already been
+    /// displaced.
     @discardableResult
     mutating func end(_ id: UInt64) -> (any Channel)? {
         guard let entry = self.inProgress.removeValue(forKey: id) else { return nil }
@@ -88,7 +89,7 @@ struct PendingConnections {
         let oldest = self.order.prefix(Self.searched).lazy.filter { self.inProgress[$0] != nil }.prefix(Self.candidates)
         let sample = (0..<Self.sampled).compactMap { _ in self.order.randomElement() }
         var best: (id: UInt64, count: Int)?
-        // The oldest first: of several with the same count the first one is displaced.
+        // The oldest come first, so if several sources have the same count, the oldest connection is displaced.
         for id in Array(oldest) + sample {
             guard let entry = self.inProgress[id], entry.start < limit else { continue }
             let count = entry.source.map { self.bySource[$0, default: 0] } ?? 0
@@ -97,7 +98,9 @@ struct PendingConnections {
         return best?.id
     }
 
-    /// Drops the ids of ended connections: at the front immediately, elsewhere once they are the majority.
+    /// Drops the ids of connections that have ended.
+    ///
+    /// Those at the front are dropped immediately, the others once they are in the majority.
     private mutating func tidy() {
         while let first = self.order.first, self.inProgress[first] == nil { self.order.removeFirst() }
         guard self.order.count > 64 + 2 * self.inProgress.count else { return }

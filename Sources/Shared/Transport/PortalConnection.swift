@@ -1,6 +1,6 @@
 package import Wire
 
-/// The deletion portal's connection to the server that runs on this machine.
+/// The deletion portal's connection to the server running on this machine.
 package final class PortalConnection: Sendable {
     private let calls: PendingCalls<PortalResult>
 
@@ -8,7 +8,7 @@ package final class PortalConnection: Sendable {
         self.calls = calls
     }
 
-    /// Connects to a server's Unix socket; ``ConnectError/refused`` when no server runs.
+    /// Connects to a server's Unix socket; throws ``ConnectError/refused`` if the server isn't running.
     package static func connect(path: String, timeout: Duration) async throws(ConnectError) -> PortalConnection {
         let calls = try await PendingCalls.connect(unixSocket: path, timeout: timeout) { frame throws(WireError) in
             let response = try PortalResponse(decoding: frame)
@@ -24,7 +24,7 @@ package final class PortalConnection: Sendable {
         }
     }
 
-    /// Ends the connection in an orderly way.
+    /// Closes the connection gracefully.
     package func close() {
         self.calls.close()
     }

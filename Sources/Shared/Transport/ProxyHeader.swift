@@ -1,31 +1,31 @@
-/// The header in which a load balancer names the client: PROXY protocol, version 2 (HAProxy's
-/// specification, §2.2).
+/// The header in which a load balancer sends the client's address: PROXY protocol, version 2 (HAProxy's specification,
+/// §2.2).
 ///
-/// A total function of the bytes, without I/O. An invalid byte is rejected as soon as it arrives,
-/// and a length before memory is reserved for it, so that a peer cannot send much before the header
-/// is known to be invalid.
+/// Parsing does no I/O and has a defined result for any input. An invalid byte is rejected as soon as it arrives, and
+/// an invalid length before any memory is reserved for it, so a peer can't send much before we know that the header is
+/// invalid.
 struct ProxyHeader: Hashable {
     /// The origin of the connection, according to the load balancer.
     enum Origin: Hashable {
-        /// The load balancer itself, for a health check.
+        /// The load balancer itself, which is doing a health check.
         case local
-        /// A peer whose address the load balancer does not state.
+        /// A peer whose address the load balancer doesn't tell us.
         case unknown
         /// An address of 4 or 16 bytes, and the port.
         case address([UInt8], port: UInt16)
     }
 
     let origin: Origin
-    /// The length of the whole header; the peer's bytes follow.
+    /// The length of the whole header, which is followed by the peer's bytes.
     let byteCount: Int
 
-    /// The limit of a header with its optional fields, which are ignored.
+    /// The maximum length of a header including its optional fields, which we ignore.
     ///
     /// The specification limits senders to the size of a first segment, some 500 bytes.
     static let longestByteCount = 2_048
-    /// The first bytes of every header; no TLS record and no text begins with them.
+    /// The first bytes of every header; neither a TLS record nor text can start with them.
     static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
-    /// The signature, version with command, family with transport, and length.
+    /// The size of the signature, the version and command, the family and transport, and the length.
     private static let fixedByteCount = 16
 
     /// Reads the header at the beginning of the bytes; returns nil while it is incomplete.
@@ -57,7 +57,7 @@ struct ProxyHeader: Hashable {
         self.origin = .address(Array(address), port: port)
     }
 
-    /// The length of one address; 0 if the header's addresses are ignored.
+    /// The length of an address in bytes; 0 if we ignore the addresses in the header.
     private static func addressByteCount(of family: UInt8, isLocal: Bool) throws(ProxyHeaderFault) -> Int {
         // The specification requires receivers to ignore the family of a LOCAL command.
         guard !isLocal else { return 0 }
@@ -70,12 +70,13 @@ struct ProxyHeader: Hashable {
     }
 }
 
-/// The reason that bytes from a load balancer are not a PROXY protocol header of version 2; the
-/// connection is closed.
+/// The reason why the bytes sent by a load balancer are not a PROXY protocol version 2 header.
 ///
-/// The load balancer's configuration does not match the server's, or the peer is not a load balancer.
+/// The connection is closed.
+///
+/// Either the load balancer's configuration doesn't match the server's, or the peer is not a load balancer.
 package enum ProxyHeaderFault: String, Error, Hashable, Sendable {
-    /// The signature is missing: the peer began with TLS, the text of version 1, or other bytes.
+    /// The signature is missing: the peer sent TLS, the text header of version 1, or something else.
     case notAHeader = "not a header"
     /// The version is not 2.
     case version
@@ -85,6 +86,6 @@ package enum ProxyHeaderFault: String, Error, Hashable, Sendable {
     case family
     /// The header is longer than ``ProxyHeader/longestByteCount``.
     case tooLong = "too long"
-    /// The header is shorter than the addresses of its family.
+    /// The header is too short for the addresses of its family.
     case tooShort = "too short"
 }

@@ -2,9 +2,9 @@ internal import NIOCore
 internal import NIOPosix
 internal import Vocabulary
 
-/// The listening socket for the clients of a server.
+/// The socket on which a server listens for clients.
 package final class RPCListener: Sendable {
-    /// The port of the socket, also if the caller passed 0.
+    /// The port of the socket; this is the actual port even if the caller passed 0.
     package let port: Int
 
     private let listener: ConnectionListener
@@ -16,12 +16,12 @@ package final class RPCListener: Sendable {
         self.limits = limits
     }
 
-    /// Listens on an address; connections wait until ``serve(_:)``.
+    /// Starts listening on an address; connections wait until ``serve(_:)`` is called.
     ///
     /// - Parameters:
     ///   - port: The port; 0 for any free port.
-    ///   - isBalancer: True if the peer with this address must begin with a PROXY protocol header.
-    ///     A header from any other peer is not valid TLS and closes the connection.
+    ///   - isBalancer: Returns true if the peer with this address must send a PROXY protocol header first. If any other
+    ///     peer sends one, the connection is closed, since the header is not valid TLS.
     ///   - observer: The callbacks for metrics and logs.
     package static func bind(
         host: String,
@@ -34,7 +34,7 @@ package final class RPCListener: Sendable {
         let listener = ConnectionListener(limits: limits, observer: observer)
         let options = HandshakeOptions(tls: tls, isBalancer: isBalancer)
         do {
-            // Connections inherit TCP_NODELAY from the listening socket, on which NIO sets it.
+            // NIO sets TCP_NODELAY on the listening socket, and connections inherit it.
             let channel = try await listener.bootstrap(options).bind(host: host, port: port).get()
             listener.listen(on: channel)
             return RPCListener(listener, port: channel.localAddress?.port ?? port, limits: limits)

@@ -1,17 +1,16 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// Memory for bytes in transit on an event loop, reused by the connections of the loop one after the other.
+/// A buffer for bytes in transit that is reused by all connections of an event loop, one after the other.
 ///
-/// The bytes of a call pass through three buffers, for some microseconds each. Allocating them for
-/// each call would be a tenth of the call's allocations; keeping them for each connection would be
-/// most of the memory of an idle connection.
+/// The bytes of a call pass through three buffers and spend a few microseconds in each. Allocating the buffers for each
+/// call would make up a tenth of its allocations, and keeping them for each connection would make up most of the memory
+/// of an idle connection.
 ///
-/// A buffer that is still referenced when the next connection needs one, as by a socket that cannot
-/// send, is not reused; a new one is allocated. Readers see only the bytes written since
-/// ``take(capacity:)``.
+/// If the buffer is still referenced when the next connection needs one, for example by a socket that can't send, a new
+/// one is allocated instead. Readers see only the bytes written since ``take(capacity:)``.
 final class ReusableBuffer {
-    /// Larger buffers are not kept: a call has some hundreds of bytes.
+    /// Larger buffers are not kept, because most calls only have a few hundred bytes.
     private static let maximumCapacity = 4096
 
     private var spare = ByteBuffer()
@@ -23,7 +22,7 @@ final class ReusableBuffer {
         return buffer
     }
 
-    /// Keeps the memory of a buffer for reuse; the caller no longer writes to it.
+    /// Keeps the memory of a buffer for reuse; the caller must not write to it afterwards.
     func keep(_ buffer: ByteBuffer) {
         if buffer.capacity <= Self.maximumCapacity { _ = exchange(&self.spare, with: buffer) }
     }
@@ -54,7 +53,9 @@ struct ReusableBuffers {
         }
     )
 
-    /// The buffers of an event loop, called on that loop; new ones if the loop is not in the shared group.
+    /// Returns the buffers of an event loop, or new ones if the loop is not part of the shared group.
+    ///
+    /// Must be called on that loop.
     static func of(_ eventLoop: any EventLoop) -> ReusableBuffers {
         guard let box = Self.ofSharedLoops[ObjectIdentifier(eventLoop)] else { return ReusableBuffers() }
         if let buffers = box.value { return buffers }

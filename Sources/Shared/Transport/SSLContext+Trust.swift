@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import Vocabulary
 
-/// The public keys of which a server must present one, and the required name of its certificate.
+/// The pinned public keys, one of which the server must present, and the name its certificate must have.
 final class PinnedKeys: Sendable {
     let digests: Set<SHA256Digest>
     let name: ServerName
@@ -37,12 +37,11 @@ final class PinnedKeys: Sendable {
     }
 }
 
-/// Names are read from the subject alternative names only, and a wildcard is a complete label (RFC
-/// 9525 §6.3).
+/// Names are read from the subject alternative names only, and a wildcard must be a complete label (RFC 9525 §6.3).
 private let nameFlags = UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS)
 
 extension SSLContext {
-    /// Trusts only certificates issued by these authorities, for this name.
+    /// Only trusts certificates for this name that were issued by one of these authorities.
     func trust(authorities pem: [UInt8], name: ServerName) throws(TLSContextError) {
         ERR_clear_error()
         unsafe SSL_CTX_set_verify(self.pointer, SSL_VERIFY_PEER, nil)
@@ -59,14 +58,14 @@ extension SSLContext {
         guard try self.addAuthorities(pem) > 0 else { throw .trust }
     }
 
-    /// Adds every certificate of a PEM text to the trusted ones and returns how many.
+    /// Adds all certificates in a PEM text to the trusted ones and returns how many there were.
     private func addAuthorities(_ pem: [UInt8]) throws(TLSContextError) -> Int {
         guard let length = Int32(exactly: pem.count), length > 0, let source = unsafe BIO_new(BIO_s_mem()) else {
             throw .trust
         }
         defer { unsafe BIO_free(source) }
         guard unsafe BIO_write(source, pem, length) == length else { throw .trust }
-        // Without this, the BIO reports a retry at the end of the text instead of the end.
+        // Without this, the BIO asks for a retry at the end of the text instead of reporting the end.
         unsafe BIO_ctrl(source, BIO_C_SET_BUF_MEM_EOF_RETURN, 0, nil)
         var count = 0
         while let certificate = unsafe PEM_read_bio_X509(source, nil, nil, nil) {
@@ -77,12 +76,12 @@ extension SSLContext {
             }
             count += 1
         }
-        // Only the end of the text may end the loop; an unreadable certificate is not skipped.
+        // Make sure we got to the end of the text, so that an unreadable certificate isn't silently skipped.
         guard OpenSSLError.take(of: ERR_LIB_PEM).isReason(PEM_R_NO_START_LINE, of: ERR_LIB_PEM) else { throw .trust }
         return count
     }
 
-    /// Trusts the pinned keys of the context; this replaces libssl's chain verification completely.
+    /// Trusts the context's pinned keys; this completely replaces libssl's chain verification.
     func trustPinnedKeys() {
         guard let pins = self.pins else { preconditionFailure("a context without pins has none to trust") }
         unsafe SSL_CTX_set_verify(self.pointer, SSL_VERIFY_PEER, nil)

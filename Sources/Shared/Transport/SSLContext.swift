@@ -1,29 +1,31 @@
 internal import COpenSSL
 
-/// The shared configuration of one side's connections: one `SSL_CTX`.
+/// The configuration shared by all connections of a client or a server: an `SSL_CTX`.
 ///
-/// A class, because libssl shares the context between connections. `@unchecked Sendable`: after
-/// `init`, the context is only read and passed to `SSL_new`, which does its own locking; the
-/// tickets have a separate lock.
+/// This is a class because libssl shares the context between connections. It's `@unchecked Sendable` because after
+/// `init`, the context is only read and passed to `SSL_new`, which does its own locking. The tickets have a separate
+/// lock.
 @safe final class SSLContext: @unchecked Sendable {
-    /// Valid as long as this object; for ``TLSConnection`` and the configuration of a new context only.
+    /// Valid for the lifetime of this object.
+    ///
+    /// Only to be used by ``TLSConnection`` and while configuring a new context.
     let pointer: OpaquePointer
-    /// The tickets of a client; nil for a client that keeps none, and on the server.
+    /// A client's tickets; nil on the server, and on a client that doesn't keep any.
     let tickets: TLSTickets?
 
-    /// The keys of a server's tickets; nil on a client.
+    /// The keys that encrypt a server's tickets; nil on a client.
     let ticketKeys: TicketKeys?
 
-    /// The server keys that a client pins; nil if it trusts authorities, and on the server.
+    /// The server keys that a client pins; nil on the server, and on a client that trusts authorities instead.
     let pins: PinnedKeys?
 
     /// The name of the protocol in the handshake (ALPN, RFC 7301).
     static let protocolName = "remote-pin/1"
     private static let ciphers = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
 
-    /// Lists of groups for the key agreement; the first list that this libssl knows is used.
+    /// The groups to use for the key agreement; we use the first list that is supported by the linked libssl.
     ///
-    /// X25519MLKEM768 is post-quantum and comes with OpenSSL 3.5.
+    /// X25519MLKEM768 is post-quantum and requires OpenSSL 3.5.
     private static let groups = ["X25519MLKEM768:X25519:P-256", "X25519:P-256"]
 
     /// Creates a context for TLS 1.3 only.
@@ -41,7 +43,7 @@ internal import COpenSSL
             unsafe SSL_CTX_set_ciphersuites(pointer, Self.ciphers),
         ].allSatisfy { $0 == 1 }
         let hasGroups = Self.groups.contains { unsafe COpenSSL_SSL_CTX_set1_groups_list(pointer, $0) == 1 }
-        // An older libssl leaves an error for each list with a group that it does not know.
+        // An older libssl leaves an error in the queue for each list containing a group it doesn't know.
         ERR_clear_error()
         precondition(configured && hasGroups, "this libssl lacks TLS 1.3 or its usual groups and ciphers")
         // psk_dhe_ke only and no early data are libssl's defaults: SSL_OP_ALLOW_NO_DHE_KEX stays

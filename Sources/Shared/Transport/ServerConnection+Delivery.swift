@@ -1,10 +1,10 @@
 internal import NIOCore
 
 extension ServerConnection {
-    /// Returns true if all bytes sent so far have arrived at the peer's machine.
+    /// Returns true if all of the bytes sent so far have arrived at the peer's machine.
     ///
-    /// Neither this process nor the kernel then buffers any bytes, which the kernel would send
-    /// later. Returns false if the state is unknown.
+    /// That means that neither this process nor the kernel is still buffering bytes that could be sent later. Returns
+    /// false if this can't be determined.
     package func hasDelivered() async -> Bool { await self.frames.hasDelivered() }
 }
 
@@ -12,7 +12,7 @@ extension FrameChannel {
     /// Implements ``ServerConnection/hasDelivered()``.
     fileprivate func hasDelivered() async -> Bool {
         let found: EventLoopFuture<Bool> = self.channel.eventLoop.flatSubmit {
-            // On the event loop, after all earlier sends.
+            // We're on the event loop here, so this runs after all earlier sends.
             guard self.channel.isActive, let options = self.channel as? any SocketOptionProvider else {
                 return self.channel.eventLoop.makeSucceededFuture(false)
             }
@@ -27,7 +27,7 @@ extension FrameChannel {
 
 /// The state of a TCP connection on Linux (linux/tcp.h, `struct tcp_info`), up to `tcpi_notsent_bytes`.
 ///
-/// An older kernel returns less; the missing numbers stay zero and are then not trusted.
+/// An older kernel returns less. The missing fields stay zero, and we don't rely on them.
 private struct TCPInformation: Sendable {
     private typealias Words = (UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)
 
@@ -37,13 +37,13 @@ private struct TCPInformation: Sendable {
     private var fourth: Words = (0, 0, 0, 0, 0, 0, 0, 0)
     private var fifth: Words = (0, 0, 0, 0, 0, 0, 0, 0)
 
-    /// Segments that the peer has not acknowledged: `tcpi_unacked`, 24 bytes from the start.
+    /// The number of segments the peer has not acknowledged: `tcpi_unacked`, 24 bytes from the start.
     private var unacknowledged: UInt32 { self.first.6 }
-    /// Segments sent in total: `tcpi_segs_out`, 136 bytes from the start.
+    /// The total number of segments sent: `tcpi_segs_out`, 136 bytes from the start.
     ///
-    /// A connection that answered has sent some, so zero means that the kernel does not know the field.
+    /// A connection that has sent an answer must have sent some, so zero means that the kernel doesn't have this field.
     private var segmentsSent: UInt32 { self.fifth.2 }
-    /// Bytes that the kernel has not sent yet: `tcpi_notsent_bytes`, 144 bytes from the start.
+    /// The number of bytes the kernel has not sent yet: `tcpi_notsent_bytes`, 144 bytes from the start.
     private var unsent: UInt32 { self.fifth.4 }
 
     var hasDelivered: Bool { self.segmentsSent > 0 && self.unacknowledged == 0 && self.unsent == 0 }

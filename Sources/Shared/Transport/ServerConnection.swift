@@ -4,8 +4,8 @@ package import Wire
 
 /// The server's side of a client connection, after the handshake.
 ///
-/// One task receives the requests in order; any task may send answers or close the connection. At
-/// most ``TransportLimits/maxInFlight`` requests are queued; then the server stops reading.
+/// One task receives the requests in order; any task may send answers or close the connection. At most
+/// ``TransportLimits/maxInFlight`` requests are queued; beyond that, the server stops reading.
 package final class ServerConnection: Sendable {
     /// The exported secret that only the two ends of this connection know.
     package let channelBinding: ChannelBinding
@@ -15,7 +15,7 @@ package final class ServerConnection: Sendable {
     /// The source under which the per-source limits count the client.
     package var source: PeerSource { self.frames.source }
 
-    /// The identity of the event loop; tasks of connections on the same loop run on the same thread.
+    /// The identity of the event loop; the tasks of all connections on the same loop run on the same thread.
     package var eventLoopID: ObjectIdentifier { self.frames.eventLoopID }
 
     let frames: FrameChannel
@@ -27,7 +27,7 @@ package final class ServerConnection: Sendable {
         self.limits = limits
     }
 
-    /// Waits for the next request; one task at a time may wait.
+    /// Waits for the next request; only one task may wait at a time.
     package func next() async -> Incoming {
         switch await self.frames.next() {
         case .frame(let bytes): Self.read(bytes)
@@ -47,8 +47,9 @@ package final class ServerConnection: Sendable {
         }
     }
 
-    /// Sends an answer, waiting while the client does not take earlier ones; returns false if the
-    /// connection has ended.
+    /// Sends an answer, first waiting for the client to read earlier ones if necessary.
+    ///
+    /// Returns false if the connection has ended.
     ///
     /// True means that the answer was queued, not that it arrived.
     ///
@@ -57,34 +58,35 @@ package final class ServerConnection: Sendable {
     package func send(_ response: Response, isUse: Bool = true) async -> Bool {
         let isRefused = if case .refused = response.result { true } else { false }
         var payload = response.encoded()
-        // The payload may contain a share. The frame handler wipes the copy that TLS encrypts.
+        // The payload may contain a share. The copy that TLS encrypts is wiped by the frame handler.
         defer { payload.wipe() }
         return await self.frames.send(payload, isUse: isUse && !isRefused)
     }
 
-    /// Extends the idle timeout: an enrollment has begun on a connection without a session.
+    /// Extends the idle timeout because an enrollment has started on a connection without a session.
     package func enrollmentBegun() {
         self.frames.allowIdleness(of: self.limits.idleInEnrollment)
     }
 
-    /// Extends the idle timeout and keeps the connection's place in a full table: a session has begun.
+    /// Extends the idle timeout and protects the connection from being displaced, because a session has started.
     package func sessionOpened() {
         self.frames.allowIdleness(of: self.limits.idleWithSession)
         self.frames.sessionChanged(isOpen: true)
     }
 
-    /// Lets new connections displace this one again if the table is full: its session has ended.
+    /// Allows new connections to displace this one again if the table is full, because its session has ended.
     package func sessionEnded() {
         self.frames.sessionChanged(isOpen: false)
     }
 
-    /// Closes the connection gracefully: earlier answers still arrive.
+    /// Closes the connection gracefully: answers sent earlier still arrive.
     package func close() {
         self.frames.close()
     }
 
-    /// Ends the connection immediately: after ``closed()`` has returned, no further byte leaves, not
-    /// even of earlier answers that this machine still buffers.
+    /// Ends the connection immediately.
+    ///
+    /// Once ``closed()`` has returned, nothing more is sent, not even earlier answers still buffered on this machine.
     package func abort() {
         self.frames.abort()
     }

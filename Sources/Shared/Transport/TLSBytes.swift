@@ -1,22 +1,22 @@
 internal import COpenSSL
 internal import NIOCore
 
-/// The encrypted bytes between one `SSL` and its channel, in both directions.
+/// The encrypted bytes passed between an `SSL` and its channel, in both directions.
 ///
-/// libssl reads and writes through this custom BIO. libssl's memory BIOs copy all bytes once more
-/// and keep their largest size until the connection ends, which is most of the memory of an idle
-/// connection. This BIO holds no memory while no bytes are in transit.
+/// libssl reads and writes them through this custom BIO. libssl's memory BIOs would copy every byte once more, and they
+/// never shrink until the connection ends, which would make up most of the memory of an idle connection. This BIO holds
+/// no memory unless there are bytes in transit.
 struct TLSBytes {
     /// Received bytes that libssl has not read yet.
     private(set) var input = ByteBuffer()
-    /// Bytes from libssl that the channel has not taken yet.
+    /// Bytes written by libssl that have not been passed to the channel yet.
     private var output = ByteBuffer()
     /// The memory for the output.
     var records = ReusableBuffer()
-    /// Key updates that the peer has sent.
+    /// The number of key updates sent by the peer.
     fileprivate(set) var keyUpdates = 0
 
-    /// Adds received bytes; without a copy if libssl has read all earlier bytes, the usual case.
+    /// Adds received bytes; in the usual case, where libssl has read all earlier bytes, this doesn't copy.
     mutating func receive(_ bytes: ByteBuffer) {
         if self.input.readableBytes == 0 {
             self.input = bytes
@@ -26,7 +26,7 @@ struct TLSBytes {
         }
     }
 
-    /// Takes the bytes to send; nil if there are none.
+    /// Takes the bytes to send, or returns nil if there are none.
     mutating func takeOutput() -> ByteBuffer? {
         guard self.output.readableBytes > 0 else { return nil }
         let output = self.output
@@ -35,14 +35,14 @@ struct TLSBytes {
         return output
     }
 
-    /// Moves input to `target`, as much as fits; returns the number of bytes.
+    /// Moves as much input as fits to `target` and returns the number of bytes.
     fileprivate mutating func read(into target: UnsafeMutableRawBufferPointer) -> Int {
         let byteCount = min(target.count, self.input.readableBytes)
         unsafe self.input.readWithUnsafeReadableBytes { bytes in
             unsafe target.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<byteCount]))
             return byteCount
         }
-        // Releases the channel's read buffer, which the channel can then reuse.
+        // Release the channel's read buffer, so that the channel can reuse it.
         if self.input.readableBytes == 0 { self.input = ByteBuffer() }
         return byteCount
     }
@@ -52,7 +52,7 @@ struct TLSBytes {
         unsafe self.output.writeBytes(bytes)
     }
 
-    /// A BIO that reads and writes these bytes, which must outlive it.
+    /// Creates a BIO that reads and writes these bytes, which must outlive it.
     static func makeBIO(over bytes: UnsafeMutablePointer<TLSBytes>) -> OpaquePointer? {
         guard let bio = unsafe BIO_new(TLSBIOMethod.shared.pointer) else { return nil }
         unsafe BIO_set_data(bio, bytes)
@@ -63,7 +63,7 @@ struct TLSBytes {
 
 /// The BIO method through which libssl uses ``TLSBytes``.
 ///
-/// `@unchecked Sendable`: initialized once and only read afterwards.
+/// `@unchecked Sendable` because it's initialized once and only read afterwards.
 @safe private final class TLSBIOMethod: @unchecked Sendable {
     static let shared = TLSBIOMethod()
 

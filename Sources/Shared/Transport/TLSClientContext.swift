@@ -1,12 +1,12 @@
-/// A client's TLS configuration: the trust rule, the server name and the tickets received under them.
+/// A client's TLS configuration: the trust rule, the server name and the tickets received with them.
 package final class TLSClientContext: Sendable {
     private let context: SSLContext
     private let serverName: ServerName
 
     /// - Parameters:
-    ///   - serverName: The DNS name or IP address that the certificate must be valid for.
-    ///   - resumes: True if tickets are kept and used. Without them, every handshake is a full one
-    ///     and the client asks the server for no tickets.
+    ///   - serverName: The DNS name or IP address the certificate must be valid for.
+    ///   - resumes: True to keep and use tickets. If false, every handshake is a full one, and the client tells the
+    ///     server that it doesn't want any tickets.
     package init(trust: TLSTrust, serverName: String, resumes: Bool = true) throws(TLSContextError) {
         guard let name = ServerName(serverName) else { throw .serverName(serverName) }
         let pins: PinnedKeys? =
@@ -25,11 +25,11 @@ package final class TLSClientContext: Sendable {
         if resumes { self.context.collectTickets() } else { self.context.requestTickets("\0\0") }
     }
 
-    /// Creates the client's end of a new connection, which resumes an earlier one if a ticket exists.
+    /// Creates the client's end of a new connection, which resumes an earlier one if there is a ticket.
     func makeConnection() -> TLSConnection {
         TLSConnection(client: self.context, name: self.serverName)
     }
 
-    /// The number of unused tickets; each is used once.
+    /// The number of unused tickets; each of them is used once.
     var ticketCount: Int { self.context.tickets?.count ?? 0 }
 }

@@ -2,14 +2,14 @@ internal import COpenSSL
 internal import NIOCore
 internal import Vocabulary
 
-/// A TLS connection over bytes in memory, without a socket: one `SSL`.
+/// A TLS connection over bytes in memory rather than a socket: an `SSL`.
 ///
-/// ``receive(_:)`` adds received bytes and ``takeOutput()`` returns the bytes to send; no method
-/// blocks. This value is the only owner of the `SSL` and of the bytes that its BIO points to.
+/// ``receive(_:)`` adds received bytes and ``takeOutput()`` returns the bytes to send; no method blocks. This value is
+/// the only owner of the `SSL` and of the bytes that its BIO points to.
 @safe struct TLSConnection: ~Copyable {
     private let ssl: OpaquePointer
     private let bytes: UnsafeMutablePointer<TLSBytes>
-    /// Keeps the objects alive that libssl's callbacks point to.
+    /// Keeps the objects used by libssl's callbacks alive.
     private let context: SSLContext
 
     private init(_ context: SSLContext) {
@@ -18,10 +18,9 @@ internal import Vocabulary
         guard let ssl = unsafe SSL_new(context.pointer), let bio = unsafe TLSBytes.makeBIO(over: bytes) else {
             preconditionFailure("libssl is out of memory")
         }
-        // One reference for both directions: SSL_set_bio(3) takes a single reference if both BIOs
-        // are the same.
+        // SSL_set_bio(3) only takes one reference if both BIOs are the same, so we don't need a second one.
         unsafe SSL_set_bio(ssl, bio, bio)
-        // Reads the header and the content of a record at once.
+        // Read the header and the content of a record at the same time.
         unsafe SSL_set_read_ahead(ssl, 1)
         unsafe TLSBytes.countKeyUpdates(of: ssl, in: bytes)
         unsafe self.ssl = unsafe ssl
@@ -47,7 +46,7 @@ internal import Vocabulary
         }
         precondition(isSet, "libssl is out of memory")
         if let ticket = context.tickets?.take() {
-            // An unusable ticket only leads to a full handshake.
+            // If the ticket can't be used, we just get a full handshake.
             unsafe SSL_set_session(self.ssl, ticket.pointer)
             Self.forgetErrors()
         }
@@ -59,9 +58,9 @@ internal import Vocabulary
         unsafe self.bytes.deallocate()
     }
 
-    /// Clears the thread's error queue, whose entries `SSL_get_error` would attribute to this connection.
+    /// Clears the thread's error queue; otherwise `SSL_get_error` would attribute its entries to this connection.
     ///
-    /// The queue is nearly always empty, and clearing it costs much more than checking.
+    /// We check first because the queue is almost always empty, and clearing it is much more expensive.
     private static func forgetErrors() {
         if ERR_peek_error() != 0 { ERR_clear_error() }
     }
@@ -76,12 +75,12 @@ internal import Vocabulary
         unsafe self.bytes.pointee.receive(bytes)
     }
 
-    /// Takes the bytes to send; nil if there are none.
+    /// Takes the bytes to send, or returns nil if there are none.
     borrowing func takeOutput() -> ByteBuffer? {
         unsafe self.bytes.pointee.takeOutput()
     }
 
-    /// Continues the handshake as far as the received bytes allow; returns true when it is complete.
+    /// Continues the handshake as far as possible with the bytes received so far; returns true once it's complete.
     borrowing func handshake() throws(TLSFailure) -> Bool {
         Self.forgetErrors()
         let result = unsafe SSL_do_handshake(self.ssl)
@@ -111,11 +110,12 @@ internal import Vocabulary
         case ended
     }
 
-    /// The limit of key updates (RFC 8446 §4.6.3) from a peer; one is due after millions of
-    /// records, more than a wallet sends.
+    /// The maximum number of key updates (RFC 8446 §4.6.3) we accept from a peer.
     ///
-    /// Threat: each update costs a key derivation and is not a call, so the per-source limits would
-    /// not stop a peer that sends nothing else.
+    /// An honest peer sends one every few million records, which is more than a wallet ever sends.
+    ///
+    /// Threat: each update costs us a key derivation, but it's not a call, so the per-source limits would not stop a
+    /// peer that sends nothing but updates.
     private static let maximumKeyUpdates = 32
 
     /// Appends decrypted bytes to `buffer`.
@@ -148,20 +148,20 @@ internal import Vocabulary
         if failed { throw self.takeFailure() }
     }
 
-    /// Produces close_notify; does nothing if the connection has failed.
+    /// Writes a close_notify; does nothing if the connection has failed.
     borrowing func sendCloseNotify() {
         Self.forgetErrors()
         unsafe SSL_shutdown(self.ssl)
         Self.forgetErrors()
     }
 
-    /// An upper bound of the bytes that the next ``read(into:)`` returns.
+    /// An upper bound on the number of bytes returned by the next ``read(into:)``.
     var readableByteCount: Int { unsafe max(Int(SSL_pending(self.ssl)), self.bytes.pointee.input.readableBytes) }
 
-    /// True if ``read(into:)`` may find bytes; false also means that no record has begun to arrive.
+    /// True if ``read(into:)`` might return bytes; if this is false, there isn't even part of a record.
     var mayHaveMore: Bool { unsafe self.bytes.pointee.input.readableBytes > 0 || SSL_has_pending(self.ssl) == 1 }
 
-    /// True if a TLS record has begun to arrive and is incomplete.
+    /// True if we have received part of a TLS record.
     var isMidRecord: Bool { unsafe SSL_has_pending(self.ssl) == 1 }
 
     /// True if the handshake resumed an earlier connection with a ticket.
@@ -173,7 +173,7 @@ internal import Vocabulary
         Self.forgetErrors()
         let label = "EXPORTER-Channel-Binding"
         var bytes = [UInt8](repeating: 0, count: ChannelBindingKind.byteCount)
-        // Without a context, which in TLS 1.3 is the same as an empty one (RFC 8446 §7.5).
+        // We pass no context, which in TLS 1.3 is the same as an empty one (RFC 8446 §7.5).
         let result = unsafe SSL_export_keying_material(
             self.ssl,
             &bytes,

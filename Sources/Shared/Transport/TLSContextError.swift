@@ -1,4 +1,6 @@
-/// The reason that a certificate, a key or a trust rule cannot be used; correct the file and retry.
+/// The reason why a certificate, a key or a trust rule can't be used.
+///
+/// Correct the file and retry.
 package enum TLSContextError: Error, Hashable, Sendable {
     /// The file cannot be read or contains no certificate chain.
     case certificate(path: String, reason: String)
@@ -6,7 +8,7 @@ package enum TLSContextError: Error, Hashable, Sendable {
     case key(path: String, reason: String)
     /// The key does not belong to the certificate.
     case keyOfAnotherCertificate(path: String)
-    /// Wallets reject the certificates of the file.
+    /// The file contains certificates that wallets would reject.
     case faults(path: String, [CertificateFault])
     /// The trusted certificates are missing or unreadable.
     case trust

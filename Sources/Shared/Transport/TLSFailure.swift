@@ -1,10 +1,10 @@
 internal import COpenSSL
 
-/// The reason that a TLS connection could not be established or cannot continue; it is closed.
+/// The reason why a TLS connection failed, either during the handshake or later; the connection is closed.
 ///
-/// A retry fails in the same way, except after ``timedOut`` and ``endedEarly``.
+/// Retrying only makes sense after ``timedOut`` and ``endedEarly``; in all other cases it would fail in the same way.
 package enum TLSFailure: Error, Hashable, Sendable {
-    /// The server's certificate is not trusted; libssl's text for the reason.
+    /// The server's certificate is not trusted, for the reason given by libssl.
     case untrusted(String)
     /// The certificate is trusted but not valid for the name.
     case wrongName
@@ -12,24 +12,25 @@ package enum TLSFailure: Error, Hashable, Sendable {
     case noCommonProtocol
     /// The peer ended the handshake with this alert (RFC 8446 §6.2).
     case refusedByPeer(alert: Int)
-    /// The connection ended before the handshake did.
+    /// The connection ended during the handshake.
     case endedEarly
     /// The handshake or a record exceeded its time limit.
     case timedOut
-    /// The received bytes are not TLS 1.3 or were tampered with; libssl's text for the reason.
+    /// The received bytes are not TLS 1.3 or were tampered with. The text is libssl's error message.
     case broken(String)
 }
 
 extension TLSFailure {
-    /// `SSL_AD_REASON_OFFSET`: the reason for a peer's alert is this offset plus the alert's number.
+    /// `SSL_AD_REASON_OFFSET`: libssl adds this to the number of a peer's alert to get the reason.
     private static let alertOffset: Int32 = 1000
     private static let noApplicationProtocolAlert: Int32 = 120
 
-    /// Converts the error queue to a failure and clears it.
+    /// Converts the error queue into a failure and clears it.
     ///
-    /// The only callback that can fail is the one for ALPN.
+    /// The ALPN callback is the only one that can fail.
     ///
-    /// - Parameter verifyResult: `SSL_get_verify_result`, the reason if the certificate was rejected.
+    /// - Parameter verifyResult: The result of `SSL_get_verify_result`, which is the reason if the certificate was
+    ///   rejected.
     static func take(verifyResult: Int) -> TLSFailure {
         let error = OpenSSLError.take(of: ERR_LIB_SSL)
         guard error.library == ERR_LIB_SSL else { return .broken(error.text) }

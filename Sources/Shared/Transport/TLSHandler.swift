@@ -16,9 +16,9 @@ struct TLSAbort: Sendable {}
 ///          └───────┬──────────┴─────────────┬─────────────┘
 ///               failure, abort, or channel closed ──▶ ended
 ///
-/// The next handler requests reads; during the handshake this handler does. It holds the bytes of
-/// one read and those that the socket does not take; the channel is then no longer writable and the
-/// next handler stops reading.
+/// Reads are requested by this handler during the handshake, and by the next handler after that. This handler holds at
+/// most the bytes of one read and the bytes the socket can't take. In the latter case the channel becomes unwritable
+/// and the next handler stops reading.
 final class TLSHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -38,20 +38,20 @@ final class TLSHandler: ChannelDuplexHandler {
     private let pacer: HandshakePacer?
     private let plaintext: ReusableBuffer
     private var state = State.handshaking
-    /// The first step of the handshake runs when this handler is added; the pacer has scheduled it.
+    /// The first step of the handshake has been scheduled by the pacer already, and runs when this handler is added.
     private var hasBegun = false
     private var isQueued = false
     private var handshakeTimer: Scheduled<Void>?
     private var recordTimer: Scheduled<Void>?
-    /// True if a read is pending; if not, the delay is not the peer's.
+    /// True if a read is pending; if not, it's not the peer we're waiting for.
     private var isReading = false
     private var waitingWrites: [(ByteBuffer, EventLoopPromise<Void>?)] = []
 
     /// - Parameters:
-    ///   - eventLoop: The event loop of the channel, on which this is called.
-    ///   - deadline: The end of the time for the handshake.
-    ///   - recordLimit: The time from the first byte of a record to its last.
-    ///   - pacer: The queue for the steps of the handshake after the first; nil on a client.
+    ///   - eventLoop: The channel's event loop, on which this must be called.
+    ///   - deadline: The time by which the handshake must be complete.
+    ///   - recordLimit: The maximum time between the first and the last byte of a record.
+    ///   - pacer: The queue for all steps of the handshake except the first; nil on a client.
     init(
         _ connection: consuming TLSConnection,
         on eventLoop: any EventLoop,
@@ -125,9 +125,9 @@ final class TLSHandler: ChannelDuplexHandler {
 
     /// Continues the handshake: immediately if this is its first step, otherwise through the pacer.
     ///
-    /// Threat: the signature is not always in the first step. If a ClientHello comes in two
-    /// records, or without a key share that the server can use, a later step makes it. An attacker
-    /// who holds many of those back could otherwise make the server sign for all of them in a row.
+    /// Threat: the signature isn't always made in the first step. If a ClientHello comes in two records, or without a
+    /// key share the server can use, it's made in a later one. Without the pacer, an attacker could hold back many of
+    /// these connections and then make the server sign for all of them in a row.
     private func takeStep(context: ChannelHandlerContext) {
         guard self.hasBegun, let pacer = self.pacer else {
             self.hasBegun = true
@@ -137,7 +137,7 @@ final class TLSHandler: ChannelDuplexHandler {
         self.isQueued = true
         pacer.run {
             self.isQueued = false
-            // The connection may have ended while it was queued.
+            // The connection may have been closed while it was queued.
             guard self.state == .handshaking else { return }
             self.handshake(context: context)
             if self.state == .handshaking { context.read() }
@@ -159,7 +159,7 @@ final class TLSHandler: ChannelDuplexHandler {
             self.handshakeTimer = nil
             context.fireUserInboundEventTriggered(opened)
             self.sendWaitingWrites(context: context)
-            // The first call may have arrived with the end of the handshake.
+            // The first call may have arrived together with the end of the handshake.
             self.decrypt(context: context)
         } catch {
             self.fail(error, context: context)
@@ -177,7 +177,7 @@ final class TLSHandler: ChannelDuplexHandler {
                 case .bytes:
                     context.fireChannelRead(self.wrapInboundOut(consume buffer))
                     self.plaintext.wipe()
-                    // Usually there is no more, and a check is cheaper than another read.
+                    // Usually there are no more bytes, and checking is cheaper than trying to read.
                     guard self.connection.mayHaveMore else { return self.finishReading(context: context) }
                 case .nothing:
                     return self.finishReading(context: context)
@@ -191,16 +191,16 @@ final class TLSHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Ends a round of decryption, when more bytes are needed.
+    /// Finishes a round of decryption when more bytes are needed.
     private func finishReading(context: ChannelHandlerContext) {
         guard self.state == .open || self.state == .sentCloseNotify else { return }
-        // The only output that reading produces is the answer to a key update.
+        // Reading only ever produces output in response to a key update.
         self.sendOutput(context: context, promise: nil, flushing: true)
         self.watchRecord(context: context)
     }
 
-    /// Keeps a timer while a record is incomplete, so that a peer cannot send a byte now and then
-    /// without end.
+    /// Keeps a timer running while a record is incomplete, so that a peer can't keep sending a single byte every now
+    /// and then.
     private func watchRecord(context: ChannelHandlerContext) {
         guard self.connection.isMidRecord else {
             self.recordTimer?.cancel()
@@ -295,7 +295,7 @@ final class TLSHandler: ChannelDuplexHandler {
 
     private func fail(_ failure: TLSFailure, context: ChannelHandlerContext) {
         guard self.state != .ended else { return }
-        // The alert that libssl may have produced tells the peer the reason.
+        // libssl may have written an alert that tells the peer what went wrong.
         self.sendOutput(context: context, promise: nil, flushing: true)
         self.end()
         context.fireErrorCaught(failure)

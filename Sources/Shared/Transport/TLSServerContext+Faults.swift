@@ -14,35 +14,35 @@ extension TLSServerContext {
         }
     }
 
-    /// The faults of the current certificates at this time.
+    /// Returns the faults the current certificates have at this time.
     package func faults(at now: Timestamp) -> [CertificateFault] {
         self.current.withLock { $0 }.certificateFaults(at: now)
     }
 }
 
-/// A fault of a server's certificates that libssl does not report.
+/// A problem with a server's certificates that libssl doesn't report.
 package enum CertificateFault: Hashable, Sendable {
-    /// The certificate at this place of the file, counted from 1, has expired.
+    /// The certificate at this position in the file, counting from 1, has expired.
     case expired(place: Int, since: Timestamp)
     /// The certificate expires within ``CertificateFault/shortTime``.
     case expiresSoon(place: Int, at: Timestamp)
     case notYetValid(place: Int, until: Timestamp)
-    /// The next certificate of the file is not the issuer of this one.
+    /// The next certificate in the file is not the issuer of this one.
     case otherIssuer(place: Int)
-    /// The server's certificate has no subject alternative name, without which no wallet accepts it (RFC 9525 §6.3).
+    /// The server's certificate has no subject alternative name, so no wallet will accept it (RFC 9525 §6.3).
     case noNames
 
-    /// The remaining validity below which a certificate expires soon.
+    /// A certificate is considered to expire soon if it's valid for less than this.
     package static let shortTime: Duration = .seconds(14 * 86_400)
 
-    /// Returns whether wallets reject the certificates now.
+    /// True if wallets would reject the certificates right now.
     package var isFatal: Bool {
         if case .expiresSoon = self { false } else { true }
     }
 }
 
 extension SSLContext {
-    /// The faults of the context's own certificates at this time.
+    /// Returns the faults the context's own certificates have at this time.
     func certificateFaults(at now: Timestamp) -> [CertificateFault] {
         guard var certificate = unsafe SSL_CTX_get0_certificate(self.pointer) else { return [] }
         var faults: [CertificateFault] = []
@@ -61,7 +61,7 @@ extension SSLContext {
             }
             let next = unsafe COpenSSL_SSL_CTX_get0_chain_cert(self.pointer, Int32(place - 1))
             guard let issuer = unsafe next else { return faults }
-            // The name alone would also match another authority of the same name.
+            // Checking the name alone would also accept a different authority with the same name.
             let isIssuer =
                 unsafe X509_check_issued(issuer, certificate) == X509_V_OK
                 && X509_verify(certificate, X509_get0_pubkey(issuer)) == 1
@@ -74,7 +74,7 @@ extension SSLContext {
 }
 
 extension Timestamp {
-    /// Reads a time of a certificate; nil if it cannot be read.
+    /// Reads a time from a certificate; returns nil if it can't be read.
     fileprivate init?(certificateTime time: UnsafePointer<ASN1_TIME>?) {
         var parts = unsafe tm()
         guard let time = unsafe time, unsafe ASN1_TIME_to_tm(time, &parts) == 1 else { return nil }

@@ -17,10 +17,10 @@ package final class TLSServerContext: Sendable {
 
     /// Reads both files again, for new connections; existing connections continue unchanged.
     ///
-    /// A new context has new ticket keys, so that no ticket outlives the certificate under which it
-    /// was issued. If this throws, the current certificate stays in use.
+    /// The new context has new ticket keys, so that no ticket outlives the certificate it was issued under. If this
+    /// throws, the current certificate stays in use.
     ///
-    /// Certificates that wallets reject at the time `now` are not used in place of working ones.
+    /// Working certificates are never replaced by ones that wallets would reject at the time `now`.
     package func reload(at now: Timestamp) throws(TLSContextError) {
         let replacement = try SSLContext(certificateFile: self.certificatePath, keyFile: self.keyPath)
         let faults = replacement.certificateFaults(at: now).filter(\.isFatal)
@@ -35,17 +35,17 @@ package final class TLSServerContext: Sendable {
 }
 
 extension SSLContext {
-    /// The maximum content of the server's records, in bytes.
+    /// The maximum size of the content of a server's record, in bytes.
     ///
-    /// libssl allocates memory for the longest record whenever it writes one. Answers are short,
-    /// and malloc(3) serves a small size from a cache, unlike 17 KiB.
+    /// libssl allocates memory for a record of maximum size every time it writes one. Our answers are short, and
+    /// malloc(3) can serve small allocations from a cache, unlike 17 KiB.
     private static let longestRecord = 800
 
     /// Creates a server's context.
     fileprivate convenience init(certificateFile: String, keyFile: String) throws(TLSContextError) {
         self.init(tickets: nil, ticketKeys: TicketKeys())
         ERR_clear_error()
-        // Rejects an encrypted key; by default libssl asks for the password on the terminal.
+        // Reject encrypted keys. By default, libssl would ask for the password on the terminal.
         unsafe SSL_CTX_set_default_passwd_cb(self.pointer) { _, _, _, _ in -1 }
         guard unsafe SSL_CTX_use_certificate_chain_file(self.pointer, certificateFile) == 1 else {
             throw .certificate(path: certificateFile, reason: OpenSSLError.take(of: ERR_LIB_PEM).text)
@@ -61,7 +61,7 @@ extension SSLContext {
         }
         let isSet = unsafe COpenSSL_SSL_CTX_set_max_send_fragment(self.pointer, Self.longestRecord) == 1
         precondition(isSet, "libssl allows records of 512 bytes and more")
-        // Tickets are stateless; one for each connection is enough.
+        // Tickets are stateless, and one per connection is enough.
         unsafe SSL_CTX_set_num_tickets(self.pointer, 1)
         self.encryptTickets()
         self.honorTicketRequests()
@@ -86,7 +86,7 @@ private func requireProtocolNames(
 
 /// Selects `remote-pin/1` from the client's list, or fails the handshake.
 ///
-/// The selection points into the client's list, which SSL_CTX_set_alpn_select_cb(3) permits.
+/// The result points into the client's list, which is allowed by SSL_CTX_set_alpn_select_cb(3).
 private func selectProtocol(
     _: OpaquePointer?,
     _ choice: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,

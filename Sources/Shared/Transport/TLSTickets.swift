@@ -1,15 +1,14 @@
 internal import COpenSSL
 internal import Synchronization
 
-/// The tickets that a client received from servers, in memory only.
+/// The tickets a client has received from servers; they are only kept in memory.
 ///
-/// libssl does not verify the certificate again when it uses a ticket, so tickets belong to one
-/// ``TLSClientContext``, with the name and trust rule under which they were received. Each is used
-/// once (RFC 8446 §C.4).
+/// libssl does not verify the certificate again when it uses a ticket, so tickets belong to one ``TLSClientContext``,
+/// with the name and trust rule they were received under. Each ticket is used once (RFC 8446 §C.4).
 final class TLSTickets: Sendable {
     private let stored = Mutex<[TLSTicket]>([])
 
-    /// The maximum number of tickets; the oldest is dropped first.
+    /// The maximum number of tickets; when it's exceeded, the oldest is dropped.
     static let limit = 16
 
     init() {}
@@ -31,15 +30,15 @@ final class TLSTickets: Sendable {
     var count: Int { self.stored.withLock { $0.count } }
 }
 
-/// A ticket: one `SSL_SESSION`.
+/// A ticket: an `SSL_SESSION`.
 ///
-/// A class because the array above needs copyable values. `@unchecked Sendable`: libssl counts
-/// references atomically, and the session never changes.
+/// This is a class because the array above needs copyable values. It's `@unchecked Sendable` because libssl's reference
+/// counting is atomic and the session never changes.
 @safe final class TLSTicket: @unchecked Sendable {
-    /// Valid as long as this object.
+    /// Valid for the lifetime of this object.
     let pointer: OpaquePointer
 
-    /// Takes ownership of one reference.
+    /// Takes ownership of a reference to the session.
     init(takingOwnershipOf pointer: OpaquePointer) {
         unsafe self.pointer = unsafe pointer
     }
@@ -50,7 +49,7 @@ final class TLSTickets: Sendable {
 }
 
 extension SSLContext {
-    /// Makes libssl pass every ticket to `tickets`.
+    /// Tells libssl to pass every ticket to `tickets`.
     func collectTickets() {
         let mode = Int(SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL_LOOKUP | SSL_SESS_CACHE_NO_INTERNAL_STORE)
         unsafe COpenSSL_SSL_CTX_set_session_cache_mode(self.pointer, mode)

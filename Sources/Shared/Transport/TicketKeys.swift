@@ -2,11 +2,11 @@ internal import COpenSSL
 internal import Secrets
 internal import Synchronization
 
-/// The keys with which a server encrypts its tickets: the current one and the one before it.
+/// The keys a server uses to encrypt its tickets: the current one and the one before it.
 ///
-/// Threat: an attacker who reads a ticket key can act as the server for clients that resume a connection, because they
-/// check no certificate then. A new key replaces the current one every hour, at the first use after the hour has
-/// passed, and each is accepted for at most two hours. Keys exist in this process's memory only.
+/// Threat: an attacker who reads a ticket key can act as the server for clients that resume a connection, because those
+/// clients don't check a certificate. The current key is replaced the first time it's used after an hour has passed,
+/// and a key is accepted for at most two hours. The keys only exist in this process's memory.
 final class TicketKeys: Sendable {
     private struct State {
         var current = TicketKey()
@@ -23,7 +23,7 @@ final class TicketKeys: Sendable {
         }
     }
 
-    /// The time during which one key encrypts new tickets; a ticket is valid for as long.
+    /// The time for which a key is used to encrypt new tickets; a ticket is valid for the same time.
     static let lifetime: Duration = .seconds(3600)
 
     private let state: Mutex<State>
@@ -40,7 +40,7 @@ final class TicketKeys: Sendable {
         }
     }
 
-    /// The key with this name; nil if it is not accepted any more.
+    /// Returns the key with this name, or nil if it's no longer accepted.
     func key(named name: [UInt8], at now: ContinuousClock.Instant = .now) -> TicketKey? {
         self.state.withLock { state in
             state.rotate(at: now)
@@ -51,9 +51,9 @@ final class TicketKeys: Sendable {
 
 /// One ticket key: a name, a key for AES-256-CBC and one for HMAC-SHA256 (RFC 5077 §4).
 ///
-/// A class because the collections above need copyable values.
+/// This is a class because the collections above need copyable values.
 final class TicketKey: Sendable {
-    /// Public: it stands in front of each ticket.
+    /// The name is public: it's sent at the start of each ticket.
     let name = (0..<TicketKey.nameByteCount).map { _ in UInt8.random(in: .min ... .max) }
     private let cipher = SecretBytes.random(count: 32)
     private let mac = SecretBytes.random(count: 32)
@@ -81,7 +81,7 @@ final class TicketKey: Sendable {
 }
 
 extension SSLContext {
-    /// Makes a server encrypt its tickets with ``ticketKeys``, and limits their lifetime to that of a key.
+    /// Makes the server encrypt its tickets with ``ticketKeys``, and limits their lifetime to that of the key.
     func encryptTickets() {
         guard let keys = self.ticketKeys else { return }
         unsafe SSL_CTX_set_timeout(self.pointer, Int(TicketKeys.lifetime.components.seconds))
@@ -95,8 +95,8 @@ extension SSLContext {
 
 /// `SSL_CTX_set_tlsext_ticket_key_evp_cb(3)`: prepares the contexts that encrypt or decrypt a ticket.
 ///
-/// Returns 0 for a ticket whose key is not accepted any more, which leads to a full handshake, and 2
-/// for one that is: libssl then issues another ticket.
+/// Returns 0 if the ticket's key is no longer accepted, which leads to a full handshake. Otherwise returns 2, which
+/// makes libssl issue a new ticket.
 private func prepareTicket(
     _ ssl: OpaquePointer?,
     _ name: UnsafeMutablePointer<UInt8>?,

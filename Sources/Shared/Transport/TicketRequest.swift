@@ -1,21 +1,20 @@
 internal import COpenSSL
 
-// The number of tickets that a client requests (RFC 9149, `ticket_request`), so that the server
-// makes none for a client that keeps none.
+// The number of tickets that a client requests (RFC 9149, `ticket_request`), so that the server doesn't make any for a
+// client that won't keep them.
 //
-// A ticket costs a key schedule, two ciphers and a record: a twentieth of the server's time for an
-// unlock over a new connection. The server does not answer the request, which the RFC makes
-// optional.
+// A ticket costs a key schedule, two ciphers and a record, which is a twentieth of the time the server spends on an
+// unlock over a new connection. The server doesn't reply to the extension, which is optional according to the RFC.
 
 extension SSLContext {
     /// `ticket_request` in IANA's registry of TLS extensions.
     private static let ticketRequest: UInt32 = 58
-    /// Restricts the callback to the ClientHello of TLS 1.3.
+    /// Restricts the callback to TLS 1.3 ClientHellos.
     private static let inClientHello = UInt32(SSL_EXT_TLS1_3_ONLY | SSL_EXT_CLIENT_HELLO)
 
-    /// Makes a client's connections request tickets.
+    /// Makes a client's connections request this number of tickets.
     ///
-    /// - Parameter counts: The two bytes of the request: tickets after a full handshake and after a
+    /// - Parameter counts: The two bytes of the request: the number of tickets after a full handshake and after a
     ///   resumption.
     func requestTickets(_ counts: StaticString) {
         precondition(counts.utf8CodeUnitCount == 2)
@@ -33,7 +32,7 @@ extension SSLContext {
         precondition(isSet == 1, "this libssl implements ticket_request itself; remove the custom extension")
     }
 
-    /// Makes a server honor the requests of clients.
+    /// Makes a server honor clients' requests.
     func honorTicketRequests() {
         let isSet = unsafe SSL_CTX_add_custom_ext(
             self.pointer,
@@ -49,7 +48,7 @@ extension SSLContext {
     }
 }
 
-/// Writes the two bytes of the request, which are static.
+/// Writes the two bytes of the request; they are static, so there is nothing to free.
 private func writeTicketRequest(
     _: OpaquePointer?,
     _: UInt32,
@@ -66,8 +65,7 @@ private func writeTicketRequest(
     return 1
 }
 
-/// Applies the smaller of the two numbers, since the callback runs before libssl knows whether the
-/// handshake resumes.
+/// Applies the smaller of the two numbers, because this runs before libssl knows whether the session will be resumed.
 func readTicketRequest(
     _ ssl: OpaquePointer?,
     _: UInt32,

@@ -1,49 +1,48 @@
-/// The limits of a connection in time and memory; times are real, independent of a lab clock.
+/// The time and memory limits of a connection; all times are real time, regardless of any lab clock.
 package struct TransportLimits: Hashable, Sendable {
-    /// From the acceptance of a connection to the end of the TLS handshake, a load balancer's
-    /// header included.
+    /// The time from accepting a connection to the end of the TLS handshake, including a load balancer's header.
     package var handshake: Duration = .seconds(10)
-    /// From the first byte of a frame or TLS record to its last; also for a peer that does not take
-    /// its answers.
+    /// The time from the first to the last byte of a frame or TLS record.
+    ///
+    /// This also limits how long a peer may go without reading its answers.
     package var frame: Duration = .seconds(10)
-    /// Between two useful answers on a connection without a session.
+    /// The time between two useful answers on a connection without a session.
     ///
-    /// A wallet sends Hello and OpenSession at once, so it needs only the time of its round trips.
+    /// A wallet sends Hello and OpenSession right away, so it only needs enough time for its round trips.
     package var idleWithoutSession: Duration = .seconds(15)
-    /// The same once an enrollment has begun: a phone takes some seconds to make its evidence.
+    /// The same once an enrollment has started, since a phone takes a few seconds to create its evidence.
     package var idleInEnrollment: Duration = .seconds(60)
-    /// Between two useful answers on a connection with a session.
+    /// The time between two useful answers on a connection with a session.
     package var idleWithSession: Duration = .seconds(30 * 60)
-    /// From the local close of a connection to the peer's; then the connection is aborted.
+    /// The time we wait for the peer to close a connection after we have closed it; the connection is then aborted.
     package var close: Duration = .seconds(2)
-    /// Calls that are queued on one connection; at this number the server stops reading.
+    /// The maximum number of calls queued on one connection; when it's reached, the server stops reading.
     package var maxInFlight = 16
-    /// Concurrent connections; a further one displaces one without a session.
+    /// The maximum number of concurrent connections; beyond that, a new connection displaces one without a session.
     ///
-    /// It is closed on acceptance only if all others have a session. The last quarter is for
-    /// connections that have a session or are fresh (``freshness``).
+    /// The new connection is only refused if all others have a session. The last quarter is reserved for connections
+    /// that have a session or are fresh (``freshness``).
     package var connections = 10_000
-    /// The time during which a new connection may occupy a place in the last quarter without a session.
+    /// The time for which a new connection may occupy a place in the last quarter without having a session.
     package var freshness: Duration = .seconds(10)
-    /// Concurrent connections from one ``PeerSource``; 0 for no limit except the total.
+    /// The maximum number of concurrent connections from one ``PeerSource``; 0 for no limit other than the total.
     package var connectionsPerSource = 2_500
-    /// Concurrent connections in the handshake; a further one displaces one of the oldest.
+    /// The maximum number of concurrent handshakes; beyond that, a new one displaces one of the oldest.
     package var handshakes = 1_000
-    /// Concurrent connections that hold a frame longer than 4 096 bytes, or its beginning, which no
-    /// task has taken yet.
+    /// The maximum number of concurrent connections holding all or part of a frame longer than 4 096 bytes that no task
+    /// has taken yet.
     ///
-    /// Each holds at most some 130 KiB. A further one displaces one of the oldest.
+    /// Each of them holds at most about 130 KiB. Beyond that, a new one displaces one of the oldest.
     package var longFrames = 500
     /// The minimum time between two reports of connections closed by a limit.
     package var refusalReportInterval: Duration = .seconds(10)
-    /// The back-off before the next read from a connection of the deletion portal whose last request failed.
+    /// How long we wait before reading from a deletion portal's connection again after a request has failed.
     package var rest: Duration = .seconds(1)
 
-    /// The limits of protocol.md.
+    /// The limits given in protocol.md.
     package init() {}
 
-    /// The limits for a socket of this machine: its peers are one program or a few operators, all
-    /// of one source.
+    /// The limits for a local socket; its peers are a program or a few operators, which all count as the same source.
     static func local(connections: Int) -> TransportLimits {
         var limits = TransportLimits()
         limits.connections = connections

@@ -2,13 +2,13 @@ internal import NIOCore
 internal import NIOPosix
 internal import Wire
 
-// Both ends of a local Unix socket. They use no TLS, since the permissions of the file restrict access.
+// Both ends of a local Unix socket. We don't use TLS here because access is restricted by the file's permissions.
 
 extension ConnectionListener {
-    /// Listens at `path` and replaces a socket that an earlier process left.
+    /// Listens at `path`, replacing a socket left behind by an earlier process.
     ///
     /// - Parameter group: A group whose members may connect, in addition to the owner.
-    /// - Precondition: The caller holds the lock of the folder, so that no other process serves it.
+    /// - Precondition: The caller holds the folder's lock, so no other process is serving it.
     func bind(unixSocket path: String, group: UInt32?) async throws(ListenError) {
         let bootstrap = self.bootstrap(nil)
         let socket = try UnixSocket(boundTo: path, group: group)
@@ -21,7 +21,7 @@ extension ConnectionListener {
 }
 
 extension PendingCalls {
-    /// Connects to the socket at `path`; throws ``ConnectError/refused`` if no process listens there.
+    /// Connects to the socket at `path`; throws ``ConnectError/refused`` if no process is listening there.
     static func connect(
         unixSocket path: String,
         timeout: Duration,

@@ -1,14 +1,15 @@
 internal import Glibc
 
-/// A Unix socket bound to a path, accessible to its owner and optionally a group; closed unless it
-/// is released.
+/// A Unix socket bound to a path, accessible to its owner and optionally a group.
+///
+/// It is closed on deinit unless it has been released.
 struct UnixSocket: ~Copyable {
     private let descriptor: CInt
 
-    /// The length of the longest path in bytes, without the terminating zero (unix(7)).
+    /// The maximum length of the path in bytes, not counting the terminating zero (unix(7)).
     static let longestPathByteCount = 107
 
-    /// Creates the file and sets its mode before a client can connect, since the socket does not listen yet.
+    /// Creates the file and sets its mode; no client can connect before that, because the socket isn't listening yet.
     init(boundTo path: String, group: UInt32? = nil) throws(ListenError) {
         guard path.utf8.count <= Self.longestPathByteCount else { throw .pathTooLong(path) }
         try Self.removeSocket(path)
@@ -28,7 +29,7 @@ struct UnixSocket: ~Copyable {
         self.descriptor = descriptor
     }
 
-    /// Gives the group access; the mode is set last, since until then the file belongs to another group.
+    /// Gives the group access; the mode is set last because before that, the file still belongs to a different group.
     private static func give(_ path: String, to group: UInt32?) -> Bool {
         guard let group else { return true }
         return unsafe chown(path, uid_t.max, group) == 0 && chmod(path, 0o660) == 0
@@ -41,13 +42,13 @@ struct UnixSocket: ~Copyable {
             unsafe target.copyBytes(from: path.utf8)
         }
         return unsafe withUnsafeBytes(of: &address) { bytes in
-            // bind(2) takes a sockaddr_un as a sockaddr of family AF_UNIX.
+            // bind(2) takes a pointer to a sockaddr, even though this is a sockaddr_un.
             guard let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self) else { return -1 }
             return unsafe Glibc.bind(descriptor, start, socklen_t(bytes.count))
         }
     }
 
-    /// Removes a socket that an earlier process left; throws if the file is not a socket.
+    /// Removes a socket left behind by an earlier process; throws if the file is not a socket.
     private static func removeSocket(_ path: String) throws(ListenError) {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { return }
@@ -55,7 +56,7 @@ struct UnixSocket: ~Copyable {
         Self.remove(path)
     }
 
-    /// Removes the file, so that no further client can connect.
+    /// Removes the file, so that no more clients can connect.
     static func remove(_ path: String) {
         unsafe unlink(path)
     }
@@ -64,7 +65,7 @@ struct UnixSocket: ~Copyable {
         close(self.descriptor)
     }
 
-    /// Transfers ownership of the descriptor to the caller, which closes it.
+    /// Transfers ownership of the descriptor to the caller, which must close it.
     consuming func release() -> CInt {
         let descriptor = self.descriptor
         discard self
