@@ -2,10 +2,10 @@ internal import Glibc
 
 /// The machine's users and groups.
 package enum Accounts {
-    /// The user that this process acts as.
+    /// The effective user of this process.
     package static var currentUser: UInt32 { geteuid() }
 
-    /// The name of a user; nil if the machine has no such user.
+    /// Returns the name of a user, or nil if there is no such user on this machine.
     package static func userName(of id: UInt32) -> String? {
         var entry = unsafe passwd()
         return unsafe self.found(&entry, { unsafe getpwuid_r(id, $0, $1, $2, $3) }) { entry in
@@ -13,7 +13,7 @@ package enum Accounts {
         }
     }
 
-    /// The number of a group, given by name or number; nil if the machine has no group of that name.
+    /// Returns the id of a group given by name or number, or nil if there is no group with that name on this machine.
     package static func groupID(of name: String) -> UInt32? {
         if let number = UInt32(name) { return number }
         var entry = unsafe group()
@@ -26,7 +26,7 @@ package enum Accounts {
         try SystemCall.retrying(path) { unsafe chmod(path, mode) }
     }
 
-    /// Looks up an entry with a buffer for its strings, and reads it while the buffer is valid.
+    /// Looks up an entry using a buffer for its strings, and reads it while the buffer is still valid.
     private static func found<Entry, Value>(
         _ entry: inout Entry,
         _ look: (
@@ -35,7 +35,7 @@ package enum Accounts {
         ) -> Int32,
         _ read: (Entry) -> Value?
     ) -> Value? {
-        // Directories of large organizations have groups with thousands of members.
+        // The directories of large organizations may contain groups with thousands of members.
         for size in [4096, 1 << 20] {
             var texts = [CChar](repeating: 0, count: size)
             var result: UnsafeMutablePointer<Entry>?

@@ -1,17 +1,19 @@
 internal import CHostSystem
 internal import Glibc
 
-/// An open file that only grows; appended bytes have reached the device when ``append(_:)`` returns.
+/// An open file that can only be appended to.
 ///
-/// The type is a class because its writer holds it for its whole life. One writer at a time may use the file and must
-/// hold a ``FileLock``.
+/// Appended bytes have reached the device when ``append(_:)`` returns.
+///
+/// This is a class because the writer holds on to it for its whole lifetime. Only one writer may use the file at a
+/// time, and it must hold a ``FileLock``.
 package final class AppendFile: Sendable {
     /// The reason why bytes were not appended.
     package enum AppendError: Error, Hashable, Sendable {
         /// Nothing was appended; the file is unchanged.
         case refused(FileError)
-        /// The contents on the device are unknown. A later sync may succeed without writing the bytes that this one
-        /// lost, so the caller must not write to the file again.
+        /// The contents on the device are unknown. A later sync might succeed without writing the bytes lost by this
+        /// one, so the caller must not write to the file again.
         case unknown(FileError)
     }
 
@@ -27,7 +29,7 @@ package final class AppendFile: Sendable {
         self.file = try Descriptor(opening: path, flags: O_RDONLY)
     }
 
-    /// The present length of the file.
+    /// The current length of the file.
     package func byteCount() throws(FileError) -> Int { try self.file.byteCount() }
 
     /// Reads at most `count` bytes from `offset`; fewer only at the end of the file.
@@ -37,20 +39,21 @@ package final class AppendFile: Sendable {
 
     /// Rewrites the last bytes unchanged and returns when they have reached the device.
     ///
-    /// After a failed sync, lost bytes may still be readable from memory, and no later sync writes them (fsync(2)). A
-    /// writer that appended after them would leave a hole in the file after the next power failure.
+    /// After a failed sync, the lost bytes may still be readable from memory even though no later sync will write them
+    /// (fsync(2)). If we appended after them, there would be a hole in the file after the next power failure.
     package func renewEnd(atMost count: Int) throws(FileError) {
         let length = try self.byteCount()
         let offset = max(0, length - count)
         let bytes = try self.read(at: offset, atMost: length - offset)
-        // A separate descriptor, because the file's own one appends.
+        // We need a separate descriptor because ours was opened for appending.
         let file = try Descriptor(opening: self.file.path, flags: O_WRONLY | O_NOFOLLOW)
         try file.write(bytes, at: offset)
         try file.synchronize()
     }
 
-    /// Reserves room after the end; it belongs to the file, also after a restart, without changing its length
-    /// (fallocate(2)).
+    /// Reserves space after the end of the file without changing its length (fallocate(2)).
+    ///
+    /// The space stays reserved after a restart.
     private func setAside(_ room: Int, behind length: Int) throws(FileError) {
         do throws(FileError) {
             try SystemCall.retrying(self.file.path) {
@@ -64,11 +67,11 @@ package final class AppendFile: Sendable {
 
     /// Appends all bytes or none, and returns when they have reached the device.
     ///
-    /// After a crash, the file may end with a part of them.
+    /// After a crash, the file may end with only some of them.
     ///
-    /// - Parameter room: The number of bytes to reserve after the appended ones, for later appends that reserve none.
-    ///   If the file system has less room, the append is refused. If it cannot reserve room, this function assumes that
-    ///   the room exists.
+    /// - Parameter room: The number of bytes to reserve after the appended ones, for later appends that don't reserve
+    ///   any. The append is refused if there isn't enough space. If the file system doesn't support reserving space, we
+    ///   assume that there is enough.
     package func append(_ bytes: [UInt8], leavingRoomFor room: Int = 0) throws(AppendError) {
         let length: Int
         do throws(FileError) {
@@ -80,7 +83,7 @@ package final class AppendFile: Sendable {
         do throws(FileError) {
             try self.file.write(bytes)
         } catch {
-            // If the disk became full, the file ends with a part of the bytes.
+            // If the disk is full now, the file ends with only some of the bytes.
             do throws(FileError) {
                 try SystemCall.retrying(self.file.path) { ftruncate(self.file.number, off_t(length)) }
             } catch {

@@ -1,7 +1,8 @@
 internal import Synchronization
 
-/// A lock that a task may hold across suspensions; waiting tasks acquire it in the order of their
-/// arrival.
+/// A lock that can be held across suspension points.
+///
+/// Waiting tasks acquire it in the order they arrived.
 package final class AsyncLock: Sendable {
     private let waiters = Mutex(LockWaiters())
 
@@ -10,7 +11,7 @@ package final class AsyncLock: Sendable {
     /// The number of waiting tasks.
     package var waitingCount: Int { self.waiters.withLock(\.count) }
 
-    /// Waits for the lock; ``release()`` must follow.
+    /// Waits for the lock; the caller must call ``release()`` afterwards.
     package func acquire() async {
         if self.waiters.withLock({ $0.acquireIfFree() }) { return }
         await withCheckedContinuation { continuation in
@@ -25,17 +26,17 @@ package final class AsyncLock: Sendable {
     }
 }
 
-/// One ``AsyncLock`` for each key; locks of different keys do not wait for each other.
+/// An ``AsyncLock`` per key; tasks with different keys don't wait for each other.
 package final class KeyedAsyncLock<Key: Hashable & Sendable>: Sendable {
-    /// A key without an entry is free.
+    /// If a key has no entry, its lock is free.
     private let waiters = Mutex<[Key: LockWaiters]>([:])
 
     package init() {}
 
-    /// The number of tasks that wait for a key.
+    /// Returns the number of tasks waiting for a key.
     package func waitingCount(_ key: Key) -> Int { self.waiters.withLock { $0[key]?.count ?? 0 } }
 
-    /// Waits for a key's lock; ``release(_:)`` must follow.
+    /// Waits for a key's lock; the caller must call ``release(_:)`` afterwards.
     package func acquire(_ key: Key) async {
         await withCheckedContinuation { continuation in
             let isAcquired = self.waiters.withLock { $0[key, default: LockWaiters()].acquire(continuation) }
@@ -64,8 +65,9 @@ package final class KeyedAsyncLock<Key: Hashable & Sendable>: Sendable {
     }
 }
 
-/// The holder and the waiting tasks of one lock, first come, first served; its owner guards it with
-/// a mutex.
+/// The state of a lock and the tasks waiting for it, first come, first served.
+///
+/// The owner protects this with a mutex.
 private struct LockWaiters {
     private var isHeld = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -73,22 +75,24 @@ private struct LockWaiters {
     /// The number of waiting tasks.
     var count: Int { self.waiting.count }
 
-    /// Acquires the lock if it is free; returns whether it was.
+    /// Acquires the lock if it's free, and returns whether it was.
     mutating func acquireIfFree() -> Bool {
         defer { self.isHeld = true }
         return !self.isHeld
     }
 
-    /// Acquires the lock or joins the queue; returns whether it was free, and the caller must then
-    /// resume the task.
+    /// Acquires the lock or joins the queue.
+    ///
+    /// Returns true if the lock was free, in which case the caller must resume the task.
     mutating func acquire(_ continuation: CheckedContinuation<Void, Never>) -> Bool {
         if self.acquireIfFree() { return true }
         self.waiting.append(continuation)
         return false
     }
 
-    /// Releases the lock; returns the task that holds it next, to be resumed outside the mutex, or
-    /// nil if it is free.
+    /// Releases the lock and returns the task that holds it next, or nil if there is none.
+    ///
+    /// The caller must resume the task after unlocking the mutex.
     mutating func release() -> CheckedContinuation<Void, Never>? {
         guard !self.waiting.isEmpty else {
             self.isHeld = false

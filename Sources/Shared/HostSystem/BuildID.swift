@@ -1,17 +1,19 @@
 internal import CBuildID
 
-/// The version information that every program of this project prints.
+/// The version information printed by all of our programs.
 package enum BuildID {
     /// Incremented for each release.
     package static let version = "0.1.0"
 
-    /// The commit of the build, with `-dirty` if files had changed; nil if the build did not set it.
+    /// The commit this was built from, with `-dirty` if there were uncommitted changes.
+    ///
+    /// Nil if it wasn't set by the build.
     package static var git: String? {
         let text = unsafe String(cString: remote_pin_build_id())
         return text.isEmpty ? nil : text
     }
 
-    /// The line that `--version` prints.
+    /// The line printed by `--version`.
     package static func text(of program: String) -> String {
         let build = self.git.map { "git \($0)" } ?? "built without a git id"
         return "\(program) \(self.version) (\(build), protocol remote-pin/1)"

@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// The space that a file system has left for this user.
+/// The space left for this user on a file system.
 package struct DiskSpace: Hashable, Sendable {
     package let freeByteCount: Int
     package let totalByteCount: Int
-    /// False if no further file can be created although there is space.
+    /// False if no more files can be created even though there is space left.
     package let hasFileNumbers: Bool
 
     /// Asks the file system that contains `path` (statvfs(3)).
@@ -14,7 +14,7 @@ package struct DiskSpace: Hashable, Sendable {
         let blockSize = Int(clamping: status.f_frsize)
         self.freeByteCount = Int(clamping: status.f_bavail) * blockSize
         self.totalByteCount = Int(clamping: status.f_blocks) * blockSize
-        // Some file systems have no fixed number of files and report 0 of 0.
+        // Some file systems don't have a fixed number of files and report 0 out of 0.
         self.hasFileNumbers = status.f_files == 0 || status.f_favail > 0
     }
 }

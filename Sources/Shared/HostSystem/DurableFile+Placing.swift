@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Durable creation, placement and removal of files that another writer filled or that are too large for memory.
+/// Durably creates, renames and removes files that were written by someone else or are too large for memory.
 extension DurableFile {
-    /// Creates an empty file for a writer that opens it by name; the file must not exist yet.
+    /// Creates an empty file for a writer that will open it by name; the file must not exist yet.
     package static func makeEmpty(_ path: String, mode: UInt32 = 0o600) throws(FileError) {
         let file = try Descriptor(opening: path, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
         try SystemCall.retrying(path) { fchmod(file.number, mode) }
@@ -13,22 +13,25 @@ extension DurableFile {
         try Descriptor(opening: path, flags: O_RDWR | O_NOFOLLOW).synchronize()
     }
 
-    /// Durably gives a complete, synced file its final name in the same file system; never replaces an existing file.
+    /// Durably moves a complete, synced file to its final name on the same file system.
     ///
-    /// If the process is killed in between, the file keeps both names. The same call then completes the step.
+    /// Never replaces an existing file.
+    ///
+    /// If the process is killed in the middle of this, the file may have both names. Making the same call again
+    /// completes the move.
     package static func place(_ temporary: String, at path: String) throws(FileError) {
         do throws(FileError) {
-            // link(2) refuses an existing name, which rename(2) would replace.
+            // We use link(2) because it fails if the name exists, whereas rename(2) would replace the file.
             try SystemCall.retrying(path) { unsafe link(temporary, path) }
         } catch .exists where self.areNamesOfOne(temporary, path) {
-            // An earlier call linked the file; only the steps below remain.
+            // An earlier call has already linked the file, so only the steps below are left.
         }
         try self.synchronizeEntries(of: self.parent(of: path))
         unsafe unlink(temporary)
         try self.synchronizeEntries(of: self.parent(of: temporary))
     }
 
-    /// Returns true if two names are links to one file, which remains if either name is removed.
+    /// Returns true if both names are links to the same file, so that one of them can be removed without losing it.
     private static func areNamesOfOne(_ first: String, _ second: String) -> Bool {
         var (one, other) = (stat(), stat())
         guard unsafe lstat(first, &one) == 0, unsafe lstat(second, &other) == 0 else { return false }

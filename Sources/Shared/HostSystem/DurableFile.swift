@@ -1,15 +1,16 @@
 internal import Glibc
 
-/// Atomic and durable changes of files.
+/// Changes files atomically and durably.
 ///
-/// A write creates a new file, syncs it, renames it over the old one and syncs the folder. A crash at any instruction
-/// leaves the old contents or the new ones, never a part. When a call returns, its change has reached the device.
+/// To write a file, we create a new one, sync it, rename it over the old one and sync the folder. No matter when we
+/// crash, the file has either the old or the new contents, never a mixture. When a call returns, its change has reached
+/// the device.
 package enum DurableFile {
     /// Replaces the contents of a file, or creates it.
     ///
-    /// If this function throws, the old contents are still in place.
+    /// If this throws, the file still has its old contents.
     ///
-    /// - Important: Two writers of one path must exclude each other; see ``FileLock``.
+    /// - Important: If there can be several writers, they must hold a lock; see ``FileLock``.
     package static func write(_ bytes: [UInt8], to path: String, mode: UInt32 = 0o600) throws(FileError) {
         let temporary = path + ".new"
         do throws(FileError) {
@@ -24,11 +25,11 @@ package enum DurableFile {
 
     /// Creates a file that must not exist yet; an existing file is not changed.
     package static func create(_ bytes: [UInt8], at path: String, mode: UInt32 = 0o600) throws(FileError) {
-        // A unique name: a concurrent call must not truncate a file that is about to get the final name.
+        // Use a unique name, so that a concurrent call can't truncate a file that is about to be renamed.
         let temporary = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36)).new"
         do throws(FileError) {
             try self.writeNew(bytes, to: temporary, flags: O_CREAT | O_EXCL, mode: mode)
-            // link(2) refuses an existing name, which rename(2) would replace.
+            // We use link(2) because it fails if the name exists, whereas rename(2) would replace the file.
             try SystemCall.retrying(path) { unsafe link(temporary, path) }
         } catch {
             unsafe unlink(temporary)
@@ -43,7 +44,7 @@ package enum DurableFile {
         try Descriptor(opening: path, flags: O_RDONLY).read(atMost: limit)
     }
 
-    /// Reads a whole file and its permission bits, both from one open descriptor.
+    /// Reads a whole file and its permission bits, both through the same descriptor.
     package static func readWithMode(
         _ path: String,
         atMost limit: Int
@@ -56,7 +57,7 @@ package enum DurableFile {
 
     /// Appends bytes to a file, or creates it, and returns when they have reached the device.
     ///
-    /// The append is not atomic: after a crash, the file may end with a part of the bytes.
+    /// This is not atomic: after a crash, the file may end with only some of the bytes.
     package static func append(_ bytes: [UInt8], to path: String, mode: UInt32 = 0o600) throws(FileError) {
         let isNew = !self.exists(path)
         let file = try Descriptor(opening: path, flags: O_WRONLY | O_APPEND | O_CREAT, mode: mode)
@@ -80,18 +81,19 @@ package enum DurableFile {
             try SystemCall.retrying(path) { unsafe mkdir(path, mode) }
         } catch .exists {
             guard self.isFolder(path) else { throw .other(path, errno: ENOTDIR) }
-            return  // Another process created it in the meantime.
+            return  // Another process has created it in the meantime.
         }
-        // The umask may have removed bits of the requested mode.
+        // The umask may have cleared some bits of the requested mode.
         try SystemCall.retrying(path) { unsafe chmod(path, mode) }
         try self.synchronizeFolder(of: path)
     }
 
-    /// The sorted names in a folder, without `.` and `..`.
+    /// Returns the sorted names of a folder's entries, without `.` and `..`.
     package static func names(in path: String) throws(FileError) -> [String] {
         guard let folder = unsafe opendir(path) else { throw SystemCall.error(errno, path) }
         defer { unsafe closedir(folder) }
-        // An entry is only as long as its name; copying the type's full 256-byte name would read beyond the entry.
+        // An entry is only as long as its name, so copying the 256 bytes the type declares for the name would read past
+        // the end.
         guard let place = MemoryLayout<dirent>.offset(of: \.d_name) else {
             preconditionFailure("members of a C structure have an offset")
         }
@@ -104,7 +106,7 @@ package enum DurableFile {
         return names.sorted()
     }
 
-    /// The permission bits of a file or folder.
+    /// Returns the permission bits of a file or folder.
     package static func mode(of path: String) throws(FileError) -> UInt32 {
         try self.status(of: path).st_mode & 0o7777
     }
@@ -114,7 +116,7 @@ package enum DurableFile {
         try self.status(of: path).st_uid
     }
 
-    /// The number that identifies a file on its file system.
+    /// Returns the inode number, which identifies a file on its file system.
     static func inode(of path: String) throws(FileError) -> UInt64 {
         UInt64(try self.status(of: path).st_ino)
     }
@@ -130,23 +132,25 @@ package enum DurableFile {
         return status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// The time of a file's last change, in nanoseconds since 1970; a cheap test for changed contents.
+    /// Returns the time a file was last modified, in nanoseconds since 1970.
+    ///
+    /// This is a cheap way to find out if the contents might have changed.
     package static func changeTime(of path: String) throws(FileError) -> Int64 {
         let time = try self.status(of: path).st_mtim
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
-    /// Sets the time of a file's last change to the present.
+    /// Sets the time a file was last modified to the current time.
     package static func touch(_ path: String) throws(FileError) {
         try SystemCall.retrying(path) { unsafe utimensat(AT_FDCWD, path, nil, 0) }
     }
 
-    /// Rejects a file or socket that this user may not write.
+    /// Throws if this user is not allowed to write to a file or socket.
     package static func requireWritable(_ path: String) throws(FileError) {
         try SystemCall.retrying(path) { unsafe faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) }
     }
 
-    /// Returns whether two paths name the same file or folder, regardless of the links that lead to it.
+    /// Returns whether two paths refer to the same file or folder, following any links.
     package static func isSame(_ path: String, as other: String) -> Bool {
         guard let one = try? self.status(of: path), let two = try? self.status(of: other) else { return false }
         return one.st_dev == two.st_dev && one.st_ino == two.st_ino

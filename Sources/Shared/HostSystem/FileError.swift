@@ -1,20 +1,20 @@
 internal import Glibc
 
-/// The reason why a file was not read or written.
+/// An error from reading or writing a file.
 ///
 /// The error contains the path and never the contents.
 package enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The file or folder does not exist: create it, or ask the user for the right path.
     case notFound(String)
-    /// The permissions forbid the access: tell the user.
+    /// Access is not permitted: tell the user.
     case notAllowed(String)
     /// Nothing was changed; retry when the disk has free space.
     case diskFull(String)
-    /// The file is longer than the limit for its kind, so it is probably the wrong file.
+    /// The file is larger than this kind of file should be, so it's probably the wrong one.
     case tooLarge(String, limit: Int)
     /// The name is in use, and the existing file is not replaced.
     case exists(String)
-    /// Any other failure, by its errno.
+    /// Any other failure, with its errno.
     case other(String, errno: Int32)
 
     package var description: String { "\(self.path): \(self.reason)" }
@@ -28,7 +28,7 @@ package enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The reason alone, for a message that names the file itself.
+    /// The reason without the path, for messages that already contain the path.
     package var reason: String {
         switch self {
         case .notFound: "no such file or folder"

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// The reason why a lock was not taken.
+/// An error from taking a lock.
 package enum LockError: Error, Hashable, Sendable {
-    /// Another process holds the lock; tell the user its id, which is nil if the holder has not written it yet.
+    /// Another process is holding the lock: tell the user its id, which is nil if the process has not written it yet.
     case heldBy(pid: Int32?)
     /// The lock's file cannot be used.
     case file(FileError)
@@ -10,17 +10,17 @@ package enum LockError: Error, Hashable, Sendable {
 
 /// A lock between processes: an exclusive `flock` on a file, held for the lifetime of the value.
 ///
-/// The kernel releases it when the process ends, for any reason, so no stale lock remains. The type is a class
-/// because objects that live as long as the process share it; it has no mutable state.
+/// The kernel releases it when the process exits for whatever reason, so there are never any stale locks. This is a
+/// class because it's shared by objects that live as long as the process. It has no mutable state.
 package final class FileLock: Sendable {
     private let file: Descriptor
 
-    /// Takes the lock, or throws the holder's id without waiting.
+    /// Takes the lock without waiting; if another process is holding it, throws the id of that process.
     package convenience init(_ path: String) throws(LockError) {
         try self.init(path, LOCK_EX | LOCK_NB)
     }
 
-    /// Waits for the lock; only for critical sections as short as writing one file.
+    /// Waits for the lock; only use this for critical sections as short as writing a file.
     package convenience init(waitingFor path: String) throws(LockError) {
         try self.init(path, LOCK_EX)
     }
@@ -46,18 +46,18 @@ package final class FileLock: Sendable {
         }
     }
 
-    /// Releases the lock explicitly rather than only closing the file.
+    /// Releases the lock explicitly, because closing the file is not enough.
     ///
-    /// A child process that is being started has the file open until it executes its program, and would hold the lock
+    /// A child process that is just being started still has the file open until it calls exec, and would hold the lock
     /// until then.
     deinit {
         flock(self.file.number, LOCK_UN)
     }
 
-    /// The process that holds the lock; nil if none does.
+    /// Returns the id of the process holding the lock, or nil if there is none.
     ///
-    /// Read from the kernel's table (proc_locks(5)): taking the lock, even for a moment, could make a starting server
-    /// fail.
+    /// This reads the kernel's table of locks (proc_locks(5)). If we tried to take the lock instead, even for a moment,
+    /// a server starting at the same time could fail.
     package static func currentHolder(_ path: String) -> Int32? {
         guard let pid = self.holder(path), let inode = try? DurableFile.inode(of: path),
             let table = try? DurableFile.read("/proc/locks", atMost: 1 << 22)
@@ -70,7 +70,7 @@ package final class FileLock: Sendable {
         return isHeld ? pid : nil
     }
 
-    /// The process that last wrote its id into the file; it may have ended since.
+    /// Returns the id of the last process that wrote its id to the file; it may have exited since.
     package static func holder(_ path: String) -> Int32? {
         guard let bytes = try? DurableFile.read(path, atMost: 32) else { return nil }
         return Int32(String(decoding: bytes.prefix { $0 != 0x0A }, as: UTF8.self))

@@ -2,10 +2,10 @@ internal import Glibc
 
 /// IP addresses in their text forms.
 package enum IPAddressText {
-    /// The 4 or 16 bytes of an address without a port; nil for anything else.
+    /// Returns the 4 or 16 bytes of an address without a port, or nil if the text is anything else.
     ///
-    /// An IPv4 address mapped into IPv6, ::ffff:a.b.c.d (RFC 4291 §2.5.5.2), gives its 4 bytes: sockets for both
-    /// families report their IPv4 peers in this form.
+    /// An IPv4 address mapped into IPv6, ::ffff:a.b.c.d (RFC 4291 §2.5.5.2), is converted to its 4 bytes, because
+    /// that's how sockets for both families report IPv4 peers.
     package static func bytes(of text: String) -> [UInt8]? {
         if let bytes = Self.bytes(of: text, family: AF_INET, count: 4) { return bytes }
         guard let bytes = Self.bytes(of: text, family: AF_INET6, count: 16) else { return nil }
@@ -14,7 +14,7 @@ package enum IPAddressText {
     }
 
     private static func bytes(of text: String, family: Int32, count: Int) -> [UInt8]? {
-        // inet_pton(3) reads up to a zero byte.
+        // inet_pton(3) would stop at a zero byte.
         guard !text.utf8.contains(0) else { return nil }
         var bytes = [UInt8](repeating: 0, count: count)
         return unsafe inet_pton(family, text, &bytes) == 1 ? bytes : nil

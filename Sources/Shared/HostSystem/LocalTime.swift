@@ -3,7 +3,7 @@ package import Vocabulary
 
 /// A point in time in the machine's time zone.
 package struct LocalTime: Hashable, Sendable {
-    /// From 0, Sunday.
+    /// Counted from 0, which is Sunday.
     package let weekday: Int
     package let day: Int
     /// From 1 to 12.
@@ -24,7 +24,7 @@ package struct LocalTime: Hashable, Sendable {
         unsafe self.clock = "\(two(parts.tm_hour)):\(two(parts.tm_min))"
     }
 
-    /// True if the weekday alone says which day is meant.
+    /// Returns true if it's clear which day is meant from the weekday alone.
     package func isWithinAWeek(of now: Timestamp) -> Bool {
         (Duration.zero..<Duration.seconds(6 * 24 * 3600)).contains(now - self.time)
     }

@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// The limit of files and sockets that this process may have open.
+/// The limit on the number of open files and sockets in this process.
 package enum OpenFiles {
-    /// The soft limit in effect and the hard limit, up to which this user may raise it.
+    /// The soft limit, which is in effect, and the hard limit, up to which this user may raise it.
     package struct Limit: Hashable, Sendable {
         package var current: Int
         package var highest: Int
     }
 
-    /// The limit that the kernel reports (getrlimit(2)).
+    /// The limit reported by the kernel (getrlimit(2)).
     package static var limit: Limit {
         var limit = rlimit()
         guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
@@ -17,7 +17,7 @@ package enum OpenFiles {
         return Limit(current: Int(clamping: limit.rlim_cur), highest: Int(clamping: limit.rlim_max))
     }
 
-    /// The soft limit of another process; nil if the process has ended.
+    /// Returns the soft limit of another process, or nil if it has exited.
     package static func limit(of process: Int32) -> Int? {
         guard let bytes = try? DurableFile.read("/proc/\(process)/limits", atMost: 1 << 16) else { return nil }
         // Max open files            1024                 524288               files
@@ -28,7 +28,7 @@ package enum OpenFiles {
         return value == "unlimited" ? Int.max : value.flatMap { Int($0) }
     }
 
-    /// Raises the limit to `count` if it is lower, as far as this user may; returns the limit then in effect.
+    /// Raises the limit to `count` if it's lower, or as far as this user is allowed to; returns the new limit.
     @discardableResult
     package static func raise(to count: Int) -> Limit {
         let before = self.limit

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// The replacement of this process's program by another one.
+/// Replaces the program running in this process with another one.
 package enum OtherProgram {
-    /// The path of a program of this name in the folder of the running program.
+    /// Returns the path of a program with this name in the same folder as the running program.
     package static func path(besideThisOne name: String) throws(FileError) -> String {
         let link = "/proc/self/exe"
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
@@ -14,7 +14,7 @@ package enum OtherProgram {
 
     /// Replaces this program with the one at `path`, with the same process id, environment and standard streams.
     ///
-    /// - Returns: The reason, if the program cannot be started; on success this function does not return.
+    /// - Returns: The error if the program could not be started. If it was, this function does not return.
     package static func become(_ path: String, arguments: [String]) -> FileError {
         var pointers: [UnsafeMutablePointer<CChar>?] = unsafe ([path] + arguments).map { unsafe strdup($0) }
         unsafe pointers.append(nil)

@@ -1,23 +1,26 @@
 internal import Dispatch
 internal import Glibc
 
-/// The end of this process and of its child processes.
+/// Ways to end this process and its child processes.
 package enum ProcessEnd {
-    /// Ends this process immediately, without completing, flushing or awaiting anything.
+    /// Ends this process immediately, without flushing or waiting for anything.
     ///
-    /// Promises are durable before they are made, so this loses answers and nothing else.
+    /// Everything we promise is made durable first, so all this can lose is answers.
     package static func atOnce(status: Int32) -> Never { _exit(status) }
 
-    /// Kills every process of a group; an empty group is not an error.
+    /// Kills every process in a group.
+    ///
+    /// It's not an error if the group is empty.
     package static func ofGroup(_ leader: Int32) {
         precondition(leader > 1, "0 means this process's own group, and −1, the negative of 1, all processes")
         kill(-leader, SIGKILL)
     }
 
-    /// Arranges a SIGTERM for this process at the end of its standard input, which comes when the writer ends.
+    /// Makes this process send itself a SIGTERM when its standard input ends, that is, when the process writing to it
+    /// exits.
     ///
-    /// It serves a parent that may be killed, since this process would not notice that otherwise. A parent-death
-    /// signal (prctl(2)) would arrive when the forking thread ends, not the parent process.
+    /// This is for parents that may be killed, which this process would not notice otherwise. A parent-death signal
+    /// (prctl(2)) would not do, because it's sent when the thread that forked exits rather than the parent process.
     package static func followsInput() {
         DispatchQueue(label: "standard input").async {
             var buffer: [UInt8] = Array(repeating: 0, count: 512)

@@ -2,8 +2,9 @@ internal import Glibc
 
 /// A file whose records are read and written in place.
 ///
-/// Written bytes survive any end of the process. They survive a power failure only after ``synchronize()`` has
-/// returned. A power failure during a write may tear a record, so the caller must make torn records recognizable.
+/// Written bytes are safe no matter how the process ends, but they only survive a power failure once ``synchronize()``
+/// has returned. A power failure during a write can tear a record, so the caller must be able to recognize torn
+/// records.
 package final class RecordFile: Sendable {
     private let file: Descriptor
 
@@ -17,7 +18,7 @@ package final class RecordFile: Sendable {
 
     /// Extends the file to `length` with zeros and reserves the disk space for it.
     ///
-    /// A full disk therefore makes this call fail, not a later write.
+    /// This way, a full disk makes this call fail rather than a later write.
     package func extend(to length: Int) throws(FileError) {
         while true {
             // posix_fallocate(3) returns the error number and does not set errno.
@@ -27,7 +28,7 @@ package final class RecordFile: Sendable {
         }
     }
 
-    /// Reads `count` bytes; fewer if the file ends earlier.
+    /// Reads `count` bytes, or fewer if the file ends before that.
     package func read(_ count: Int, at offset: Int) throws(FileError) -> [UInt8] {
         try self.file.read(count, at: offset)
     }

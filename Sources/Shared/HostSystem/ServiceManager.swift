@@ -1,30 +1,30 @@
 internal import Glibc
 
-/// The service manager that started this process, if it wants notifications of its state (sd_notify(3)).
+/// The service manager that started this process, if it wants to be notified of our state (sd_notify(3)).
 ///
-/// A notification is a datagram of `NAME=VALUE` lines to the socket named in the environment. This is simple enough
-/// to need no systemd library.
+/// A notification is a datagram of `NAME=VALUE` lines to the socket named in the environment. This is so simple that we
+/// don't need the systemd library.
 package struct ServiceManager: Sendable {
     /// A notification to the service manager.
     package enum Message: Hashable, Sendable {
         /// Startup and recovery are complete, and clients can connect; after a reload, the new files are in use.
         case ready
-        /// The process reloads its files; ``ready`` follows, whether the reload succeeds or fails.
+        /// The process is reloading its files. ``ready`` follows whether or not that succeeds.
         case reloading
         /// The process is about to end.
         case stopping
-        /// The process works; the manager restarts it if this message is missing for ``watchdogInterval``.
+        /// The process is alive. The manager restarts it if it doesn't get this message for ``watchdogInterval``.
         case alive
-        /// The state of the process, as a sentence for operators.
+        /// A sentence describing the state of the process for operators.
         case status(String)
     }
 
-    /// The address as in `sun_path`; an abstract name begins with a zero byte (unix(7)).
+    /// The address in the form of `sun_path`; an abstract name begins with a zero byte (unix(7)).
     private let address: [UInt8]
-    /// The time within which the manager expects each ``Message/alive``; nil if it expects none.
+    /// The time within which the manager expects each ``Message/alive``; nil if it doesn't expect any.
     package let watchdogInterval: Duration?
 
-    /// Reads the environment of the process; nil if no manager wants notifications, or not over a Unix socket.
+    /// Reads the environment of the process; nil if there is no manager that wants notifications over a Unix socket.
     package init?(environment: [String: String], processID: Int32? = nil) {
         guard let name = environment["NOTIFY_SOCKET"] else { return nil }
         var address = Array(name.utf8)
@@ -40,9 +40,10 @@ package struct ServiceManager: Sendable {
         self.watchdogInterval = isMeant && microseconds > 0 ? .microseconds(microseconds) : nil
     }
 
-    /// Sends the messages in one datagram; returns false if the manager cannot be reached, which is not an error.
+    /// Sends the messages in one datagram; returns false if the manager can't be reached, which is not considered an
+    /// error.
     ///
-    /// Waits, as sd_notify does, while the manager's queue is full: the manager would act on a missing message.
+    /// Like sd_notify, this waits while the manager's queue is full, since the manager would act on a missing message.
     @discardableResult
     package func tell(_ messages: Message...) -> Bool {
         let text = messages.map(Self.text).joined(separator: "\n")

@@ -1,14 +1,14 @@
 internal import Glibc
 internal import Synchronization
 
-/// The process's output, written immediately and in full.
+/// Writes the process's output immediately and in full.
 package enum StandardStreams {
-    /// The error number that caused a loss of output (errno(3)); 0 if no output was lost.
+    /// The errno(3) that caused output to be lost; 0 if none was lost.
     private static let loss = Atomic<Int32>(0)
-    /// The exit status of the process after a loss of output.
+    /// The exit status of the process if output was lost.
     private static let statusOfLoss = Atomic<Int32>(0)
 
-    /// Writes to standard output; returns false if its reader has closed it, which is not a loss of output.
+    /// Writes to standard output; returns false if the reader has closed it, which doesn't count as losing output.
     @discardableResult
     package static func writeOutput(_ text: String) -> Bool { self.write(text, to: STDOUT_FILENO) }
 
@@ -21,17 +21,17 @@ package enum StandardStreams {
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Prepares the standard streams; a program calls this first.
+    /// Prepares the standard streams; a program must call this before anything else.
     ///
-    /// - A missing stream gets an unusable descriptor (gnulib, stdopen). Otherwise the next opened file would get its
-    ///   number, and messages could be written into a store.
-    /// - A pipe without a reader does not end the process (``ignoreBrokenPipes()``).
+    /// - Any missing stream is opened with an unusable descriptor (gnulib, stdopen). Otherwise the next file we open
+    ///   would get its number, and messages might be written to a store.
+    /// - Writing to a pipe without a reader no longer ends the process (``ignoreBrokenPipes()``).
     /// - If standard output was lost, for example to a full disk, the process reports it and ends with this status, so
-    ///   that the user does not take partial output for the whole (gnulib, closeout). This replaces the status of every
-    ///   end by exit(3). A reader that closes the pipe wants no more output, so that is not a loss.
+    ///   that the user does not take partial output for the whole (gnulib, closeout). This overrides the status passed
+    ///   to exit(3). If the reader closes the pipe, it doesn't want any more output, so that's not a loss.
     package static func prepare(statusOfLostOutput status: Int32) {
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) == -1 {
-            // open(2) returns the lowest free number, which is this one.
+            // open(2) returns the lowest free descriptor, which is this one.
             _ = unsafe open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
         self.ignoreBrokenPipes()

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// System calls, with interruptions and error numbers handled in one place.
+/// Makes system calls, so that interruptions and error numbers are handled in one place.
 enum SystemCall {
-    /// The system's message for an error number.
+    /// Returns the system's message for an error number.
     static func text(of code: Int32) -> String {
         guard let text = unsafe strerror(code) else { return "error \(code)" }
         return unsafe String(cString: text)
@@ -22,7 +22,7 @@ enum SystemCall {
         }
     }
 
-    /// The error for an error number and a file.
+    /// Converts an error number for a file to an error.
     static func error(_ code: Int32, _ path: String) -> FileError {
         switch code {
         case ENOENT: .notFound(path)
@@ -34,12 +34,12 @@ enum SystemCall {
     }
 }
 
-/// One open file, closed when it goes out of scope.
+/// An open file that is closed when it goes out of scope.
 struct Descriptor: ~Copyable {
     let number: Int32
     let path: String
 
-    /// Opens a file; child programs do not inherit the descriptor.
+    /// Opens a file; the descriptor is not inherited by child processes.
     init(opening path: String, flags: Int32, mode: mode_t = 0) throws(FileError) {
         self.path = path
         self.number = try SystemCall.retrying(path) { unsafe open(path, flags | O_CLOEXEC, mode) }
@@ -47,7 +47,7 @@ struct Descriptor: ~Copyable {
 
     deinit { close(self.number) }
 
-    /// Writes all bytes at the present position.
+    /// Writes all bytes at the current position.
     borrowing func write(_ bytes: [UInt8]) throws(FileError) {
         var written = 0
         while written < bytes.count {
@@ -60,7 +60,9 @@ struct Descriptor: ~Copyable {
         }
     }
 
-    /// Writes all bytes at `offset`; not for a file opened for appending, which ignores the offset.
+    /// Writes all bytes at `offset`.
+    ///
+    /// This doesn't work for a file opened for appending, because the offset would be ignored.
     borrowing func write(_ bytes: [UInt8], at offset: Int) throws(FileError) {
         var written = 0
         while written < bytes.count {
@@ -91,7 +93,7 @@ struct Descriptor: ~Copyable {
         return bytes
     }
 
-    /// The present length of the file.
+    /// The current length of the file.
     borrowing func byteCount() throws(FileError) -> Int {
         var status = stat()
         try SystemCall.retrying(self.path) { unsafe fstat(self.number, &status) }

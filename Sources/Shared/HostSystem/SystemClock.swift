@@ -1,10 +1,11 @@
 internal import Glibc
 package import Vocabulary
 
-/// A clock that reads the wall clock once, at the start, and adds the time that has passed since.
+/// A clock that reads the wall clock once when it is created, and then adds the time that has passed since then.
 ///
-/// The elapsed time is CLOCK_BOOTTIME, which continues while the machine sleeps and cannot be set. The blocks of a
-/// running server therefore do not end early if an operator or a time server moves the wall clock.
+/// The elapsed time is measured with CLOCK_BOOTTIME, which can't be set and keeps running while the machine is
+/// suspended. This way, blocks don't end early on a running server if an operator or a time server changes the wall
+/// clock.
 package struct SystemClock: WallClock {
     private let start: Timestamp
     private let startOfBoottime: Int64

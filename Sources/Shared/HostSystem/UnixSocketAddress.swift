@@ -2,7 +2,7 @@ internal import Glibc
 
 /// The address of a Unix socket: a path, or an abstract name that begins with a zero byte (unix(7)).
 struct UnixSocketAddress {
-    /// The length of the longest path in bytes, without its zero byte.
+    /// The maximum length of a path in bytes, not counting the zero byte.
     static let longestPathByteCount = 107
 
     private let bytes: [UInt8]
@@ -23,11 +23,11 @@ struct UnixSocketAddress {
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { target in
             unsafe target.copyBytes(from: self.bytes)
         }
-        // The length of an abstract name is explicit; a path ends at its zero byte.
+        // An abstract name has an explicit length, whereas a path ends with a zero byte.
         let isAbstract = self.bytes.first == 0
         let length = MemoryLayout<sa_family_t>.size + self.bytes.count + (isAbstract ? 0 : 1)
         let count = unsafe withUnsafeBytes(of: &address) { target in
-            // sendto(2) takes a sockaddr_un as a sockaddr of family AF_UNIX.
+            // sendto(2) takes a pointer to a sockaddr, even though this is a sockaddr_un.
             let start = unsafe target.baseAddress?.assumingMemoryBound(to: sockaddr.self)
             return unsafe datagram.withUnsafeBytes { bytes in
                 unsafe sendto(

@@ -1,25 +1,25 @@
 internal import CProtobufC
 internal import Glibc
 
-/// The memory of one C message tree, limited by a budget, and wiped and freed as a whole.
+/// The memory for a C message tree; it is limited by a budget, and wiped and freed all at once.
 ///
-/// protobuf-c allocates some fifty times the byte count of a hostile frame: a two-byte empty
-/// sub-message becomes a struct and a pointer. The budget counts every byte taken from the system,
-/// and freed memory does not count as free again. An allocation that would exceed it fails, and
-/// protobuf-c then gives up. No allocation is freed on its own, so no error path of protobuf-c can
-/// leak or free twice. Message trees contain shares, so the memory is wiped.
+/// A hostile frame can make protobuf-c allocate about fifty times its size, because an empty sub-message of two bytes
+/// becomes a struct and a pointer. Every byte taken from the system counts towards the budget, even after it was freed.
+/// An allocation that would exceed the budget fails, which makes protobuf-c give up. Allocations are never freed
+/// individually, so no error path in protobuf-c can leak memory or free it twice. Message trees contain shares, so the
+/// memory is wiped.
 ///
-/// - Important: A pointer into an arena is valid only while the arena exists. Pointers never leave
-///   this target; values are copied out.
+/// - Important: A pointer into an arena is valid only while the arena exists. Pointers never leave this target; values
+///   are copied out.
 @safe struct Arena: ~Copyable {
     let state: UnsafeMutablePointer<ArenaState>
 
-    /// An arena that takes at most `budget` bytes from the system for allocations.
+    /// Creates an arena that takes at most `budget` bytes from the system for allocations.
     init(budget: Int) {
         unsafe self.state = ArenaState.make(budget: budget)
     }
 
-    /// An arena without a limit, for encoding.
+    /// Creates an arena without a limit, for encoding.
     init() {
         self.init(budget: .max)
     }
@@ -29,13 +29,13 @@ internal import Glibc
         unsafe free(self.state)
     }
 
-    /// Bytes taken from the system so far.
+    /// The number of bytes taken from the system so far.
     var takenByteCount: Int { unsafe self.state.pointee.takenByteCount }
 
     /// True if an allocation failed because of the budget.
     var hasRefused: Bool { unsafe self.state.pointee.hasRefused }
 
-    /// Decodes `frame` into this arena; nil if it is not the message or the budget is too small.
+    /// Decodes `frame` into this arena; nil if it's not a valid message or the budget is too small.
     borrowing func unpack<Message>(_ frame: [UInt8], with unpack: Unpacker<Message>) -> UnsafeMutablePointer<Message>? {
         var allocator = unsafe ProtobufCAllocator(
             alloc: { state, byteCount in
@@ -53,7 +53,7 @@ internal import Glibc
     var budgetLeft: Int
     var takenByteCount = 0
     var hasRefused = false
-    /// The newest chunk; each begins with a ``ChunkHeader``.
+    /// The newest chunk; every chunk starts with a ``ChunkHeader``.
     private var chunk: UnsafeMutablePointer<ChunkHeader>?
     private var next: UnsafeMutableRawPointer?
     private var unusedByteCount = 0
@@ -63,13 +63,15 @@ internal import Glibc
 
     private static let alignment = 16
     private static let roomOffset = unsafe (MemoryLayout<ArenaState>.size + alignment - 1) & ~(alignment - 1)
-    /// Enough for an instruction, the most common call; with the state it fits a size that malloc(3) caches.
+    /// This is enough for an instruction, which is the most common call.
+    ///
+    /// Together with the state it is a size that malloc(3) caches.
     private static let firstChunkByteCount = 1024 - roomOffset
     private static let largestStepByteCount = 1 << 20
 
-    /// Allocates a state; the caller frees it with free(3) after ``releaseChunks()``.
+    /// Allocates a state; the caller must call ``releaseChunks()`` and then free(3).
     static func make(budget: Int) -> UnsafeMutablePointer<ArenaState> {
-        // malloc(3) aligns for every C type; posix_memalign(3) would be slower.
+        // Memory from malloc(3) is aligned for every C type, and posix_memalign(3) would be slower.
         guard let memory = unsafe malloc(Self.roomOffset + Self.firstChunkByteCount) else {
             preconditionFailure("the system is out of memory")
         }
@@ -83,7 +85,7 @@ internal import Glibc
         unsafe self.room = unsafe room
     }
 
-    /// Memory that is aligned for every C type; nil if the budget does not allow it.
+    /// Allocates memory that is aligned for every C type; returns nil if the budget doesn't allow it.
     mutating func allocate(byteCount: Int) -> UnsafeMutableRawPointer? {
         guard byteCount >= 0, byteCount <= Int.max / 4 else { return unsafe self.refuse() }
         let rounded = unsafe max(Self.alignment, (byteCount + Self.alignment - 1) & ~(Self.alignment - 1))
@@ -132,7 +134,7 @@ internal import Glibc
     }
 }
 
-/// The beginning of every chunk of an ``Arena``.
+/// The header of a chunk of an ``Arena``.
 @unsafe struct ChunkHeader {
     var previous: UnsafeMutablePointer<ChunkHeader>?
     var byteCount: Int

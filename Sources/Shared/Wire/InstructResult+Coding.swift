@@ -3,12 +3,13 @@ internal import Secrets
 internal import Vocabulary
 
 extension InstructResult {
-    /// The length of every encoded result: that of the longest one, which has two unlock shares, with a padding of
-    /// two bytes.
+    /// The length to which every result is padded.
     ///
-    /// Threat: TLS does not hide the length of an answer. With different lengths, an observer of the network
-    /// would learn each verdict. Padding the message and not the TLS record holds also if several answers share
-    /// a record.
+    /// It's that of the longest result, which has two unlock shares, plus two bytes of padding.
+    ///
+    /// Threat: TLS does not hide the length of an answer. If the lengths differed, someone observing the network would
+    /// learn each verdict. We pad the message rather than the TLS record, so that this also works when several answers
+    /// share a record.
     static let byteCount = 74
 
     func write(to message: MessageWriter<Remotepin__V1__InstructResponse>) {

@@ -21,7 +21,7 @@ func decode<Message, Value>(
     return try unsafe decode(frame, unpack, in: arena, id: id, read)
 }
 
-/// Decodes into an arena of the caller, which can then report the memory that was used.
+/// Decodes into the caller's arena, so that the caller can find out how much memory was used.
 @inline(__always) @safe
 func decode<Message, Value>(
     _ frame: [UInt8],
@@ -43,8 +43,8 @@ func decode<Message, Value>(
 
 /// A decoded C message, whose fields are copied out and checked against the rules in the .proto.
 ///
-/// A reader is valid only inside the closure of `decode`, which keeps the arena of the message; it
-/// must not leave it. The methods are inlined, which reduces a key path to the offset of the field.
+/// A reader must not escape the closure passed to `decode`, because the message's arena is freed after that. The
+/// methods are inlined so that a key path is reduced to the offset of the field.
 @dynamicMemberLookup
 @safe struct MessageReader<Message> {
     typealias BytesField = KeyPath<Message, ProtobufCBinaryData>
@@ -69,7 +69,7 @@ func decode<Message, Value>(
         return unsafe MessageReader<Part>(part)
     }
 
-    /// True if a field of bytes is empty, which is how an optional one is left out.
+    /// Returns true if a bytes field is empty, which is how optional fields are left out.
     @inline(__always) @safe func isEmpty(_ field: BytesField) -> Bool {
         unsafe self.message.pointee[keyPath: field].len == 0
     }
@@ -83,7 +83,7 @@ func decode<Message, Value>(
         try unsafe self.message.pointee[keyPath: field].copied(name, in: range)
     }
 
-    /// An identifier, a key or a signature of the length of its kind.
+    /// An identifier, a key or a signature of the right length.
     @inline(__always) @safe
     func fixed<Kind>(_ field: BytesField, _ name: WireField) throws(FieldFault) -> FixedBytes<Kind> {
         try unsafe self.message.pointee[keyPath: field].fixed(name)
@@ -114,7 +114,7 @@ func decode<Message, Value>(
         return version
     }
 
-    /// A point in time, in milliseconds since 1970 that fit into 63 bits.
+    /// A point in time in milliseconds since 1970, which must fit into 63 bits.
     @inline(__always)
     func time(_ field: KeyPath<Message, UInt64>, _ name: WireField) throws(FieldFault) -> Timestamp {
         try Timestamp(wireMilliseconds: self[dynamicMember: field], name)
@@ -141,7 +141,7 @@ func decode<Message, Value>(
         return unsafe Array(UnsafeBufferPointer(start: self.message.pointee[keyPath: field], count: count))
     }
 
-    /// The byte strings of a repeated field, none of them empty, with `totalByteCount` bytes at most.
+    /// The byte strings of a repeated field, none of them empty, and at most `totalByteCount` bytes in total.
     @inline(__always) @safe func byteStrings(
         _ field: PartField<ProtobufCBinaryData>,
         count: KeyPath<Message, Int>,
@@ -162,13 +162,13 @@ func decode<Message, Value>(
         return strings
     }
 
-    /// True if the message contains fields that this version does not know.
+    /// True if the message contains fields unknown to this version.
     var hasUnknownFields: Bool {
-        // Every generated struct begins with its ProtobufCMessage.
+        // Every generated struct starts with a ProtobufCMessage.
         unsafe UnsafeRawPointer(self.message).load(as: ProtobufCMessage.self).n_unknown_fields != 0
     }
 
-    /// Rejects a message of a signed body with fields that this version does not know.
+    /// Throws if a message in a signed body contains fields unknown to this version.
     func rejectUnknownFields() throws(FieldFault) {
         guard !self.hasUnknownFields else { throw .unknownField }
     }
@@ -181,7 +181,7 @@ extension ProtobufCBinaryData {
         return unsafe Array(UnsafeBufferPointer(start: self.data, count: self.len))
     }
 
-    /// An identifier, a key or a signature of the length of its kind.
+    /// An identifier, a key or a signature of the right length.
     func fixed<Kind>(_ field: WireField) throws(FieldFault) -> FixedBytes<Kind> {
         guard unsafe self.len == Kind.byteCount,
             let value = unsafe FixedBytes<Kind>(Array(UnsafeBufferPointer(start: self.data, count: self.len)))
@@ -200,7 +200,7 @@ extension ProtobufCBinaryData {
 
 /// The text of a C string, valid UTF-8 of a length in `range`.
 ///
-/// The length is checked first, so that a hostile text of 64 KiB is not copied.
+/// The length is checked first, so that we don't copy a hostile text of 64 KiB.
 func copiedText(
     _ pointer: UnsafeMutablePointer<CChar>?,
     _ field: WireField,

@@ -17,8 +17,8 @@ func encode<Message>(_ initialize: Initializer<Message>, _ write: (MessageWriter
 
 /// A C message under construction, whose fields point to copies in an ``Arena``.
 ///
-/// A writer is valid only inside the closure of ``encode(_:_:)``, which keeps the arena; it must
-/// not leave it. The methods are inlined, which reduces a key path to the offset of the field.
+/// A writer must not escape the closure passed to ``encode(_:_:)``, because the arena is freed after that. The methods
+/// are inlined so that a key path is reduced to the offset of the field.
 @safe struct MessageWriter<Message> {
     typealias BytesField = WritableKeyPath<Message, ProtobufCBinaryData>
     typealias PartField<Part> = WritableKeyPath<Message, UnsafeMutablePointer<Part>?>
@@ -26,7 +26,7 @@ func encode<Message>(_ initialize: Initializer<Message>, _ write: (MessageWriter
     private let message: UnsafeMutablePointer<Message>
     private let arena: UnsafeMutablePointer<ArenaState>
 
-    /// Allocates a message in `arena` with the defaults that `initialize` sets.
+    /// Allocates a message in `arena` with the defaults set by `initialize`.
     @inline(__always) init(in arena: borrowing Arena, _ initialize: Initializer<Message>) {
         unsafe self.init(in: arena.state, initialize)
     }
@@ -41,9 +41,9 @@ func encode<Message>(_ initialize: Initializer<Message>, _ write: (MessageWriter
         unsafe self.arena = unsafe arena
     }
 
-    /// The serialized message, which must be in `arena`.
+    /// Serializes the message, which must be in `arena`.
     func serialized(from arena: borrowing Arena) -> [UInt8] {
-        // Every generated struct begins with its ProtobufCMessage.
+        // Every generated struct starts with a ProtobufCMessage.
         let base = unsafe UnsafeRawPointer(self.message).assumingMemoryBound(to: ProtobufCMessage.self)
         let byteCount = unsafe protobuf_c_message_get_packed_size(base)
         return unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, initializedCount in
@@ -56,7 +56,7 @@ func encode<Message>(_ initialize: Initializer<Message>, _ write: (MessageWriter
         unsafe self.message.pointee[keyPath: field] = value
     }
 
-    /// Sets a truth value.
+    /// Sets a Boolean.
     @inline(__always) @safe func set(_ field: WritableKeyPath<Message, protobuf_c_boolean>, _ value: Bool) {
         unsafe self.message.pointee[keyPath: field] = value ? 1 : 0
     }
@@ -81,7 +81,7 @@ func encode<Message>(_ initialize: Initializer<Message>, _ write: (MessageWriter
         unsafe self.message.pointee[keyPath: field] = self.arena.pointee.copy(bytes)
     }
 
-    /// Fills a field with zeros, so that the message without its tag and length has this length.
+    /// Pads the message to this length, not counting its tag and length, by filling a field with zeros.
     ///
     /// - Precondition: The field's number is at most 15, and the other fields leave 3 to 129 bytes for this one.
     @safe func pad(_ field: BytesField, to byteCount: Int) {
@@ -104,7 +104,9 @@ func encode<Message>(_ initialize: Initializer<Message>, _ write: (MessageWriter
         unsafe self.message.pointee[keyPath: field] = self.arena.pointee.copy(share)
     }
 
-    /// Sets a text; the part after a zero byte is not sent, and nil leaves the field empty.
+    /// Sets a text.
+    ///
+    /// Anything after a zero byte is not sent; nil leaves the field empty.
     @inline(__always) @safe func set(_ field: PartField<CChar>, _ text: String?) {
         guard let text else { return }
         unsafe self.message.pointee[keyPath: field] = self.arena.pointee.copy(text)

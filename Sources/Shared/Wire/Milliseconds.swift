@@ -1,6 +1,6 @@
 internal import Vocabulary
 
-// Times as the messages carry them: unsigned milliseconds.
+// Times in messages are sent as unsigned milliseconds.
 
 extension Duration {
     /// A number of milliseconds in `range`.

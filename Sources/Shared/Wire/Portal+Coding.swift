@@ -2,7 +2,7 @@ internal import RemotePINProto
 internal import Vocabulary
 
 extension PortalRequest {
-    /// The bytes of one frame, without its length.
+    /// Encodes this as the payload of a frame.
     package func encoded() -> [UInt8] {
         encode(remotepin__v1__portal_request__init) { root in
             root.set(\.id, self.id)
@@ -11,7 +11,7 @@ extension PortalRequest {
         }
     }
 
-    /// Decodes the bytes of one frame.
+    /// Decodes the payload of a frame.
     package init(decoding frame: [UInt8]) throws(WireError) {
         self = try decode(frame, remotepin__v1__portal_request__unpack, id: \.id) { root throws(FieldFault) in
             PortalRequest(
@@ -24,7 +24,7 @@ extension PortalRequest {
 }
 
 extension PortalResponse {
-    /// The bytes of one frame, without its length.
+    /// Encodes this as the payload of a frame.
     package func encoded() -> [UInt8] {
         encode(remotepin__v1__portal_response__init) { root in
             root.set(\.id, self.id)
@@ -32,7 +32,7 @@ extension PortalResponse {
         }
     }
 
-    /// Decodes the bytes of one frame.
+    /// Decodes the payload of a frame.
     package init(decoding frame: [UInt8]) throws(WireError) {
         self = try decode(frame, remotepin__v1__portal_response__unpack, id: \.id) { root throws(FieldFault) in
             PortalResponse(id: root.id, result: try PortalResult(reading: root))

@@ -1,9 +1,9 @@
 package import Vocabulary
 
-/// A request of the deletion portal to a running server, with an id that the response repeats.
+/// A request from the deletion portal to a running server; the response has the same id.
 package struct PortalRequest: Hashable, Sendable {
     package var id: UInt64
-    /// The code as typed, of a permitted length; an invalid code is also looked up.
+    /// The code as typed by the user; its length must be permitted, but it's looked up even if it's invalid.
     package var code: String
     /// The IP address of the user, as text.
     package var source: String
@@ -21,7 +21,7 @@ package struct PortalRequest: Hashable, Sendable {
     }
 }
 
-/// The code is the owner's secret, so a printed request does not show it.
+/// The code is the owner's secret, so don't include it when a request is printed.
 extension PortalRequest: CustomStringConvertible, CustomDebugStringConvertible {
     package var description: String { "PortalRequest(id: \(self.id), (deletion code))" }
     package var debugDescription: String { self.description }
@@ -40,17 +40,17 @@ package struct PortalResponse: Hashable, Sendable {
 
 /// The result of a deletion code typed on the portal.
 package enum PortalResult: Hashable, Sendable {
-    /// The wallet is revoked, by this request or an earlier one; the time of the first revocation.
+    /// The wallet was revoked by this request or an earlier one. The time is that of the first revocation.
     case revoked(at: Timestamp)
-    /// No wallet has this code; invalid and unknown codes are not distinguished.
+    /// No wallet has this code. This doesn't say whether the code is invalid or unknown.
     case notRecognised
     /// The code was not looked up; retry after this time.
     case rateLimited(retryAfter: Duration)
     /// The request had no effect; retry after this time.
     case unavailable(retryAfter: Duration)
-    /// The message is invalid; the portal has a bug.
+    /// The message is invalid, which means that the portal has a bug.
     case malformed
 
-    /// The longest retry time that a response carries.
+    /// The longest retry time in a response.
     package static let longestWait: Duration = .seconds(86_400)
 }

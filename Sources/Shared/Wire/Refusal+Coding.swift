@@ -36,10 +36,9 @@ extension Refusal {
     }
 }
 
-/// A text that is printed unchanged: only visible ASCII.
+/// A text that can be printed as it is, because it only contains visible ASCII.
 ///
-/// Other characters can contain terminal control sequences, which an attacker in place of the
-/// server could send.
+/// An attacker impersonating the server could otherwise send terminal control sequences.
 private func visible(_ text: String, _ field: WireField) throws(FieldFault) -> String {
     guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { throw .invalid(field) }
     return text
@@ -64,7 +63,7 @@ extension Refusal.Reason {
         }
     }
 
-    /// Reads the reason; a code that this version does not know counts as an internal error of the server.
+    /// Reads the reason; a code unknown to this version is treated as an internal error of the server.
     fileprivate init(reading message: MessageReader<Remotepin__V1__Error>) throws(FieldFault) {
         switch message.code {
         case REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_UNSPECIFIED: throw .invalid(.error)

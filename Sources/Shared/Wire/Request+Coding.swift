@@ -2,9 +2,9 @@ internal import RemotePINProto
 internal import Vocabulary
 
 extension Request {
-    /// The bytes of one frame, without its length.
+    /// Encodes this as the payload of a frame.
     ///
-    /// ``Call/unknown`` becomes a request without a call.
+    /// ``Call/unknown`` is encoded as a request without a call.
     package func encoded() -> [UInt8] {
         encode(remotepin__v1__request__init) { root in
             root.set(\.id, self.id)
@@ -12,10 +12,10 @@ extension Request {
         }
     }
 
-    /// Decodes the bytes of one frame and checks every length and range.
+    /// Decodes the payload of a frame and checks every length and range.
     ///
-    /// Fields that this version does not know are ignored, and a call it does not know becomes
-    /// ``Call/unknown``, so that clients can be newer than the server.
+    /// Unknown fields are ignored, and an unknown call is decoded as ``Call/unknown``, so that clients can be newer
+    /// than the server.
     package init(decoding frame: [UInt8]) throws(WireError) {
         self = try decode(frame, remotepin__v1__request__unpack, id: \.id) { root throws(FieldFault) in
             Request(id: root.id, call: try Call(reading: root))

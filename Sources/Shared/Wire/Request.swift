@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// One call of a client with its id, which the response repeats.
+/// A call from a client, with an id that is repeated in the response.
 package struct Request: Sendable {
     package var id: UInt64
     package var call: Call
@@ -23,7 +23,7 @@ package enum Call: Sendable {
     case revokeWithCode(String)
     case reportWipe
     case confirmShares(ConfirmShares)
-    /// A well-formed call that this version does not know; answered with `unsupported`.
+    /// A well-formed call that is unknown to this version. The answer is `unsupported`.
     case unknown
 }
 
@@ -57,7 +57,7 @@ package struct Register: Hashable, Sendable {
 
 /// The hardware key's proof for a statement: 64 bytes r‖s, or an App Attest assertion of at most 1024 bytes.
 ///
-/// The platform recorded at registration determines the required form; the bytes never do.
+/// The form is always determined by the platform recorded at registration, never by the bytes.
 package struct DeviceProof: Hashable, Sendable {
     package let bytes: [UInt8]
 
@@ -85,14 +85,14 @@ package struct OpenSession: Hashable, Sendable {
 }
 
 package struct Instruct: Hashable, Sendable {
-    /// Starts at 1 in each session and increases by one.
+    /// Starts at 1 in each session and increases by one with each instruction.
     package var counter: UInt64
     /// The signed bytes of an ``InstructBody``.
     package var body: [UInt8]
     package var pinSignature: P256Signature
-    /// Present with ChangePIN only.
+    /// Only present for ChangePIN.
     package var newPINSignature: P256Signature?
-    /// Lets the server verify `pinSignature` in a batch, which is faster, and has no other effect.
+    /// Allows the server to verify `pinSignature` in a batch, which is faster; it has no other effect.
     package var pinNonceY: P256NonceY?
 
     package init(
@@ -110,11 +110,11 @@ package struct Instruct: Hashable, Sendable {
     }
 }
 
-/// The next shares under which a wallet has sealed its data, so that they replace the current ones.
+/// Confirms that a wallet has sealed its data under the next shares, so that they can replace the current ones.
 package struct ConfirmShares: Hashable, Sendable {
-    /// The next unlock share replaces the current one.
+    /// True if the next unlock share should replace the current one.
     package var unlock: Bool
-    /// The next presence share replaces the current one.
+    /// True if the next presence share should replace the current one.
     package var presence: Bool
 
     package init(unlock: Bool, presence: Bool) {

@@ -2,9 +2,9 @@ internal import RemotePINProto
 internal import Vocabulary
 
 extension Response {
-    /// The bytes of one frame, without its length.
+    /// Encodes this as the payload of a frame.
     ///
-    /// - Important: The frame may contain a share in the clear. Send it only over a TLS connection.
+    /// - Important: The frame may contain a share in the clear. Only send it over a TLS connection.
     package func encoded() -> [UInt8] {
         encode(remotepin__v1__response__init) { root in
             root.set(\.id, self.id)
@@ -12,10 +12,10 @@ extension Response {
         }
     }
 
-    /// Decodes the bytes of one frame and checks every length and range.
+    /// Decodes the payload of a frame and checks every length and range.
     ///
-    /// Fields that this version does not know are ignored. A result it does not know is
-    /// ``WireError/missing(_:id:)``, since a client sends no call whose answer it cannot read.
+    /// Unknown fields are ignored. An unknown result throws ``WireError/missing(_:id:)``, because a client never makes
+    /// a call whose answer it can't read.
     package init(decoding frame: [UInt8]) throws(WireError) {
         self = try decode(frame, remotepin__v1__response__unpack, id: \.id) { root throws(FieldFault) in
             Response(id: root.id, result: try CallResult(reading: root))
@@ -123,7 +123,7 @@ extension Registration {
 }
 
 extension DeletionCode {
-    /// A code of 18 characters.
+    /// Reads a code, which must have 18 characters.
     init(wire text: String) throws(FieldFault) {
         guard let code = DeletionCode(text) else { throw .invalid(.deletionCode) }
         self = code

@@ -1,7 +1,7 @@
 package import Secrets
 package import Vocabulary
 
-/// The answer to the ``Request`` with the same id; id 0 with an error answers a frame that was not a request.
+/// The answer to the ``Request`` with the same id; an error with id 0 is the answer to a frame that was not a request.
 package struct Response: Sendable {
     package var id: UInt64
     package var result: CallResult
@@ -20,7 +20,7 @@ package enum CallResult: Sendable {
     case openSession(SessionOpening)
     /// An answer without a receipt.
     case instruct(InstructResult)
-    /// A verdict with its receipt, which is not verified yet.
+    /// A verdict with its receipt, which has not been verified yet.
     case judged(InstructResult, Receipt)
     case revokeWithCode(CodeRevocation)
     case reportWipe
@@ -29,7 +29,7 @@ package enum CallResult: Sendable {
 }
 
 extension CallResult {
-    /// The result without its receipt, for callers that do not check receipts.
+    /// The result without its receipt, for callers that don't check receipts.
     package var withoutReceipt: CallResult {
         if case .judged(let result, _) = self { .instruct(result) } else { self }
     }
@@ -39,7 +39,7 @@ extension CallResult {
 package struct ServerTerms: Hashable, Sendable {
     package var serverTime: Timestamp
     package var update: UpdateVerdict
-    /// Digits of a PIN, `6...12`; a wallet rejects fewer than its own six.
+    /// The number of digits of a PIN, `6...12`; a wallet rejects anything less than six.
     package var pinLength: Int
     package var policy: AttemptPolicy
     package var features: Features
@@ -47,7 +47,7 @@ package struct ServerTerms: Hashable, Sendable {
     package var limits: Limits
 
     package struct Limits: Hashable, Sendable {
-        /// The limit of calls in flight on one connection, at least 1.
+        /// The maximum number of calls in flight on one connection, at least 1.
         package var maxInFlight: Int
         package var sessionLifetime: Duration
         package var tokenLifetime: Duration
@@ -98,7 +98,7 @@ package struct Registration: Sendable {
     package var unlockShare: Share
     /// Nil if the feature is off.
     package var deletionCode: DeletionCode?
-    /// The keys of receipts, in ascending order; the last one signs.
+    /// The keys of receipts, in ascending order; the last one is used for signing.
     package var receiptKeys: [ReceiptKeyLink]
 
     package init(unlockShare: Share, deletionCode: DeletionCode?, receiptKeys: [ReceiptKeyLink] = []) {
@@ -120,9 +120,10 @@ package struct ActiveWallet: Sendable {
     package var features: Features
     /// Nil while the wallet is permanently blocked.
     package var presenceShare: Share?
-    /// Replaces the presence share once the wallet confirms it; nil unless the shares are being replaced.
+    /// The share that replaces the presence share once the wallet confirms it; nil unless the shares are being
+    /// replaced.
     package var nextPresenceShare: Share?
-    /// The keys of receipts, in ascending order; the last one signs.
+    /// The keys of receipts, in ascending order; the last one is used for signing.
     package var receiptKeys: [ReceiptKeyLink]
 
     package init(
@@ -142,22 +143,22 @@ package struct ActiveWallet: Sendable {
     }
 }
 
-/// The result of an instruction: its own result, which only the right PIN produces, or the verdict
-/// on a wrong PIN.
+/// The result of an instruction: either the result itself, which requires the right PIN, or the verdict on a wrong PIN.
 package enum InstructResult: Sendable {
-    /// `next` replaces the share once the wallet confirms it; nil unless the shares are being replaced.
+    /// `next` is the share that replaces this one once the wallet confirms it; nil unless the shares are being
+    /// replaced.
     case pinValid(unlockShare: Share, next: Share? = nil)
     case pinChanged
     case recoveryCodeLinked
     case deletionCode(DeletionCode)
-    /// The attempt was judged and counted; the PIN state after it.
+    /// The PIN was wrong and the attempt was counted. The state is the one after this attempt.
     case wrong(PINState)
     case blocked(remaining: Duration)
     case blockedPermanently
 }
 
 package enum CodeRevocation: Hashable, Sendable {
-    /// The wallet is revoked, by this call or an earlier one; the time of the first revocation.
+    /// The wallet was revoked by this call or an earlier one. The time is that of the first revocation.
     case revoked(at: Timestamp)
     case notRecognised
 }

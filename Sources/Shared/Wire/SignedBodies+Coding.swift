@@ -3,12 +3,11 @@ internal import Vocabulary
 
 // The encoded bytes are signed and sent as they are; a body is never encoded again to check a signature.
 //
-// A signature covers the whole body. A field that this version does not know might change the
-// meaning of the others, so such a body is rejected as a whole, at every level of nesting;
-// everywhere else unknown fields are ignored.
+// A signature covers the whole body. An unknown field might change the meaning of the others, so a body that contains
+// one at any level is rejected as a whole. Everywhere else, unknown fields are ignored.
 
 extension RegisterBody {
-    /// The bytes to sign and to send.
+    /// Returns the bytes to sign and send.
     package func encoded() -> [UInt8] {
         encode(remotepin__v1__register_body__init) { root in
             root.set(\.pin_public_key, self.pinPublicKey)
@@ -35,10 +34,10 @@ extension RegisterBody {
 extension Attestation {
     /// The size limit of the evidence in bytes: of all certificates together, or of the attestation object.
     ///
-    /// It equals the size limit of a frame and exceeds every verifier's limit, so that the verifier
-    /// rejects larger evidence with its own reason.
+    /// This is the size limit of a frame, which is larger than the limit of any verifier. Evidence that is too large is
+    /// therefore rejected by the verifier, with its own reason.
     package static let maximumByteCount = 64 * 1024
-    /// Certificates of one chain; more than any verifier accepts, for the same reason.
+    /// The number of certificates in a chain; the maximum is more than any verifier accepts, for the same reason.
     package static let allowedCertificateCounts = 1...64
 
     fileprivate func write(to root: MessageWriter<Remotepin__V1__RegisterBody>) {
@@ -102,7 +101,7 @@ extension DeviceFacts {
 }
 
 extension OpenSessionBody {
-    /// The bytes to sign and to send.
+    /// Returns the bytes to sign and send.
     package func encoded() -> [UInt8] {
         encode(remotepin__v1__open_session_body__init) { root in
             root.set(\.app_version, self.appVersion.description)
@@ -123,7 +122,7 @@ extension OpenSessionBody {
 }
 
 extension InstructBody {
-    /// The bytes to sign and to send.
+    /// Returns the bytes to sign and send.
     package func encoded() -> [UInt8] {
         encode(remotepin__v1__instruct_body__init) { root in
             root.set(\.attempt_id, self.attemptID)
@@ -149,7 +148,7 @@ extension InstructBody {
 }
 
 extension Instruction {
-    /// Bytes of a recovery code.
+    /// The permitted lengths of a recovery code, in bytes.
     package static let allowedRecoveryCodeByteCounts = 1...128
 
     fileprivate func write(to root: MessageWriter<Remotepin__V1__InstructBody>) {

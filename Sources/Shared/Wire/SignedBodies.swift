@@ -15,7 +15,7 @@ package struct RegisterBody: Hashable, Sendable {
     }
 }
 
-/// A device's attestation evidence in transit, not yet verified.
+/// A device's attestation evidence as it was sent; it has not been verified yet.
 package enum Attestation: Hashable, Sendable {
     /// Android Key Attestation: DER certificates, leaf first.
     case android(certificates: [[UInt8]])
@@ -41,10 +41,10 @@ package struct OpenSessionBody: Hashable, Sendable {
     }
 }
 
-/// One instruction and the attempt that it consumes, signed by the PIN key derived from the entered PIN.
+/// An instruction and the attempt it consumes, signed by the PIN key derived from the entered PIN.
 package struct InstructBody: Hashable, Sendable {
     package var attemptID: AttemptID
-    /// The PIN key that the wallet believes to be current.
+    /// The PIN key that the wallet thinks is current.
     package var pinKeyID: PINKeyID
     /// The public key derived from the entered PIN.
     package var candidate: P256PublicKey

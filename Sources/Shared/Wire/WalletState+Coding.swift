@@ -3,7 +3,7 @@ internal import RemotePINProto
 internal import Secrets
 internal import Vocabulary
 
-// The parts that several answers share: features, revocation, PIN state.
+// The parts shared by several answers: features, revocation and PIN state.
 
 extension Features {
     func write(to message: MessageWriter<Remotepin__V1__Features>) {
@@ -78,14 +78,16 @@ extension PINState {
 }
 
 extension MessageWriter<Remotepin__V1__Blocked> {
-    /// Sets the rest of a block, at least a millisecond: a block of zero length is never sent.
+    /// Sets the remaining time of a block.
+    ///
+    /// This is at least a millisecond, because a block of length zero is never sent.
     func set(remaining: Duration) {
         self.set(\.remaining_ms, max(1, remaining.wireMilliseconds))
     }
 }
 
 extension MessageReader<Remotepin__V1__Blocked> {
-    /// The rest of a block, at least a millisecond.
+    /// The remaining time of a block, at least a millisecond.
     func remaining() throws(FieldFault) -> Duration {
         try self.duration(\.remaining_ms, .remaining, in: 1...(.max))
     }
@@ -140,14 +142,14 @@ extension ActiveWallet {
 }
 
 extension MessageReader {
-    /// A receipt, whose signature is not verified here.
+    /// A receipt, whose signature is not verified yet.
     @inline(__always) @safe func receipt(_ field: BytesField) throws(FieldFault) -> Receipt {
         let bytes = try self.bytes(field, .receipt, in: Receipt.allowedByteCounts)
         guard let receipt = Receipt(bytes) else { throw .invalid(.receipt) }
         return receipt
     }
 
-    /// The keys of receipts, whose signatures are not verified here.
+    /// The keys of receipts, whose signatures are not verified yet.
     @inline(__always) @safe func receiptKeys(
         _ field: PartField<ProtobufCBinaryData>,
         count: KeyPath<Message, Int>

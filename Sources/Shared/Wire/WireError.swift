@@ -1,20 +1,19 @@
-/// The reason that bytes are not a valid message.
+/// The reason why bytes are not a valid message.
 ///
-/// Contains names and ids only, never the peer's data, so it is safe to log.
+/// This only contains names and ids, never data from the peer, so it's safe to log.
 package enum WireError: Error, Hashable, Sendable {
-    /// The bytes are not the expected protobuf message; such a frame ends the connection.
+    /// The bytes are not the expected protobuf message; close the connection.
     case notProtobuf
-    /// The message needs more memory than ``decodingBudget(frameByteCount:)``; such a frame ends
-    /// the connection.
+    /// The message needs more memory than ``decodingBudget(frameByteCount:)``; close the connection.
     case overBudget
     /// A value has the wrong length or is out of range; answer `malformed` to the id and continue.
     case invalid(WireField, id: UInt64?)
     /// A required part is missing; answer `malformed` to the id and continue.
     case missing(WireField, id: UInt64?)
-    /// A signed body has a field that this version does not know, so the server would act on a part
-    /// of the signed statement; answer `malformed` and continue.
+    /// A signed body contains an unknown field, so the server would only be acting on part of the signed statement.
+    /// Answer `malformed` and continue.
     case unknownField
-    /// A signed body has an instruction that this version does not know; answer `unsupported` and continue.
+    /// A signed body contains an unknown instruction. Answer `unsupported` and continue.
     case unknownInstruction
 
     /// The id of the call, if it was readable.

@@ -1,8 +1,9 @@
 internal import Glibc
 internal import Synchronization
 
-/// Signals that arrive as bytes of a pipe during the lifetime of the value; by default those that end or stop a
-/// process.
+/// Turns signals into bytes on a pipe during the lifetime of the value.
+///
+/// By default, these are the signals that end or stop a process.
 ///
 /// A signal handler may call very few functions (signal-safety(7)) and runs on any thread, so it only writes the
 /// signal's number. The reader of the pipe restores the terminal and then raises the signal again. Only one value may
@@ -43,7 +44,7 @@ struct CaughtSignals: ~Copyable {
         close(self.writeEnd)
     }
 
-    /// The earliest signal not yet taken, or the number that was sent to wake the reader.
+    /// Returns the next signal, or the number that was sent to wake the reader.
     static func next(from readEnd: Int32) -> Int32? {
         var byte: UInt8 = 0
         return unsafe read(readEnd, &byte, 1) == 1 ? Int32(byte) : nil
@@ -57,7 +58,7 @@ struct CaughtSignals: ~Copyable {
 
     consuming func release() {}
 
-    /// Raises the signal with its uncaught effect; returns if the process survives it.
+    /// Raises the signal with its default effect; returns if the process survives that.
     borrowing func raiseUncaught(_ number: Int32) {
         guard var previous = self.previous.first(where: { $0.number == number })?.action else { return }
         unsafe sigaction(number, &previous, nil)
@@ -66,7 +67,7 @@ struct CaughtSignals: ~Copyable {
         unsafe sigaction(number, &action, nil)
     }
 
-    /// Raises a signal and returns after its delivery; threads of libdispatch's pool block all signals.
+    /// Raises a signal and returns once it has been delivered; the threads in libdispatch's pool block all signals.
     static func raiseHere(_ number: Int32) {
         var (wanted, previous) = (sigset_t(), sigset_t())
         unsafe sigemptyset(&wanted)

@@ -6,22 +6,25 @@ package enum TerminalEvent: Hashable, Sendable {
     case key(Key)
     /// Redraw everything: the size has changed, or the process has continued after a stop.
     case redraw
-    /// The last event: the input has ended, or a terminating signal arrived that did not end the process.
+    /// The last event: either the input has ended, or a terminating signal arrived but did not end the process.
     case ended
 }
 
-/// A terminal that the program draws in full until it closes it: keys arrive one by one and are not echoed.
+/// A terminal that the program takes over completely until it closes it.
 ///
-/// The terminal is restored on every exit: ``close()``, the end of the value, the signals that end or stop a process,
-/// a crash. Only SIGKILL prevents that. A process that was stopped and continued takes the screen again. One wiped
-/// buffer holds the typed bytes until ``next()`` takes them, so a PIN leaves no other trace here.
+/// Keys arrive one by one and are not echoed.
+///
+/// The terminal is always restored: on ``close()``, on deinit, on signals that end or stop the process, and after a
+/// crash. Only SIGKILL prevents that. When the process is continued after a stop, it takes over the terminal again.
+/// Typed bytes are only kept in one buffer, which is wiped, until ``next()`` takes them, so a PIN leaves no other trace
+/// here.
 package final class FullScreen: Sendable {
     private struct State: ~Copyable {
         var saved = termios()
         /// True while the program owns the terminal.
         var isTaken = false
         var typed = WipedBuffer(capacity: 4096)
-        /// True if no byte followed the typed ones at once, so that an escape at the end is the Escape key.
+        /// True if no more bytes followed immediately, which means that an escape at the end is the Escape key.
         var isComplete = true
         var needsRedraw = false
         var hasEnded = false
@@ -36,15 +39,15 @@ package final class FullScreen: Sendable {
     private let signalPipe: Int32
     private let reader = Mutex<pthread_t?>(nil)
 
-    /// Announces that ``next()`` has an event; one element may announce several events.
+    /// Signals that ``next()`` has an event; one element may stand for several events.
     package let wakeups: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
-    /// The control sequences that enter the alternate screen without a cursor, and leave it (xterm).
+    /// The control sequences that switch to the alternate screen and hide the cursor, and back (xterm).
     private static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[2J"
     private static let leave = "\u{1B}[0m\u{1B}[?25h\u{1B}[?1049l"
 
-    /// Takes the terminal.
+    /// Takes over the terminal.
     ///
     /// - Parameter hasOwnScreen: True if the terminal has an alternate screen and a movable cursor; any other terminal
     ///   receives only text.
@@ -89,10 +92,10 @@ package final class FullScreen: Sendable {
         self.wake.finish()
     }
 
-    /// The size of the terminal; 80 × 24 if the terminal does not report it.
+    /// The size of the terminal, or 80 × 24 if the terminal doesn't report it.
     package var size: TerminalSize { Terminal.size(of: self.output) ?? TerminalSize(columns: 80, rows: 24) }
 
-    /// Takes the earliest event that was not taken yet; nil if none is left.
+    /// Takes the next event; nil if there are none left.
     package func next() -> TerminalEvent? {
         self.state.withLock { state in
             if state.needsRedraw {
@@ -108,14 +111,14 @@ package final class FullScreen: Sendable {
         }
     }
 
-    /// Discards typed bytes that were not taken yet.
+    /// Discards any typed bytes that have not been taken yet.
     package func dropTyped() {
         self.state.withLock { $0.typed.removeAll() }
     }
 
-    /// Writes to the terminal while the program owns it; drops any part that the terminal does not accept at once.
+    /// Writes to the terminal while the program owns it; drops anything the terminal doesn't accept immediately.
     ///
-    /// A blocked terminal, such as that of a stalled connection, must not keep a signal from ending the process.
+    /// A blocked terminal, for example on a stalled connection, must not keep a signal from ending the process.
     package func write(_ text: String) {
         self.state.withLock { state in
             if state.isTaken { self.send(text, within: 1000) }
@@ -141,7 +144,7 @@ package final class FullScreen: Sendable {
         guard state.isTaken else { return }
         state.isTaken = false
         unsafe tcsetattr(self.input, TCSANOW, &state.saved)
-        // Bytes typed for the program must not reach the shell: they may be a part of a PIN.
+        // Bytes typed for the program must not get to the shell, since they might be part of a PIN.
         tcflush(self.input, TCIFLUSH)
         if self.hasOwnScreen { self.send(Self.leave, within: 200) }
     }
@@ -189,7 +192,9 @@ extension FullScreen {
         self.reader.withLock { $0 = thread }
     }
 
-    /// The state that the thread retains; it does not retain the screen, which would then never be released.
+    /// The state retained by the thread.
+    ///
+    /// The thread must not retain the screen itself, which would then never be released.
     private final class ReaderOf {
         private weak var screen: FullScreen?
         private let input: Int32
@@ -208,7 +213,8 @@ extension FullScreen {
                     pollfd(fd: self.signalPipe, events: Int16(POLLIN), revents: 0),
                     pollfd(fd: self.input, events: Int16(POLLIN), revents: 0),
                 ]
-                // Bytes that follow an escape at once belong to the same key; a user types more slowly.
+                // If more bytes follow an escape immediately they belong to the same key, since no user types that
+                // fast.
                 let count = unsafe poll(&ready, 2, waitsForMore ? 50 : -1)
                 let hasFailed = count < 0 && errno != EINTR
                 guard let screen = self.screen else { return }

@@ -10,13 +10,15 @@ package enum Key: Hashable, Sendable {
     case tab
     case escape
     case backspace
-    /// Any other key; no program uses it.
+    /// Any other key, which no program uses.
     case other
 
-    /// Reads the first key of a terminal's bytes (ECMA-48, as xterm and similar terminals send them), and its length.
+    /// Reads the first key from the bytes sent by a terminal (ECMA-48, as used by xterm and similar terminals).
     ///
-    /// Returns nil if more bytes are needed. A single escape is the Escape key if `isComplete` says that no byte
-    /// followed at once.
+    /// Returns the key and its length.
+    ///
+    /// Returns nil if more bytes are needed. A lone escape is the Escape key if `isComplete` is true, which means that
+    /// no more bytes followed immediately.
     static func first(in bytes: RawSpan, isComplete: Bool) -> (key: Key, length: Int)? {
         guard bytes.byteCount > 0 else { return nil }
         switch Self.byte(bytes, 0) {
@@ -29,18 +31,18 @@ package enum Key: Hashable, Sendable {
         }
     }
 
-    /// Reads a key that begins with an escape: `ESC [ … letter`, `ESC O letter`, or the Escape key.
+    /// Reads a key that starts with an escape: `ESC [ … letter`, `ESC O letter`, or the Escape key.
     private static func sequence(_ bytes: RawSpan, isComplete: Bool) -> (key: Key, length: Int)? {
         guard bytes.byteCount > 1 else { return isComplete ? (.escape, 1) : nil }
         let introducer = Self.byte(bytes, 1)
         guard introducer == 0x5B || introducer == 0x4F else { return (.escape, 1) }
         for index in 2..<max(bytes.byteCount, 2) {
             let byte = Self.byte(bytes, index)
-            // Parameters and intermediate bytes precede the final letter.
+            // Skip parameters and intermediate bytes, which come before the final letter.
             if (0x20...0x3F).contains(byte) { continue }
             return (Self.arrow(byte, isPlain: index == 2), index + 1)
         }
-        // The sequence is cut off, or far too long for a key.
+        // The sequence is either cut off or far too long for a key.
         return isComplete || bytes.byteCount > 32 ? (.other, bytes.byteCount) : nil
     }
 

@@ -1,12 +1,13 @@
 internal import Glibc
 
-/// The reason why no line was read.
+/// An error from reading a line.
 package enum InputError: Error, Hashable, Sendable {
-    /// The input ended before the line did: treat it as a cancellation.
+    /// The input ended before the end of the line: treat this as a cancellation.
     case ended
-    /// The line is longer than allowed; its rest stays unread.
+    /// The line is too long, and the rest of it has not been read.
     case tooLong
-    /// A hidden line was requested, but the input is not a terminal: tell the user another way to pass the secret.
+    /// A hidden line was requested, but the input is not a terminal: tell the user about another way to pass the
+    /// secret.
     case notATerminal
     /// A signal arrived that did not end the process: stop asking.
     case interrupted(signal: Int32)
@@ -14,11 +15,11 @@ package enum InputError: Error, Hashable, Sendable {
     case failed(errno: Int32)
 }
 
-/// Input lines that may be secret: lent to the caller, then wiped.
+/// Reads lines that may be secret; they are lent to the caller and then wiped.
 package enum LineInput {
-    /// Reads one line from a descriptor and lends it to `body` without its end.
+    /// Reads one line from a descriptor and lends it to `body` without the line feed.
     ///
-    /// It reads byte by byte, so that the next line remains in the descriptor.
+    /// This reads one byte at a time, so that it doesn't read any part of the next line.
     package static func withLine<Result: ~Copyable>(
         from descriptor: Int32,
         atMost limit: Int,
@@ -29,7 +30,7 @@ package enum LineInput {
 
     /// Reads a line as above and lends the buffer, which the caller can inspect byte by byte.
     ///
-    /// A line that is too long is read to its end, so that the next line stays whole.
+    /// If the line is too long, it is still read to the end, so that the next read starts with the next line.
     package static func withLineBuffer<Result: ~Copyable>(
         from descriptor: Int32,
         atMost limit: Int,

@@ -5,10 +5,10 @@ package enum Terminal {
     /// Returns true if a descriptor is a terminal.
     package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
-    /// The width of a terminal; nil if the descriptor is not one.
+    /// Returns the width of a terminal, or nil if the descriptor is not a terminal.
     package static func columns(of descriptor: Int32 = 1) -> Int? { self.size(of: descriptor)?.columns }
 
-    /// The size of a terminal; nil if the terminal does not report it.
+    /// Returns the size of a terminal, or nil if the terminal doesn't report it.
     package static func size(of descriptor: Int32) -> TerminalSize? {
         var size = winsize()
         guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
@@ -17,10 +17,10 @@ package enum Terminal {
         return TerminalSize(columns: Int(size.ws_col), rows: Int(size.ws_row))
     }
 
-    /// Asks for a line without echo, and lends it to `body` without its end.
+    /// Reads a line without echoing it, and lends it to `body` without the line feed.
     ///
-    /// The terminal is restored on every exit: a line, the end of the input, an error, and the signals that end or
-    /// stop a process. Those signals then have their usual effect. Only one call may run at a time.
+    /// The terminal is always restored: after the line, at the end of the input, after an error, and on signals that
+    /// end or stop the process. Those signals then have their usual effect. Only one call may run at a time.
     package static func withHiddenLine<Result: ~Copyable>(
         prompt: String,
         from descriptor: Int32 = 0,
@@ -43,7 +43,7 @@ package enum Terminal {
                 line.removeAll()
                 StandardStreams.writeError("\n")
                 CaughtSignals.raiseHere(number)
-                // Only a process that was stopped and continued, or that has its own signal handler, gets here.
+                // We only get here if the process was stopped and continued, or if it has its own signal handler.
                 if number != SIGTSTP { throw .interrupted(signal: number) }
             }
         }
@@ -111,7 +111,7 @@ private struct EchoOff: ~Copyable {
         var silent = self.saved
         silent.c_lflag &= ~tcflag_t(ECHO)
         silent.c_lflag |= tcflag_t(ICANON | ISIG | ECHONL)
-        // Flush the input: bytes typed before the prompt were not an answer to it.
+        // Flush the input: bytes typed before the prompt can't be an answer to it.
         guard unsafe tcsetattr(descriptor, TCSAFLUSH, &silent) == 0 else { throw .failed(errno: errno) }
     }
 

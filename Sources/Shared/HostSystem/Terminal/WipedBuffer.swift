@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// A buffer of fixed size whose bytes are wiped when they are removed and when it goes out of scope.
+/// A fixed-size buffer whose bytes are wiped when they are removed or the buffer goes out of scope.
 ///
-/// It collects typed bytes. It never grows, so no stale copy remains in memory.
+/// This is used for typed bytes. It never grows, so there are no stale copies left in memory.
 @safe package struct WipedBuffer: ~Copyable {
     private let storage: UnsafeMutableRawBufferPointer
     package private(set) var count = 0
@@ -18,7 +18,7 @@ internal import Glibc
 
     package var isEmpty: Bool { self.count == 0 }
 
-    /// The number of bytes that still fit.
+    /// The number of free bytes.
     package var room: Int { unsafe self.storage.count - self.count }
 
     /// Removes and wipes all bytes.
@@ -50,7 +50,7 @@ internal import Glibc
         return true
     }
 
-    /// Lends the free part to read(2) and records the number of bytes read; returns the result of the call.
+    /// Passes the free part to read(2) and records the number of bytes read; returns the result of the call.
     mutating func fill(from descriptor: Int32) -> Int {
         let free = unsafe UnsafeMutableRawBufferPointer(rebasing: self.storage[self.count...])
         let count = unsafe read(descriptor, free.baseAddress, free.count)
@@ -75,7 +75,7 @@ internal import Glibc
         return unsafe self.storage[index]
     }
 
-    /// Wipes with explicit_bzero(3), which the optimizer may not remove.
+    /// Wipes with explicit_bzero(3), which can't be optimized away.
     private static func wipe(_ bytes: UnsafeMutableRawBufferPointer) {
         if let start = bytes.baseAddress { unsafe explicit_bzero(start, bytes.count) }
     }
