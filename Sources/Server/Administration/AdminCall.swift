@@ -2,70 +2,72 @@ package import ArgumentParser
 package import AuditLog
 package import AdminProtocol
 
-/// A command of an operator to a running server.
+/// A command that an operator sends to a running server.
 ///
-/// A value holds the command's arguments. One file defines each command: the arguments and the reply, which are also
-/// the JSON of the protocol and of `--json`, the audit entry, the execution, and the command-line command.
+/// A value holds the arguments of the command. Each command is defined in one file, which contains its arguments and
+/// reply (also the JSON of the protocol and of `--json`), its audit entry, its execution, and its command-line command.
 /// ``AdminCalls`` lists all commands.
 package protocol AdminCall: Codable, Sendable {
     associatedtype Reply: Codable & Sendable
 
-    /// The command as operators type it: `wallet show`. It is the name in requests and in the audit log.
+    /// The command as operators type it, such as `wallet show`. The same name is used in requests and in the audit log.
     static var name: String { get }
-    /// The lane in which the command waits for others; nil if its order does not matter.
+    /// The lane in which the command waits for others, or nil if it can run in any order.
     static var lane: AdminLane? { get }
-    /// The type that parses the command line; nil for a call that other commands make.
+    /// The type that parses the command line, or nil for a call that only other commands make.
     static var commandLine: (any ParsableCommand.Type)? { get }
-    /// The least role that may give the command with these arguments.
+    /// The lowest role that may run the command with these arguments.
     var role: AdminRole { get }
-    /// Indicates that a second person must confirm the command if ``AdminRoles/confirmation`` is set.
+    /// Whether a second person must confirm the command when ``AdminRoles/confirmation`` is set.
     static var needsTwoPersons: Bool { get }
-    /// Decides which entries the audit log gets, and when.
+    /// Determines which entries are written to the audit log, and when.
     var effect: AdminEffect { get }
-    /// The arguments that the audit entries contain in addition to the subject.
+    /// The arguments to include in the audit entries, in addition to the subject.
     var auditDetail: String? { get }
 
-    /// Rejects arguments outside their ranges; a rejected command leaves no audit entry.
+    /// Rejects arguments that are out of range; a rejected command leaves no audit entry.
     func validate() throws(AdminFailure)
 
-    /// Calls `body` with the wallets and the recovery code that the audit entries name.
+    /// Calls `body` with the wallets and the recovery code to be named in the audit entries.
     ///
-    /// `body` writes the entries and carries the command out. A command whose subject must not change in the meantime
-    /// holds a lock around it.
+    /// `body` writes the entries and runs the command. A command whose subject must not change in the meantime holds a
+    /// lock while `body` runs.
     func withSubject(in service: AdminService, _ body: (AuditSubject) async throws -> Reply) async throws -> Reply
 
-    /// Carries the command out. Its consequences are complete on return, unless ``effect`` is ``AdminEffect/start``.
+    /// Runs the command and returns once all of its effects are complete, unless ``effect`` is ``AdminEffect/start``.
     func run(in service: AdminService) async throws -> Reply
 
-    /// The outcome for the audit log, unless the arguments imply it.
+    /// The outcome to record in the audit log, if it does not follow from the arguments.
     func auditResult(of reply: Reply) -> String
 
-    /// The page of a list that the call reads; nil for the first page, and for other calls.
+    /// The page of a list that this call reads, or nil for the first page and for other calls.
     var page: ListPage? { get }
 
-    /// The page that follows a reply; nil after the last one.
+    /// The page that follows a reply, or nil after the last one.
     func page(after reply: Reply) -> ListPage?
 }
 
-/// The effect of a command on the server.
+/// How a command affects the server.
 package enum AdminEffect: Sendable {
-    /// The command changes nothing. One audit entry precedes the reply, or the first page of a list.
+    /// The command changes nothing. A single audit entry is written before the reply, or before the first page of a
+    /// list.
     case read
-    /// The command changes something. An audit entry precedes the change and another one the reply.
+    /// The command changes something. One audit entry is written before the change, and another before the reply.
     case change
-    /// As ``change``; the command starts a task, and a second audit entry records the task's end.
+    /// Like ``change``, except that the command starts a task, and the second audit entry is written when the task
+    /// ends.
     case start
 }
 
-/// Commands of one lane are carried out one after another, from the first audit entry to the last.
+/// A group of commands that run one at a time, from the first audit entry to the last.
 ///
-/// The audit log therefore has a denial and the command that reverses it in the order of their commits, and a replay of
-/// the log ends in the same state.
+/// This way, a denial and the command that reverses it appear in the audit log in the order in which they were
+/// committed, so replaying the log leads to the same state.
 package enum AdminLane: Hashable, Sendable {
     /// The state that operators set in the store.
     case store
-    /// The vault's keys. A separate lane, because these commands read every wallet, and no revocation may wait for
-    /// that.
+    /// The vault's keys. They have a lane to themselves because these commands read every wallet, and a revocation must
+    /// not wait for that.
     case vaultKeys
 }
 
@@ -73,7 +75,7 @@ extension AdminCall {
     package static var lane: AdminLane? { nil }
     package static var commandLine: (any ParsableCommand.Type)? { nil }
     package var auditDetail: String? { nil }
-    /// The highest one, so that a new command gives no role more rights until it says so.
+    /// The highest role by default, so that a new command is not available to lower roles unless it says so.
     package var role: AdminRole { .security }
     package static var needsTwoPersons: Bool { false }
 
@@ -93,7 +95,7 @@ extension AdminCall {
 
 /// A command that this version does not know.
 ///
-/// It is rejected, and the audit log records the attempt.
+/// It is rejected, but the attempt is recorded in the audit log.
 struct UnknownCall: AdminCall {
     static let name = AuditEvent.unknown.rawValue
     var effect: AdminEffect { .read }

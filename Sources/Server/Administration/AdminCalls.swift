@@ -1,7 +1,7 @@
 internal import ArgumentParser
 package import AuditLog
 
-/// All commands of operators, in the order of the command line's help.
+/// All operator commands, in the order in which the command-line help lists them.
 package enum AdminCalls {
     package static let all: [any AdminCall.Type] = [
         ShowStatus.self, ListSessions.self, Reload.self, SetLogLevel.self, ListRequests.self, ConfirmRequest.self,
@@ -15,16 +15,16 @@ package enum AdminCalls {
         ShowVaultKeys.self, RotateVault.self, RefreshShares.self, RetireVault.self,
     ]
 
-    /// Every event of the audit log, commands first.
+    /// Every event that can appear in the audit log, commands first.
     package static let auditEvents: [AuditEvent] =
         Self.all.map { AuditEvent(rawValue: $0.name) } + AuditEvent.others
 
-    /// The command with this name; nil if this version does not know it.
+    /// Returns the command with this name, or nil if this version does not know it.
     static func named(_ name: String) -> (any AdminCall.Type)? {
         self.all.first { $0.name == name }
     }
 
-    /// The command-line commands whose names begin with `group`, or those without a group.
+    /// Returns the command-line commands whose names begin with `group`, or those that belong to no group.
     static func commandLine(of group: String? = nil) -> [any ParsableCommand.Type] {
         self.all.compactMap { call in
             let words = call.name.split(separator: " ").map(String.init)

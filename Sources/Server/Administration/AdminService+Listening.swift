@@ -3,7 +3,7 @@ internal import ServiceLifecycle
 package import Transport
 
 extension AdminService {
-    /// The answer to a connection that the socket's limit does not admit.
+    /// The reply to a connection that exceeds the limit of the socket.
     package static let busyAnswer: [UInt8] = {
         let most = TransportLimits.admin.connections
         let text =
@@ -12,7 +12,7 @@ extension AdminService {
         return AdminCoding.encode(AdminReply<NoArguments>(id: 0, failure: AdminFailure(.unavailable, text)))
     }()
 
-    /// Answers the commands on a socket until graceful shutdown or cancellation.
+    /// Answers the commands received on a socket until graceful shutdown or cancellation.
     package func serve(_ listener: LocalListener) async {
         await withGracefulShutdownHandler {
             await listener.serve { await self.answer($0, from: $1) }
@@ -23,8 +23,9 @@ extension AdminService {
 
     /// Answers one request.
     ///
-    /// A request that does not fit the protocol leaves no audit entry, since it contains no known command. A request
-    /// with an unknown command, version or member is rejected as a whole: a command is never carried out in part.
+    /// A request that does not follow the protocol leaves no audit entry, because it contains no known command. A
+    /// request with an unknown command, version or member is rejected as a whole, so that a command is never partially
+    /// executed.
     package func answer(_ frame: [UInt8], from peer: LocalPeer) async -> LocalListener.Answer {
         let header: AdminHeader
         do {
@@ -87,7 +88,7 @@ extension AdminService {
 }
 
 extension DecodingError {
-    /// The place and the problem, without the value, which may be a recovery code.
+    /// Describes where and what the problem is, without the value, which could be a recovery code.
     fileprivate var brief: String {
         let (context, problem): (Context, String) =
             switch self {
@@ -102,7 +103,7 @@ extension DecodingError {
     }
 }
 
-/// The structure of a JSON value: its objects and arrays without the other values.
+/// The structure of a JSON value: its objects and arrays, but no other values.
 private enum JSONMembers: Decodable {
     case object([String: JSONMembers])
     case array([JSONMembers])
@@ -130,9 +131,9 @@ private enum JSONMembers: Decodable {
         }
     }
 
-    /// True if every member of every object here is in `other` too.
+    /// Returns whether every member of every object here is also in `other`.
     ///
-    /// A member that is null counts as left out.
+    /// A null member is treated as absent.
     func areAll(in other: JSONMembers) -> Bool {
         switch (self, other) {
         case (.object(let members), .object(let others)):

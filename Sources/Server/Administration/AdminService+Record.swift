@@ -10,9 +10,9 @@ internal import RemotePINServer
 //     reading:                     read   ─▶ done, durable ─▶ reply
 //     a further page of a list:    read   ─▶ reply
 //
-// A command is not carried out, and a reply is not sent, if the audit log rejects its entry.
+// If the audit log rejects an entry, the command is not run, or the reply is not sent.
 extension AdminService {
-    /// Carries a command out between its audit entries.
+    /// Runs a command, writing audit entries before and after it.
     func recorded<Call: AdminCall>(_ call: Call, by actor: AuditActor) async throws -> Call.Reply {
         guard let lane = Call.lane else { return try await self.inItsLane(call, by: actor) }
         return try await self.lanes.withLock(lane) { try await self.inItsLane(call, by: actor) }
@@ -47,7 +47,7 @@ extension AdminService {
             do throws(AdminFailure) {
                 entries.begun.append(try await self.append(.begun, of: entries, on: subject))
             } catch {
-                // The earlier parts were entered as begun, and nothing was done.
+                // The earlier parts have been recorded as begun, but nothing has been done yet.
                 if !entries.begun.isEmpty { await self.enter(error, entries, isUndone: true) }
                 throw error
             }
@@ -73,9 +73,9 @@ extension AdminService {
         }
     }
 
-    /// Enters a failure.
+    /// Records a failure.
     ///
-    /// A store that did not answer may have committed the change, which is then entered as unclear.
+    /// If the store did not answer, the change may have been committed, so the outcome is recorded as unclear.
     private func enter(_ failure: AdminFailure, _ entries: CommandEntries, isUndone: Bool = false) async {
         let (audit, reason) = (self.server.audit, failure.message)
         let begun: [UInt64?] = entries.begun.isEmpty ? [nil] : entries.begun
@@ -115,13 +115,13 @@ extension AdminService {
     }
 }
 
-/// The audit entries of one command.
+/// The audit entries for one command.
 private struct CommandEntries {
     let event: AuditEvent
     let actor: AuditActor
     let detail: String?
-    /// One for each entry of a phase: an entry names a limited number of wallets.
+    /// One element per entry of a phase, since an entry can only name a limited number of wallets.
     let subjects: [AuditSubject]
-    /// The numbers of the entries that precede the change.
+    /// The numbers of the entries written before the change.
     var begun: [UInt64] = []
 }

@@ -3,12 +3,12 @@ internal import RemotePINServer
 internal import Vocabulary
 internal import WalletStore
 
-// The consequences of a revocation that is committed.
+// The effects of a revocation after it has been committed.
 //
-// The reply to a revocation guarantees that no more data of the wallet leaves this server (G7): the store commits,
-// then the wallet's connections are settled, and only then does the reply leave.
+// The reply to a revocation guarantees that no more of the wallet's data leaves this server (G7). To ensure this, the
+// store commits first, then the wallet's connections are closed, and only then is the reply sent.
 
-/// The kind of command that revoked wallets.
+/// The kind of command that revoked the wallets.
 enum RevocationCause {
     case `operator`
     case recoveryCode
@@ -29,14 +29,15 @@ enum RevocationCause {
 }
 
 extension AdminService {
-    /// Ends the wallets' connections, and reports the wallets that were revoked at `now` to the log and the hooks.
+    /// Closes the wallets' connections, and reports the wallets that were revoked at `now` to the log and the hooks.
     ///
-    /// - Parameter now: the time of the revocation; nil if it revoked no wallet, because all were revoked before.
+    /// - Parameter now: The time of the revocation, or nil if it revoked no wallet because all of them had been revoked
+    ///   before.
     func settle(_ wallets: some Collection<WalletID>, endedAt now: Timestamp?, by cause: RevocationCause) async {
         await self.server.settle(wallets)
         guard let now else { return }
         for wallet in Set(wallets) {
-            // If the store does not answer, a repeated report is better than a missing one.
+            // If the store does not answer, reporting a wallet twice is better than not reporting it at all.
             if let report = try? await self.server.store.report(of: wallet), report.revokedAt != now { continue }
             self.server.log.notice(cause.line, metadata: ["wallet": "\(wallet)"])
             self.server.report(.revoked(wallet, cause.revocation))

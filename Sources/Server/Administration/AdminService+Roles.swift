@@ -6,9 +6,9 @@ internal import RemotePINServer
 internal import Transport
 internal import Vocabulary
 
-// Roles and the rule of two persons. Every refusal and every request is on record, and only then answered.
+// Roles and the two-person rule. Every refusal and every request is recorded before it is answered.
 extension AdminService {
-    /// Rejects a command for which the peer's role does not suffice.
+    /// Rejects the command if the peer's role is not sufficient for it.
     func requireRole(for call: some AdminCall, of peer: LocalPeer, _ actor: AuditActor) async throws(AdminFailure) {
         let role = self.roles.role(of: peer)
         if let role, role >= call.role { return }
@@ -16,8 +16,8 @@ extension AdminService {
         try await self.refuse(call, "The command needs the role `\(call.role.rawValue)`; this user has \(own).", actor)
     }
 
-    /// Returns if one person suffices; otherwise keeps the command for a second one, and throws the failure that
-    /// tells the operator so.
+    /// Returns if one person is enough; otherwise stores the command for a second person to confirm, and throws a
+    /// failure that tells the operator so.
     func requireSecondPerson<Call: AdminCall>(
         for call: Call,
         of caller: AdminCaller
@@ -35,7 +35,7 @@ extension AdminService {
         let id = UInt32.random(in: .min ... .max).bigEndianBytes.hex
         let until = now + limit
         do throws(AuditLogError) {
-            // Not as begun: a start carries out what was begun.
+            // This is not recorded as begun, because commands that were begun are carried out at the next start.
             let result = "\(id), until \(until.text)"
             try await self.server.audit.append(.request, by: actor, .done(of: nil, result: result), detail: Call.name)
         } catch {
@@ -61,7 +61,7 @@ extension AdminService {
         )
     }
 
-    /// Records a refusal and throws it.
+    /// Records that a command was refused, and throws the failure.
     private func refuse<Call: AdminCall>(_ call: Call, _ text: String, _ actor: AuditActor) async throws(AdminFailure) {
         do throws(AuditLogError) {
             try await self.server.audit.append(

@@ -8,23 +8,23 @@ package import StoreMaintenance
 package import Transport
 package import Vocabulary
 
-/// Carries out the commands of operators on a running server.
+/// Runs operator commands on a running server.
 ///
-/// The permissions of the socket's file decide who can send commands, and ``AdminRoles`` which ones. The audit log
-/// records the user of every command.
+/// The permissions of the socket file determine who can send commands, and ``AdminRoles`` determines which commands
+/// they may run. The audit log records the user of every command.
 package struct AdminService: Sendable {
-    /// Moves a lab's clock and returns the new time.
+    /// Advances a lab's clock and returns the new time.
     package typealias Advance = @Sendable (Duration) throws(AdminFailure) -> Timestamp
 
     package let server: RemotePINServer
-    /// Nil outside a lab: no command moves the time of a production server.
+    /// Nil except in a lab, since no command can change the time of a production server.
     let advance: Advance?
     package let operations: ServerOperations
     package let roles: AdminRoles
     let lanes = KeyedAsyncLock<AdminLane>()
     let pages = ListPages()
     let pending = PendingRequests()
-    /// The user of the command in progress; nil outside one.
+    /// The user who sent the current command, or nil outside a command.
     private(set) var caller: AdminCaller?
 
     package init(
@@ -39,11 +39,11 @@ package struct AdminService: Sendable {
         self.roles = roles
     }
 
-    /// Carries out one command.
+    /// Runs one command.
     ///
-    /// Every command passes through here: the audit log records each of them, with its user and outcome, before the
-    /// reply is sent. A command that changes something is also recorded before the change. Neither a command nor its
-    /// reply is logged as a whole, because commands contain recovery codes.
+    /// All commands go through this method. It records each of them in the audit log, with the user and the outcome,
+    /// before the reply is sent. A command that changes something is also recorded before the change. Commands and
+    /// replies are never logged in full, because commands can contain recovery codes.
     package func carryOut<Call: AdminCall>(_ call: Call, by peer: LocalPeer) async throws(AdminFailure) -> Call.Reply {
         let name = await self.name(of: peer.userID)
         let actor = AuditActor.user(peer.userID, name: name)
@@ -73,7 +73,8 @@ package struct AdminService: Sendable {
         }
     }
 
-    /// Looks the name up on a thread that may block: a machine's users may be in a remote directory.
+    /// Looks up the name on a thread that is allowed to block, because the users of a machine may be in a remote
+    /// directory.
     private func name(of user: UInt32) async -> String? {
         let nameOfUser = self.roles.nameOfUser
         return await withCheckedContinuation { continuation in
@@ -82,29 +83,29 @@ package struct AdminService: Sendable {
     }
 }
 
-/// The user of a command.
+/// The user who sent a command.
 struct AdminCaller: Sendable {
     let userID: UInt32
     let actor: AuditActor
-    /// Indicates that the user counts as one of two persons.
+    /// Whether the user counts as one of the two persons.
     ///
-    /// Threat: one person confirms the own request under another user id. Root and the server's user are reached with
-    /// sudo, and the ids of `/etc/subuid` with a user namespace, which keeps the person's groups; those ids have no
-    /// account.
+    /// Threat: one person confirms their own request under a different user id. With sudo, they can become root or the
+    /// server's user. With a user namespace, they can use the ids in `/etc/subuid`. Those ids keep the person's groups,
+    /// but they have no account.
     let isPerson: Bool
 }
 
-/// The functions of the process, as opposed to those of the server, that commands use.
+/// Operations of the process, rather than of the server, that commands use.
 package struct ServerOperations: Sendable {
     /// The program's version.
     package var version: String
-    /// Does the same as SIGHUP and returns the outcome of each part.
+    /// Does the same as SIGHUP, and returns the outcome for each part.
     package var reload: @Sendable () async -> [ReloadedPart]
-    /// Sets the level of the log, unless it is nil, and returns the level.
+    /// Sets the log level if the argument is not nil, and returns the current level.
     package var logLevel: @Sendable (LogLevel?) -> SetLogLevel.Reply
-    /// The expiry of the certificate in use; nil if unknown.
+    /// The expiry of the certificate that is in use, or nil if it is unknown.
     package var certificateExpiry: @Sendable () -> Timestamp?
-    /// The versions of the vault's key file, ascending, and the one that seals.
+    /// The versions in the vault's key file in ascending order, and the one used for sealing.
     package var keyVersions: @Sendable () -> (all: [UInt32], active: UInt32)
     /// Makes backups and rotates the vault's keys.
     package var maintenance: Maintenance

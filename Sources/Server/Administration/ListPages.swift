@@ -1,7 +1,7 @@
 internal import AuditLog
 internal import Synchronization
 
-/// A place in a list: its command and filters, and the last element before the page.
+/// A position in a list, given by the command, its filters, and the last element before the page.
 package struct ListPage: Hashable, Sendable {
     package var list: String
     package var after: String
@@ -12,24 +12,24 @@ package struct ListPage: Hashable, Sendable {
     }
 }
 
-/// The pages that follow pages on record, which clients are expected to ask for.
+/// The pages that clients are expected to ask for next, because the previous page is in the audit log.
 ///
-/// A client reads a list in pages, and the audit log has one entry for the command, made for the first page.
+/// A client reads a list in pages. The audit log has a single entry for the whole command, written for the first page.
 ///
-/// Threat: a client that asks for a later page at once would read the list without an entry. So only the page that
-/// follows one that the same user has read gets no entry, once.
+/// Threat: a client could read a list without leaving an entry by asking for a later page right away. An entry is
+/// therefore only skipped for the page that follows one that the same user has read, and only once.
 final class ListPages: Sendable {
     private struct Expected: Hashable {
         let page: ListPage
         let actor: AuditActor
     }
 
-    /// The limit of expected pages; beyond it the oldest one gets an entry when it is read.
+    /// The maximum number of expected pages. Beyond that, the oldest one is dropped, and reading it creates an entry.
     private static let most = 256
 
     private let expected = Mutex<[Expected]>([])
 
-    /// Returns whether this page follows one that the user has read, and forgets it.
+    /// Returns whether this page follows one that the user has read, and removes it from the expected pages.
     func take(_ page: ListPage, by actor: AuditActor) -> Bool {
         self.expected.withLock { pages in
             guard let place = pages.firstIndex(of: Expected(page: page, actor: actor)) else { return false }
@@ -38,7 +38,7 @@ final class ListPages: Sendable {
         }
     }
 
-    /// Notes the page that follows one that the user reads now.
+    /// Remembers the page that follows the one the user is reading.
     func expect(_ page: ListPage, by actor: AuditActor) {
         self.expected.withLock { pages in
             pages.append(Expected(page: page, actor: actor))

@@ -150,7 +150,7 @@ package struct AndroidAttestation: Sendable {
     /// The root at which the chain ends.
     package let anchor: TrustAnchor
     package let provisioning: Provisioning
-    /// The package that identified the app; nil if the policy does not check the app.
+    /// The package that identified the app, or nil if the policy does not check the app.
     package let app: ApplicationID.Package?
     /// True if the status list is older than the policy's maximum age and the policy accepts that.
     package let isStatusListStale: Bool

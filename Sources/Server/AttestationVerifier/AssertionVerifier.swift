@@ -8,7 +8,7 @@ package enum AssertionVerifier {
     /// - Parameters:
     ///   - clientDataHash: The SHA-256 of the statement.
     ///   - appID: `TEAMID.bundle.id` as recorded at registration, never as claimed by a message.
-    ///   - previousCounter: The counter of the last accepted assertion; 0 after the attestation.
+    ///   - previousCounter: The counter of the last accepted assertion, or 0 after the attestation.
     /// - Important: A conditional step of the store must make the counter durable before the proof is accepted.
     package static func verify(
         assertion encoded: [UInt8],

@@ -93,7 +93,7 @@ package struct AttestedDevice: Sendable {
 }
 
 extension AttestedDevice {
-    /// The facts of an Android attestation; nil if a device cannot prove itself with a key of this kind.
+    /// The facts of an Android attestation, or nil if a device cannot prove itself with a key of this kind.
     init?(_ attestation: AndroidAttestation, at time: Timestamp) {
         let description = attestation.description
         let list = description.hardwareEnforced

@@ -11,7 +11,7 @@ extension SecurityLevel {
         }
     }
 
-    /// The level with this name; nil for any other string.
+    /// The level with this name, or nil for any other string.
     package init?(name: String) {
         guard let level = [SecurityLevel.software, .trustedEnvironment, .strongBox].first(where: { $0.name == name })
         else { return nil }
@@ -31,7 +31,7 @@ extension VerifiedBootState {
         }
     }
 
-    /// The state with this name; nil for any other string.
+    /// The state with this name, or nil for any other string.
     package init?(name: String) {
         guard
             let state = [VerifiedBootState.verified, .selfSigned, .unverified, .failed].first(where: { $0.name == name }

@@ -14,7 +14,7 @@ package struct StatusList: Hashable, Sendable {
     /// The time when the list was fetched, from which its age is counted.
     package let fetched: Timestamp
 
-    /// Reads the JSON that Google publishes (https://android.googleapis.com/attestation/status); nil for anything
+    /// Reads the JSON that Google publishes (https://android.googleapis.com/attestation/status), or nil for anything
     /// else.
     ///
     /// Any status other than SUSPENDED counts as revoked: an unknown status is no reason to trust a certificate.
@@ -33,7 +33,7 @@ package struct StatusList: Hashable, Sendable {
     /// The number of certificates in the list.
     package var count: Int { self.entries.count }
 
-    /// The status of a serial number in hexadecimal; nil if the list does not contain it.
+    /// The status of a serial number in hexadecimal, or nil if the list does not contain it.
     package func status(of serialNumber: String) -> Status? {
         self.entries[Self.normalized(serialNumber)]
     }
@@ -54,7 +54,7 @@ package struct StatusList: Hashable, Sendable {
 
 /// The requirements for the status list before an Android device is accepted.
 package struct StatusListPolicy: Hashable, Sendable {
-    /// The maximum age of the list; nil if no list is required.
+    /// The maximum age of the list, or nil if no list is required.
     package var maximumAge: Duration?
     /// True if evidence is accepted with a warning when the list is missing or too old.
     package var acceptsStale: Bool

@@ -9,14 +9,14 @@ package struct TrustAnchor: Hashable, Sendable {
     package let name: String
     /// SHA-256 of the SubjectPublicKeyInfo.
     package let keyHash: SHA256Digest
-    /// The key, which verifies chains that omit their root (App Attest); nil if only the hash is known.
+    /// The key, which verifies chains that omit their root (App Attest), or nil if only the hash is known.
     let key: SubjectPublicKey?
-    /// The root's name; nil if only the key is known.
+    /// The root's name, or nil if only the key is known.
     let subject: DistinguishedName?
     /// True if a lab's authority created the root.
     package let isOfLab: Bool
 
-    /// The key of a root's certificate; nil if the bytes are not a certificate.
+    /// The key of a root's certificate, or nil if the bytes are not a certificate.
     package init?(name: String, certificate: [UInt8]) {
         guard let root = try? Certificate(decoding: certificate) else { return nil }
         self.name = name

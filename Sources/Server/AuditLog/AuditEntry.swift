@@ -14,7 +14,7 @@ package struct AuditRecord: Hashable, Sendable {
     package var phase: AuditPhase
     /// The command's arguments apart from its subject, in a word or two: `percent 10`.
     package var detail: String?
-    /// The store's generation when the entry was made; nil if the writer knew none.
+    /// The store's generation when the entry was made, or nil if the writer knew none.
     package var generation: UInt64?
 
     package init(

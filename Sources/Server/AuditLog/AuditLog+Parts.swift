@@ -14,7 +14,7 @@ extension AuditLog {
         package var opensEpoch = false
         /// An entry that the log must contain: the one that the store names.
         package var last: AuditMark?
-        /// Returns the store's generation, for each entry; nil if it is not known.
+        /// Returns the store's generation, for each entry, or nil if it is not known.
         package var generation: @Sendable () -> UInt64? = { nil }
         /// Receives the newest entry after each write and at opening, for the log stream, so that a cut can be
         /// detected.

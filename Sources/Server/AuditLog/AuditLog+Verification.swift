@@ -10,7 +10,7 @@ extension AuditLog {
         try DurableFile.write([], to: self.recordPath(of: path))
     }
 
-    /// The time of the last recorded verification of the log at this path; nil if none is recorded.
+    /// The time of the last recorded verification of the log at this path, or nil if none is recorded.
     package static func lastVerification(of path: String) -> Timestamp? {
         (try? DurableFile.changeTime(of: self.recordPath(of: path))).map { Timestamp(milliseconds: $0 / 1_000_000) }
     }

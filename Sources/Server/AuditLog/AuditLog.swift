@@ -72,7 +72,7 @@ package final class AuditLog: Sendable {
     /// Returns whether a log exists at this path.
     package static func exists(at path: String) -> Bool { DurableFile.exists(path) }
 
-    /// The time of the last complete entry, unverified; nil if the file has none that can be read.
+    /// The time of the last complete entry, unverified, or nil if the file has none that can be read.
     package static func newestTime(at path: String) -> Timestamp? {
         guard let file = try? AppendFile(reading: path), let length = try? file.byteCount(),
             let bytes = try? file.read(at: max(0, length - self.renewedByteCount), atMost: self.renewedByteCount)

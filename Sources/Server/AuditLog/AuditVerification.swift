@@ -10,7 +10,7 @@ package struct AuditVerification: Hashable, Sendable {
     package var newestEpoch: Int?
     /// The numbers of entries that record remains of a crash before them.
     package var tornBefore: [UInt64] = []
-    /// The first deviation from the written log; nil for an intact log.
+    /// The first deviation from the written log, or nil for an intact log.
     package var problem: AuditProblem?
     /// Indicates that the entry announced to the log stream is present, even if something after it was changed;
     /// true if none was given.
@@ -18,7 +18,7 @@ package struct AuditVerification: Hashable, Sendable {
     /// The entry after which the requested epoch begins: the last one of an earlier epoch, or the log's first one;
     /// nil if the log begins later or no epoch was requested.
     package var beginning: AuditMark?
-    /// The time when the first epoch after the requested one began; nil if none did.
+    /// The time when the first epoch after the requested one began, or nil if none did.
     package var supersededAt: Timestamp?
     /// The end of the intact part in the file.
     var intactByteCount = 0

@@ -85,7 +85,7 @@ internal import Vocabulary
 
     /// Returns the truth of each claim, at most ``most`` of them.
     func verdicts(on claims: ArraySlice<SignatureClaim>, jointly: Bool) -> [Bool] {
-        // The place of each claim's numbers; nil for a claim that is false independently of the equation.
+        // The place of each claim's numbers, or nil for a claim that is false independently of the equation.
         var count = 0
         let places = claims.map { claim -> Int? in
             guard self.load(claim, at: count) else { return nil }

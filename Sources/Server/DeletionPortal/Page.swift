@@ -43,7 +43,7 @@ enum Page: Hashable {
         }
     }
 
-    /// The step that shows the same page in another language; nil if a link suffices.
+    /// The step that shows the same page in another language, or nil if a link suffices.
     var stepToItself: Portal.Step? {
         guard self.typed != nil else { return nil }
         return switch self {

@@ -102,7 +102,7 @@ extension HTTPFields {
         self.filter { $0.name.canonicalName == name }.map(\.value)
     }
 
-    /// The values of a field joined as one; nil if the field is missing.
+    /// The values of a field joined as one, or nil if the field is missing.
     func value(of name: String) -> String? {
         let values = self.values(of: name)
         return values.isEmpty ? nil : values.joined(separator: ", ")

@@ -33,7 +33,7 @@ final class WrongCodeLimit: Sendable {
     /// The number of records.
     var count: Int { self.records.withLock { $0.count } }
 
-    /// The time at which the source may try again; nil if it may try now.
+    /// The time at which the source may try again, or nil if it may try now.
     func refusal(of source: PeerSource, at now: Timestamp) -> Timestamp? {
         self.records.withLock { records in records[source].flatMap { Self.refusal($0, at: now) } }
     }

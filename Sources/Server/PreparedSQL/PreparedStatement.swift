@@ -122,13 +122,13 @@ internal import GRDBSQLite
         unsafe self.statement = statement
     }
 
-    /// An integer; nil if the column holds another type.
+    /// An integer, or nil if the column holds another type.
     package func number(_ column: Int32) -> Int64? {
         guard unsafe sqlite3_column_type(self.statement, column) == SQLITE_INTEGER else { return nil }
         return unsafe sqlite3_column_int64(self.statement, column)
     }
 
-    /// A copy of the bytes; nil if the column holds another type.
+    /// A copy of the bytes, or nil if the column holds another type.
     package func bytes(_ column: Int32) -> [UInt8]? {
         unsafe self.withBytes(column) { unsafe [UInt8]($0) }
     }

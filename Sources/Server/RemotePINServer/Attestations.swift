@@ -31,7 +31,7 @@ final class Attestations: Sendable {
         }
     }
 
-    /// The fetch time of the current list and the time from which it is stale; nil if there is no list
+    /// The fetch time of the current list and the time from which it is stale, or nil if there is no list
     /// or without a maximum age.
     var statusListTimes: (fetched: Timestamp?, expiry: Timestamp?) {
         self.state.withLock { state in

@@ -14,7 +14,7 @@ final class Decoy: Sendable {
     let record: IdentityRecord
     private let sealed: Mutex<[UInt8]>
     private let sealedShare: [UInt8]
-    /// A wallet that exists; nil until the first session.
+    /// A wallet that exists, or nil until the first session.
     private let known = Mutex<WalletID?>(nil)
     private let walletID: WalletID
     private let vault: any Vault

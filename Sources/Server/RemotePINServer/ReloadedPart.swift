@@ -7,7 +7,7 @@ package struct ReloadedPart: Codable, Hashable, Sendable {
     /// The reason why the old one stays in use.
     package let reason: String?
 
-    /// - Parameter problem: why the old one stays in use; nil if the new one took effect.
+    /// - Parameter problem: why the old one stays in use, or nil if the new one took effect.
     package init(_ name: String, problem: String? = nil) {
         self.name = name
         self.reloaded = problem == nil

@@ -67,7 +67,7 @@ extension RemotePINServer {
     /// Reports a committed event to the hooks and the metrics.
     package func report(_ incident: WalletIncident) { self.state.onEvent(incident) }
 
-    /// The attested app of a wallet, from its unsealed identity; nil for bytes that this server did not write.
+    /// The attested app of a wallet, from its unsealed identity, or nil for bytes that this server did not write.
     package func app(in identity: borrowing SecretBytes) -> RegisteredApp? {
         IdentityRecord(identity.exposedBytes()).map {
             RegisteredApp(platform: $0.platform, id: $0.appID, environment: $0.environment)

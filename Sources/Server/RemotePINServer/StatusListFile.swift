@@ -19,7 +19,7 @@ package final class StatusListFile: Sendable {
 
     private struct State {
         var list: StatusList
-        /// The modification time at the last reading, whether it succeeded or not; nil if it could
+        /// The modification time at the last reading, whether it succeeded or not, or nil if it could
         /// not be determined.
         var seen: Int64?
     }

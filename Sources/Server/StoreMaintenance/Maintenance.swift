@@ -26,7 +26,7 @@ package final class Maintenance: Sendable {
         package var purgeAfter: Duration?
         /// The lifetime of an enrollment token.
         package var tokenLifetime: Duration
-        /// The time of the last backup on record; nil if none is.
+        /// The time of the last backup on record, or nil if none is.
         package var lastBackup: Timestamp?
         package var log: Logger
 
@@ -64,10 +64,10 @@ package final class Maintenance: Sendable {
         var backup: BackupProgress?
         var reseal: ResealProgress?
         var refresh: ShareRefreshProgress?
-        /// The wallets that the last pass could not reseal; nil if it resealed all.
+        /// The wallets that the last pass could not reseal, or nil if it resealed all.
         var damaged: DamagedWallets?
         var lastPurge: Timestamp?
-        /// The time of the next check of attempt records; nil until the first pass.
+        /// The time of the next check of attempt records, or nil until the first pass.
         var nextCheck: Timestamp?
         var damageCount = 0
         var lastBackup: Timestamp?
@@ -90,7 +90,7 @@ package final class Maintenance: Sendable {
         }
     }
 
-    /// The time of the last backup on record; nil if none was made.
+    /// The time of the last backup on record, or nil if none was made.
     package var lastBackup: Timestamp? { self.state.withLock(\.lastBackup) }
 
     /// Starts a backup, which ``run()`` makes.

@@ -27,7 +27,7 @@ package struct BackupProgress: Hashable, Sendable {
     package var pages = 0
     /// The file's length once the backup is done.
     package var byteCount = 0
-    /// The moment whose state the backup holds; nil until it is done.
+    /// The moment whose state the backup holds, or nil until it is done.
     package var takenAt: Timestamp?
     /// The reason for a failure.
     package var problem: String?

@@ -67,7 +67,7 @@ enum KeyFile {
             .concatenated(with: SecretBytes(copying: Array(" \(check.hex)\n".utf8)))
     }
 
-    /// The version of the form in the first line; nil if this is not a key file.
+    /// The version of the form in the first line, or nil if this is not a key file.
     static func formatVersion(of line: String) -> Int? {
         guard line.hasPrefix(self.heading + " ") else { return nil }
         return Int(line.dropFirst(self.heading.utf8.count + 1))

@@ -135,7 +135,7 @@ final class KeyRing: Sendable {
         self.attempts.keepOutOfSwap()
     }
 
-    /// Completes the links; nil if a known one has another key than its version.
+    /// Completes the links, or nil if a known one has another key than its version.
     private static func receiptKeys(
         of versions: [KeyVersion],
         upTo active: UInt32,
@@ -228,7 +228,7 @@ final class KeyRing: Sendable {
         )
     }
 
-    /// Returns a ring without some sealing versions; nil if the active one is among them.
+    /// Returns a ring without some sealing versions, or nil if the active one is among them.
     ///
     /// All versions for history stay, because old entries of the audit log must still verify.
     func removing(_ numbers: Set<UInt32>) -> KeyRing? {
@@ -259,7 +259,7 @@ enum SealedValue {
         stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: keyVersion >> UInt32($0)) }
     }
 
-    /// The version that sealed a value; nil if the value is too short.
+    /// The version that sealed a value, or nil if the value is too short.
     static func keyVersion(of sealed: [UInt8]) -> UInt32? {
         guard sealed.count >= self.prefixByteCount else { return nil }
         return sealed.prefix(self.prefixByteCount).reduce(0) { $0 << 8 | UInt32($1) }

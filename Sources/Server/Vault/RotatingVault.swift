@@ -9,9 +9,9 @@ package protocol RotatingVault: Vault {
     var versions: [UInt32] { get }
     /// The version that seals now.
     var activeVersion: UInt32 { get }
-    /// Returns the version that sealed a value; nil if the value is too short.
+    /// Returns the version that sealed a value, or nil if the value is too short.
     func keyVersion(of sealed: [UInt8]) -> UInt32?
-    /// Returns a check value that identifies a version's key without revealing it; nil for an unknown version.
+    /// Returns a check value that identifies a version's key without revealing it, or nil for an unknown version.
     func check(of version: UInt32) -> [UInt8]?
     /// Adds a version durably and seals with it from then on; returns its number.
     func addVersion() throws(KeyFileError) -> UInt32

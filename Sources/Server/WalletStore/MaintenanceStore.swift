@@ -64,7 +64,7 @@ package enum StoreCopyError: Error, Hashable, Sendable {
 ///
 /// Separate from ``WalletStore`` because no call of a wallet needs them.
 package protocol MaintenanceStore: Sendable {
-    /// Returns the newest entry of the audit log at the last change on record; nil before the first.
+    /// Returns the newest entry of the audit log at the last change on record, or nil before the first.
     func auditMark() async throws(StoreError) -> StoredAuditMark?
 
     /// Stores the announced newest entry of the audit log now.
@@ -128,7 +128,7 @@ package protocol MaintenanceStore: Sendable {
     /// Begins to replace the shares of all present wallets; a refresh in progress begins again.
     func beginShareRefresh(at now: Timestamp) async throws(StoreError)
 
-    /// Returns at most `limit` of the wallets that the refresh in progress has not reached; nil if none is in
+    /// Returns at most `limit` of the wallets that the refresh in progress has not reached, or nil if none is in
     /// progress.
     func walletsToRefresh(limit: Int) async throws(StoreError) -> [RefreshableWallet]?
 
@@ -216,9 +216,9 @@ package struct StoredVaultVersion: Hashable, Sendable {
     package var version: UInt32
     /// The time when it first sealed.
     package var activeSince: Timestamp
-    /// The time when a pass over every wallet found no value sealed by an older version; nil until then.
+    /// The time when a pass over every wallet found no value sealed by an older version, or nil until then.
     package var sealedAnewAt: Timestamp?
-    /// The check value that identifies its key; nil if an earlier server version made the record.
+    /// The check value that identifies its key, or nil if an earlier server version made the record.
     package var check: [UInt8]?
 
     package init(version: UInt32, activeSince: Timestamp, sealedAnewAt: Timestamp?, check: [UInt8]?) {

@@ -6,7 +6,7 @@ package import Vocabulary
 /// As in ``WalletStore``, every operation is one atomic step that evaluates its conditions itself. If several servers
 /// share a store, each learns of the others' changes by ``operatorValues()``.
 package protocol OperatorStore: Sendable {
-    /// Returns the record of a wallet; nil for an unknown one.
+    /// Returns the record of a wallet, or nil for an unknown one.
     func report(of wallet: WalletID) async throws(StoreError) -> StoredWallet?
 
     /// Ends wallets permanently and destroys their shares: all of them, or none if one is unknown.
@@ -37,7 +37,7 @@ package protocol OperatorStore: Sendable {
         entries: [StoredDenial], hasMore: Bool
     )
 
-    /// Returns the time when a recovery code was denied; nil if it is not on the deny list.
+    /// Returns the time when a recovery code was denied, or nil if it is not on the deny list.
     func denied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp?
 
     /// Removes a recovery code from the deny list; returns the time when it was denied, or nil if it was not on the
@@ -55,7 +55,7 @@ package protocol OperatorStore: Sendable {
     /// Returns the wallet whose deletion code has this SHA-256, or nil.
     func wallet(ofDeletionCode digest: SHA256Digest) async throws(StoreError) -> WalletID?
 
-    /// Returns the time when the purged wallet with this deletion code's SHA-256 ended; nil if no purged wallet had
+    /// Returns the time when the purged wallet with this deletion code's SHA-256 ended, or nil if no purged wallet had
     /// it.
     func purged(deletionCode digest: SHA256Digest) async throws(StoreError) -> Timestamp?
 
@@ -76,7 +76,7 @@ package struct StoredWallet: Sendable {
     package var registeredAt: Timestamp
     package var sessionOpened: Bool
     package var lastSession: Timestamp?
-    /// The wallet's end; nil while it is in use.
+    /// The wallet's end, or nil while it is in use.
     package var revocation: Revocation?
     /// The time of the revocation; meaningful only if revoked.
     package var revokedAt: Timestamp
@@ -128,12 +128,12 @@ package struct StoredListing: Hashable, Sendable {
     /// The wallet's place in the order of registration, unique and never reused.
     package var place: UInt64
     package var walletID: WalletID
-    /// The attested platform; nil if the attested facts lack it.
+    /// The attested platform, or nil if the attested facts lack it.
     package var platform: Platform?
     package var registeredAt: Timestamp
     package var sessionOpened: Bool
     package var lastSession: Timestamp?
-    /// The wallet's end; nil while it is in use.
+    /// The wallet's end, or nil while it is in use.
     package var revocation: Revocation?
     /// The stored record, nil if it is damaged; ``attempts(under:)`` is the effective one.
     package var attempts: AttemptRecord?
@@ -164,7 +164,7 @@ package struct StoredListing: Hashable, Sendable {
 }
 
 extension StoredWallet {
-    /// Returns the effective record under a policy, including the charges of restores; nil if it is damaged.
+    /// Returns the effective record under a policy, including the charges of restores, or nil if it is damaged.
     package func attempts(under policy: AttemptPolicy) -> AttemptRecord? {
         var attempts = self.attempts
         attempts?.enter(self.epochCharges, policy: policy)
@@ -173,7 +173,7 @@ extension StoredWallet {
 }
 
 extension StoredListing {
-    /// Returns the effective record under a policy, including the charges of restores; nil if it is damaged.
+    /// Returns the effective record under a policy, including the charges of restores, or nil if it is damaged.
     package func attempts(under policy: AttemptPolicy) -> AttemptRecord? {
         var attempts = self.attempts
         attempts?.enter(self.epochCharges, policy: policy)

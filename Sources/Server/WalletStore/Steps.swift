@@ -13,7 +13,7 @@ package struct NewRegistration: Sendable {
     package var pinKeyID: PINKeyID
     package var unlockShare: Sealed
     package var presenceShare: Sealed
-    /// The sealed code and its SHA-256; nil if the feature is off.
+    /// The sealed code and its SHA-256, or nil if the feature is off.
     package var deletionCode: (sealed: Sealed, digest: SHA256Digest)?
     /// The counter of the App Attest assertion that proved the key; nil on Android.
     package var assertionCounter: UInt32?
@@ -189,7 +189,7 @@ package enum AttemptOutcome: Hashable, Sendable {
 
     /// The result of a right PIN.
     package enum Effect: Hashable, Sendable {
-        /// `next` replaces the share once the wallet confirms it; nil unless its shares are being replaced.
+        /// `next` replaces the share once the wallet confirms it, or nil unless its shares are being replaced.
         case unlockShare(Sealed, next: Sealed?)
         case pinKeyReplaced
         case recoveryCodeLinked
@@ -211,7 +211,7 @@ package enum CodeRevocationOutcome: Hashable, Sendable {
 /// A wallet's statement that it has sealed its data under next shares.
 package struct ShareConfirmation: Hashable, Sendable {
     package var walletID: WalletID
-    /// The sealed next share as the session received it; nil if it is not confirmed.
+    /// The sealed next share as the session received it, or nil if it is not confirmed.
     package var unlock: Sealed?
     package var presence: Sealed?
     /// The sealed identity for which the session's last PIN was valid.

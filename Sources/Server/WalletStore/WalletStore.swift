@@ -14,7 +14,7 @@ package protocol WalletStore: OperatorStore {
     /// Stores a registration, or replaces one of the same token and hardware key that has had no session yet.
     func register(_ registration: NewRegistration) async throws(StoreError) -> RegisterOutcome
 
-    /// Returns the data for verifying a device's proof; nil for an unknown wallet.
+    /// Returns the data for verifying a device's proof, or nil for an unknown wallet.
     func identity(of wallet: WalletID) async throws(StoreError) -> StoredIdentity?
 
     /// Records a verified proof. Its App Attest counter, if it has one, must be greater than the stored one. The
@@ -43,7 +43,7 @@ package protocol WalletStore: OperatorStore {
     /// Notes that the permanent blocks of these wallets are in the audit log.
     func noteRecorded(blocksOf wallets: [WalletID]) async throws(StoreError)
 
-    /// The newest signed root of receipts; nil before the first verdict since the start.
+    /// The newest signed root of receipts, or nil before the first verdict since the start.
     var newestRoot: SignedRoot? { get }
 
     /// Returns whether the whole solution is revoked.

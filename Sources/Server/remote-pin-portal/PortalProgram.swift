@@ -177,7 +177,7 @@ struct PortalProgram: AsyncParsableCommand {
         )
     }
 
-    /// The path of the configuration; nil if none was named.
+    /// The path of the configuration, or nil if none was named.
     private func path() throws -> String? {
         guard self.folder == nil || self.config == nil else {
             throw ValidationError("Name a folder or a file with --config, not both.")

@@ -2,21 +2,20 @@ internal import AdminProtocol
 internal import ArgumentParser
 internal import ServerCommandLine
 
-/// A command of the command line that makes one call to a running server and prints the reply.
+/// A command-line command that makes one call to a running server and prints the reply.
 ///
-/// `--json` prints the reply as it is; ``draw(_:on:)`` renders it for people.
+/// With `--json`, the reply is printed unchanged; otherwise ``draw(_:on:)`` formats it for people.
 protocol CallCommand: AsyncParsableCommand {
     associatedtype Call: AdminCall
 
     var options: CallOptions { get }
 
-    /// Returns the call that the arguments describe; asks the operator if input or a confirmation
-    /// is missing.
+    /// Returns the call described by the arguments, and prompts the operator for missing input or confirmation.
     func call() throws -> Call
-    /// Makes the call, and others if one is not enough.
+    /// Makes the call, and further calls if one is not enough.
     func reply(to call: Call, from server: OperatorConnection) async throws -> Call.Reply
     func draw(_ reply: Call.Reply, on page: inout Page)
-    /// The exit status after the reply is printed; nil for 0.
+    /// The exit status to use after the reply has been printed, or nil for 0.
     func exitStatus(after reply: Call.Reply) -> StartFailure.Kind?
 }
 
@@ -37,13 +36,13 @@ extension CallCommand {
     }
 }
 
-/// The options of every command to a running server.
+/// Options common to all commands that call a running server.
 struct CallOptions: ParsableArguments {
     @OptionGroup var server: ServerOptions
     @OptionGroup var output: OutputOptions
 }
 
-/// Reads one of a type's names from an argument.
+/// Parses an argument as one of the type's names.
 func choice<Value: RawRepresentable<String> & CaseIterable>(_ text: String, _ what: String) throws -> Value {
     guard let value = Value(rawValue: text) else {
         let known = Value.allCases.map(\.rawValue).joined(separator: ", ")

@@ -1,14 +1,14 @@
 package import ArgumentParser
 
 extension AdminCalls {
-    /// The subcommands of `admin` that make calls.
+    /// The subcommands of `admin` that call the server.
     package static let subcommands: [any ParsableCommand.Type] =
         Self.commandLine() + [
             WalletGroup.self, RevokeGroup.self, RestoreGroup.self, DenyListGroup.self, FlagsGroup.self,
             UpdatePolicyGroup.self, ClockGroup.self,
         ]
 
-    /// `vault`, a command of the program itself.
+    /// The `vault` command, which is a top-level command of the program.
     package static let vault: any ParsableCommand.Type = VaultGroup.self
 }
 

@@ -32,13 +32,13 @@ package struct ServerOptions: ParsableArguments {
         return try ConfigurationOptions.settings(of: self.lab, config: self.config).settings[SettingTable.adminSocket]
     }
 
-    /// The selected configuration; nil if a socket is selected.
+    /// Loads the selected configuration, or returns nil if a socket was selected instead.
     package func loaded() throws -> LoadedSettings? {
         if self.socket != nil { return nil }
         return try ConfigurationOptions.settings(of: self.lab, config: self.config)
     }
 
-    /// Returns whether a server accepts connections.
+    /// Returns whether a server is accepting connections.
     package func isReachable() async throws -> Bool {
         let path = try self.path()
         do throws(ConnectError) {
@@ -64,7 +64,7 @@ package struct ServerOptions: ParsableArguments {
 }
 
 extension ServerOptions {
-    /// The reason why no connection to this socket was made.
+    /// Explains why the connection to this socket failed.
     private static func failure(to path: String) -> StartFailure {
         do throws(FileError) {
             try DurableFile.requireWritable(path)
@@ -79,10 +79,10 @@ extension ServerOptions {
     }
 }
 
-/// A connection of a command to a running server.
+/// A connection from a command to a running server.
 package struct OperatorConnection: Sendable {
     fileprivate static let connectTimeout: Duration = .seconds(5)
-    /// Long enough for the slowest command, which ends many sessions.
+    /// Long enough for the slowest command, which closes many sessions.
     private static let timeout: Duration = .seconds(60)
 
     fileprivate let connection: AdminConnection

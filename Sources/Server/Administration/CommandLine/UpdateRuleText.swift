@@ -4,9 +4,9 @@ internal import ConfigText
 internal import ServerCommandLine
 internal import Vocabulary
 
-/// A rule of the update policy as operators type it: `..1.4=block`.
+/// A rule of the update policy as operators type it, such as `..1.4=block`.
 struct UpdateRuleText {
-    /// The syntax, for messages.
+    /// The syntax, for use in messages.
     static let form = """
         RANGE=WORD with RANGE one of all, ..B (below B), A.. (from A on), A..B (from A, below B) and WORD one of ok, \
         notify, recommend, warn@TIME, block, block-without-update; TIME as 2026-12-24, 2026-12-24T18:00:00Z or +14d
@@ -18,7 +18,7 @@ struct UpdateRuleText {
 
     private enum Word {
         case plain(UpdateRule.Word)
-        /// A warning until a time that is relative to the server's clock.
+        /// A warning until a time given relative to the server's clock.
         case warn(after: Duration)
     }
 
@@ -55,15 +55,15 @@ struct UpdateRuleText {
         return Timestamp(text: time).map { .plain(.warn(until: $0)) }
     }
 
-    /// True if the rule contains a time that is relative to the server's clock.
+    /// Whether the rule contains a time relative to the server's clock.
     var needsTime: Bool {
         if case .warn = self.word { return true }
         return false
     }
 
-    /// The rule; `now` is the server's time.
+    /// Returns the rule, where `now` is the server's time.
     ///
-    /// The initializer has checked the range.
+    /// The range was validated by the initializer.
     func rule(now: Timestamp) -> UpdateRule? {
         switch self.word {
         case .plain(let word): UpdateRule(from: self.from, below: self.below, word)
@@ -79,13 +79,13 @@ extension UpdateRule {
         return "\(self.from.map { "\($0)" } ?? "")..\(self.below.map { "\($0)" } ?? "")"
     }
 
-    /// The word as operators type it.
+    /// The action as operators type it.
     var wordText: String {
         if case .warn(let until) = self.word { return "warn@\(until.text)" }
         return self.wordName
     }
 
-    /// The consequence for users at a time.
+    /// Describes the effect on users at the given time.
     func meaning(at now: Timestamp) -> String {
         switch self.verdict(at: now) {
         case .ok: "no message"

@@ -2,11 +2,11 @@ internal import AdminProtocol
 internal import Foundation
 internal import Vocabulary
 
-/// The facts that were attested when a wallet registered, by name.
+/// The facts that were attested when a wallet was registered, by name.
 package struct AttestedFacts: Codable, Hashable, Sendable {
     package let facts: [String: Fact]
 
-    /// A JSON value without parts.
+    /// A scalar JSON value.
     package enum Fact: Codable, Hashable, Sendable {
         case flag(Bool)
         case number(Int64)
@@ -41,9 +41,9 @@ package struct AttestedFacts: Codable, Hashable, Sendable {
         }
     }
 
-    /// Reads the JSON object of the store.
+    /// Parses the JSON object from the store.
     ///
-    /// Any other text becomes a single fact.
+    /// Any other text is kept as a single fact.
     init(_ json: String) {
         self.facts = (try? JSONDecoder().decode([String: Fact].self, from: Data(json.utf8))) ?? ["json": .text(json)]
     }
@@ -52,7 +52,7 @@ package struct AttestedFacts: Codable, Hashable, Sendable {
 
     package func encode(to encoder: any Encoder) throws { try self.facts.encode(to: encoder) }
 
-    /// The facts for people, in the order of their names.
+    /// The facts in the order of their names, for display.
     var sorted: [(name: String, value: String)] {
         self.facts.sorted { $0.key < $1.key }.map { fact in
             let name = fact.key.map { $0 == "_" ? " " : String($0) }.joined()

@@ -4,7 +4,7 @@ internal import RemotePINServer
 internal import ServerCommandLine
 package import Vocabulary
 
-/// `update-policy clear`: removes the operators' rules for platforms, so that the settings apply again.
+/// `update-policy clear`: removes the operators' rules for the platforms, so that the settings apply again.
 package struct ClearUpdatePolicy: AdminCall {
     package static let name = "update-policy clear"
     package static let lane: AdminLane? = .store

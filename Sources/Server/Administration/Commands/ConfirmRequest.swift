@@ -7,14 +7,14 @@ package import Vocabulary
 
 /// `confirm`: carries out a command that another person requested.
 ///
-/// The command is named again, so that an operator confirms what was agreed and nothing else.
+/// The operator has to repeat the name of the command, to confirm exactly what was agreed and nothing else.
 package struct ConfirmRequest: AdminCall {
     package static let name = "confirm"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
     package var effect: AdminEffect { .change }
     package var auditDetail: String? { "\(self.id) \(self.command)" }
 
-    /// Eight hexadecimal digits.
+    /// The id, as eight hexadecimal digits.
     package var id: String
     package var command: String
 
@@ -30,7 +30,7 @@ package struct ConfirmRequest: AdminCall {
 
     package struct Reply: Codable, Hashable, Sendable {
         package var command: String
-        /// The user who requested it.
+        /// The user who requested the command.
         package var requestedBy: String
     }
 
@@ -75,7 +75,7 @@ package struct ConfirmRequest: AdminCall {
     }
 }
 
-/// `requests`: the commands that wait for a second person.
+/// `requests`: lists the commands waiting for a second person.
 package struct ListRequests: AdminCall {
     package static let name = "requests"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }

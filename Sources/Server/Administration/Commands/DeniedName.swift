@@ -5,7 +5,7 @@ internal import RemotePINServer
 internal import Vault
 package import Vocabulary
 
-/// A recovery code, or its MAC as the deny list shows it: `{"code":"…"}` or `{"mac":"…"}`, in hexadecimal digits.
+/// A recovery code, or its MAC as shown in the deny list: `{"code":"…"}` or `{"mac":"…"}`, in hexadecimal digits.
 package enum DeniedName: Codable, Hashable, Sendable {
     case code(RecoveryCode)
     case mac(RecoveryCodeMAC)
@@ -29,7 +29,7 @@ package enum DeniedName: Codable, Hashable, Sendable {
         }
     }
 
-    /// The value under which the store keeps the code.
+    /// Returns the MAC that represents the code in the store.
     func mac(in service: AdminService) async throws -> RecoveryCodeMAC {
         switch self {
         case .mac(let mac): return mac
@@ -43,7 +43,7 @@ package enum DeniedName: Codable, Hashable, Sendable {
     }
 }
 
-/// A command about one recovery code, whose arguments are the code or its MAC.
+/// A command about one recovery code, given as the code or its MAC.
 package protocol DeniedNameCall: AdminCall {
     var code: DeniedName { get }
 
@@ -62,7 +62,7 @@ extension DeniedNameCall {
     }
 }
 
-/// The options that name a recovery code or its MAC.
+/// Options that specify a recovery code or its MAC.
 struct DeniedNameOptions: ParsableArguments {
     @OptionGroup var code: RecoveryCodeOptions
 

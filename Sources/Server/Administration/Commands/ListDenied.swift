@@ -5,17 +5,17 @@ internal import ServerCommandLine
 package import Vocabulary
 internal import WalletStore
 
-/// `deny-list list`: entries of the deny list, in the order of their MACs.
+/// `deny-list list`: lists entries of the deny list, in the order of their MACs.
 package struct ListDenied: AdminCall {
     package static let name = "deny-list list"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
     package var effect: AdminEffect { .read }
 
-    /// The last MAC of the previous page; nil for the first page.
+    /// The last MAC of the previous page, or nil for the first page.
     package var after: RecoveryCodeMAC?
     package var limit: Int
 
-    /// The sizes of a page; the largest one fits into a frame.
+    /// The allowed page sizes; the largest page fits in a frame.
     package static let limits = 1...500
 
     package init(after: RecoveryCodeMAC? = nil, limit: Int = ListDenied.limits.upperBound) {
@@ -25,7 +25,7 @@ package struct ListDenied: AdminCall {
 
     package struct Reply: Codable, Hashable, Sendable {
         package var entries: [Entry]
-        /// True if entries follow this page.
+        /// Whether more entries follow this page.
         package var hasMore: Bool
 
         package init(entries: [Entry], hasMore: Bool) {

@@ -4,7 +4,7 @@ internal import RemotePINServer
 internal import ServerCommandLine
 package import Vocabulary
 
-/// `flags list`: every flag and the wallets for which it is on.
+/// `flags list`: lists every flag and the wallets for which it is on.
 package struct ListFlags: AdminCall {
     package static let name = "flags list"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
@@ -35,7 +35,7 @@ package struct ListFlags: AdminCall {
     }
 }
 
-/// The reply of `flags list` and `flags set`.
+/// The reply to `flags list` and `flags set`.
 package struct FlagsReply: Codable, Hashable, Sendable {
     package var flags: [Flag]
 
@@ -50,11 +50,11 @@ package struct FlagsReply: Codable, Hashable, Sendable {
         }
     }
 
-    /// A flag; the members of its rollout are members of the flag.
+    /// A flag, with the members of its rollout included as members of the flag.
     package struct Flag: Codable, Hashable, Sendable {
         package var name: FeatureFlag
         package var rollout: Rollout
-        /// Left out if no operator has changed the flag.
+        /// Omitted if no operator has changed the flag.
         package var changedAt: Timestamp?
 
         private enum CodingKeys: CodingKey { case name, changedAt }

@@ -4,19 +4,19 @@ internal import RemotePINServer
 internal import ServerCommandLine
 package import Vocabulary
 
-/// `sessions`: the open sessions, in the order of their connections.
+/// `sessions`: lists the open sessions, in the order of their connections.
 package struct ListSessions: AdminCall {
     package static let name = "sessions"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
     package var effect: AdminEffect { .read }
     package var role: AdminRole { .observer }
 
-    /// The last connection of the previous page; nil for the first page.
+    /// The last connection of the previous page, or nil for the first page.
     package var after: UInt64?
-    /// `1...limits.upperBound` sessions.
+    /// The number of sessions, in the range `1...limits.upperBound`.
     package var limit: Int
 
-    /// The sizes of a page; the largest one fits into a frame.
+    /// The allowed page sizes; the largest page fits in a frame.
     package static let limits = 1...200
 
     package init(after: UInt64? = nil, limit: Int = ListSessions.limits.upperBound) {
@@ -26,21 +26,21 @@ package struct ListSessions: AdminCall {
 
     package struct Reply: Codable, Sendable {
         package var sessions: [Session]
-        /// True if sessions follow this page.
+        /// Whether more sessions follow this page.
         package var hasMore: Bool
     }
 
     package struct Session: Codable, Sendable {
-        /// The connection's number in the log.
+        /// The connection number used in the log.
         package var connection: UInt64
         package var wallet: WalletID
         /// The address, or the IPv6 network.
         package var source: String
         package var since: Timestamp
         package var instructions: Int
-        /// As the app claims.
+        /// The platform that the app claims.
         package var platform: Platform
-        /// As the app claims.
+        /// The version that the app claims.
         package var appVersion: AppVersion
 
         fileprivate init(_ session: ListedSession) {
@@ -108,7 +108,7 @@ package struct ListSessions: AdminCall {
 }
 
 extension BinaryInteger {
-    /// Rejects an argument outside its range.
+    /// Throws if the argument is out of range.
     func mustBe(in range: ClosedRange<Self>, _ name: String) throws(AdminFailure) {
         guard !range.contains(self) else { return }
         throw AdminFailure(.malformed, "`\(name)` is \(self); it must be \(range.lowerBound) … \(range.upperBound).")

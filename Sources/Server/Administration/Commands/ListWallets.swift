@@ -6,27 +6,27 @@ internal import ServerCommandLine
 package import Vocabulary
 internal import WalletStore
 
-/// `wallet list`: wallets that match all filters, in the order of their registration.
+/// `wallet list`: lists the wallets that match all filters, in the order in which they were registered.
 package struct ListWallets: AdminCall {
     package static let name = "wallet list"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
     package var effect: AdminEffect { .read }
     package var role: AdminRole { .support }
 
-    /// Any state if empty.
+    /// The states to list; an empty set matches every state.
     package var states: Set<WalletCondition>
     package var platform: Platform?
     package var registeredFrom: Timestamp?
     package var registeredBefore: Timestamp?
-    /// `next` of the previous page; nil for the first page.
+    /// The value of `next` from the previous page, or nil for the first page.
     package var after: UInt64?
     package var limit: Int
 
-    /// The sizes of a page; the largest one fits into a frame.
+    /// The allowed page sizes; the largest page fits in a frame.
     package static let limits = 1...200
-    /// The number of wallets that one call reads at most.
+    /// The maximum number of wallets that one call reads.
     ///
-    /// It then returns its page, even if that is not full.
+    /// When it is reached, the call returns its page even if the page is not full.
     private static let readPerPage = 20_000
 
     package init(
@@ -46,23 +46,23 @@ package struct ListWallets: AdminCall {
     }
 
     package struct Reply: Codable, Sendable {
-        /// May be empty although other pages follow.
+        /// The wallets on this page, possibly empty even if more pages follow.
         package var wallets: [Wallet]
-        /// True if other wallets may follow.
+        /// Whether more wallets may follow.
         package var hasMore: Bool
-        /// `after` for the next page; left out if none follows.
+        /// The value of `after` for the next page; omitted on the last page.
         package var next: UInt64?
     }
 
     package struct Wallet: Codable, Hashable, Sendable {
         package var wallet: WalletID
         package var state: WalletCondition
-        /// As attested; left out if the attestation does not contain it.
+        /// The attested platform; omitted if the attestation does not contain it.
         package var platform: Platform?
         package var registeredAt: Timestamp
-        /// Left out if the server knows of none.
+        /// The start of the last session; omitted if the server does not know of any.
         package var lastSession: Timestamp?
-        /// Wrong PINs since the last right one; left out if the attempt record is damaged.
+        /// The number of wrong PINs since the last correct one; omitted if the attempt record is damaged.
         package var failures: Int?
     }
 
@@ -86,7 +86,7 @@ package struct ListWallets: AdminCall {
                     failures: listing.attempts(under: attempts)?.failures
                 )
                 if self.matches(wallet) { wallets.append(wallet) }
-                // The next page finds out whether others follow.
+                // Reading the next page will show whether more wallets follow.
                 if wallets.count == self.limit { return Reply(wallets: wallets, hasMore: true, next: next) }
             }
             if listings.count < StoredListing.countPerStep { return Reply(wallets: wallets, hasMore: false) }
@@ -108,7 +108,7 @@ package struct ListWallets: AdminCall {
         reply.next.map { ListPage(of: self.filtered, after: "\($0)") }
     }
 
-    /// The list with its filters: a page with other filters is one of another list.
+    /// The list with its filters, since pages with different filters belong to different lists.
     private var filtered: String {
         let states = self.states.map(\.rawValue).sorted().joined(separator: ",")
         let times = [self.registeredFrom, self.registeredBefore].map { $0.map { "\($0.milliseconds)" } ?? "" }

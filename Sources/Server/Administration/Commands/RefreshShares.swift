@@ -3,9 +3,9 @@ package import ArgumentParser
 internal import ServerCommandLine
 package import StoreMaintenance
 
-/// `vault refresh-shares`: replaces the shares of all wallets, after a theft of the store and its key.
+/// `vault refresh-shares`: replaces the shares of all wallets, after the store and its key have been stolen.
 ///
-/// The reply is sent when the server begins to make the next shares.
+/// The reply is sent when the server starts to create the new shares.
 package struct RefreshShares: AdminCall {
     package static let name = "vault refresh-shares"
     package static let lane: AdminLane? = .vaultKeys
@@ -72,7 +72,7 @@ package struct RefreshShares: AdminCall {
 }
 
 extension ShareRefreshProgress {
-    /// The progress in a sentence.
+    /// A sentence describing the progress.
     var spoken: String {
         switch self.state {
         case .done: "all wallets have next shares"

@@ -2,7 +2,7 @@ package import ArgumentParser
 package import RemotePINServer
 internal import ServerCommandLine
 
-/// `reload`: the same as SIGHUP.
+/// `reload`: does the same as SIGHUP.
 package struct Reload: AdminCall {
     package static let name = "reload"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }

@@ -6,9 +6,9 @@ internal import ServerCommandLine
 package import Vocabulary
 internal import WalletStore
 
-/// `deny-list remove`: takes a recovery code off the deny list.
+/// `deny-list remove`: removes a recovery code from the deny list.
 ///
-/// Wallets that it revoked stay revoked.
+/// Wallets that were revoked because of the code stay revoked.
 package struct RemoveDenied: DeniedNameCall {
     package static let name = AuditEvent.removeDenied.rawValue
     package static let lane: AdminLane? = .store
@@ -24,7 +24,7 @@ package struct RemoveDenied: DeniedNameCall {
     package struct Reply: Codable, Hashable, Sendable {
         package var mac: RecoveryCodeMAC
         package var removed: Bool
-        /// The time since which the code was denied; left out if it was not on the list.
+        /// The time when the code was put on the list; omitted if it was not on the list.
         package var deniedAt: Timestamp?
 
         package init(mac: RecoveryCodeMAC, deniedAt: Timestamp?) {

@@ -3,7 +3,7 @@ internal import AuditLog
 internal import ServerCommandLine
 internal import StoreMaintenance
 
-/// `vault retire`: removes the key versions that no longer seal any value.
+/// `vault retire`: removes the key versions that no stored value is sealed with anymore.
 package struct RetireVault: AdminCall {
     package static let name = AuditEvent.retireVault.rawValue
     package static let lane: AdminLane? = .vaultKeys

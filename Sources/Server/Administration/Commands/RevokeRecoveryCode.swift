@@ -8,9 +8,9 @@ internal import ServerCommandLine
 package import Vocabulary
 internal import WalletStore
 
-/// `revoke recovery-code`: puts the code on the deny list and revokes the wallets that are linked to it, permanently.
+/// `revoke recovery-code`: puts the code on the deny list and permanently revokes the wallets linked to it.
 ///
-/// A wallet that is linked to it later is revoked then.
+/// A wallet that is linked to the code later is revoked at that point.
 package struct RevokeRecoveryCode: AdminCall {
     package static let name = AuditEvent.revokeRecoveryCode.rawValue
     package static let lane: AdminLane? = .store
@@ -26,15 +26,15 @@ package struct RevokeRecoveryCode: AdminCall {
     package struct Reply: Codable, Hashable, Sendable {
         package var mac: RecoveryCodeMAC
         package var deniedAt: Timestamp
-        /// True if the code was on the list before.
+        /// Whether the code was on the list before.
         package var alreadyDenied: Bool
         /// The number of wallets that this command revoked.
         package var revoked: Int
     }
 
-    /// Names the linked wallets, so that a restore of an older backup revokes them again.
+    /// Names the linked wallets, so that restoring an older backup revokes them again.
     ///
-    /// No wallet is linked to the code from then on until the command is done.
+    /// From then on, no wallet can be linked to the code until the command is done.
     package func withSubject(
         in service: AdminService,
         _ body: (AuditSubject) async throws -> Reply
@@ -91,7 +91,7 @@ package struct RevokeRecoveryCode: AdminCall {
     }
 }
 
-/// `deny-list add`: another name of `revoke recovery-code`.
+/// `deny-list add`: an alias of `revoke recovery-code`.
 struct AddDenied: RevokeRecoveryCodeCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",

@@ -7,9 +7,9 @@ internal import ServerCommandLine
 internal import Vocabulary
 internal import WalletStore
 
-/// `revoke solution`: no share is released and no wallet registered until the solution is restored.
+/// `revoke solution`: stops the release of shares and the registration of wallets until the solution is restored.
 ///
-/// No share is destroyed.
+/// No shares are destroyed.
 package struct RevokeSolution: AdminCall {
     package static let name = AuditEvent.revokeSolution.rawValue
     package static let lane: AdminLane? = .store
@@ -94,10 +94,10 @@ package struct RestoreSolution: AdminCall {
     }
 }
 
-/// The reply of `revoke solution` and `restore solution`.
+/// The reply to `revoke solution` and `restore solution`.
 package struct SolutionReply: Codable, Hashable, Sendable {
     package var revoked: Bool
-    /// False if the solution was in this state before.
+    /// Whether the command changed the state of the solution.
     package var changed: Bool
 
     package init(revoked: Bool, changed: Bool) {

@@ -6,7 +6,7 @@ internal import ServerCommandLine
 package import Vocabulary
 internal import WalletStore
 
-/// `revoke wallet`: revokes all the wallets permanently, or none if one is unknown.
+/// `revoke wallet`: permanently revokes all of the given wallets, or none if one of them is unknown.
 package struct RevokeWallets: AdminCall {
     package static let name = AuditEvent.revokeWallets.rawValue
     package static let lane: AdminLane? = .store
@@ -14,10 +14,10 @@ package struct RevokeWallets: AdminCall {
     package var effect: AdminEffect { .change }
     package var role: AdminRole { self.wallets.count == 1 ? .support : .security }
 
-    /// Without repetitions.
+    /// The ids, without duplicates.
     package var wallets: [WalletID]
 
-    /// The number of wallets that one command can revoke.
+    /// The number of wallets that can be revoked with one command.
     package static let counts = 1...1000
 
     package init(_ wallets: [WalletID]) {
@@ -25,9 +25,9 @@ package struct RevokeWallets: AdminCall {
     }
 
     package struct Reply: Codable, Hashable, Sendable {
-        /// Revoked by this command.
+        /// The number of wallets revoked by this command.
         package var revoked: Int
-        /// Revoked before; these stay as they are.
+        /// The number of wallets that had been revoked before, which stay as they are.
         package var alreadyRevoked: Int
 
         package init(revoked: Int, alreadyRevoked: Int) {
@@ -56,8 +56,7 @@ package struct RevokeWallets: AdminCall {
         do throws(StoreError) {
             outcome = try await service.server.store.revoke(wallets: self.wallets, at: now)
         } catch {
-            // Reported now, because a repetition of the command would find these wallets revoked
-            // already.
+            // Report them now, because repeating the command would find that these wallets are already revoked.
             if error == .notErased { await service.settle(self.wallets, endedAt: now, by: .operator) }
             throw error
         }

@@ -4,9 +4,9 @@ internal import AuditLog
 internal import ServerCommandLine
 package import StoreMaintenance
 
-/// `vault rotate`: adds a version of the vault's keys, which seals from then on.
+/// `vault rotate`: adds a new version of the vault's keys, which is used for sealing from then on.
 ///
-/// The reply is sent when the resealing of older values begins.
+/// The reply is sent when the server starts to reseal older values.
 package struct RotateVault: AdminCall {
     package static let name = AuditEvent.rotateVault.rawValue
     package static let lane: AdminLane? = .vaultKeys

@@ -4,7 +4,7 @@ internal import RemotePINServer
 internal import ServerCommandLine
 package import Vocabulary
 
-/// `flags set`: sets the wallets for which a feature is on, from each wallet's next session on.
+/// `flags set`: sets which wallets have a feature turned on, starting with each wallet's next session.
 package struct SetFlag: AdminCall {
     package static let name = "flags set"
     package static let lane: AdminLane? = .store

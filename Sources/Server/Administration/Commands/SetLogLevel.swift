@@ -1,7 +1,7 @@
 package import ArgumentParser
 internal import ServerCommandLine
 
-/// `log-level`: shows or sets the lowest level that the server logs, until it stops.
+/// `log-level`: shows the log level, or changes it until the server stops.
 package struct SetLogLevel: AdminCall {
     package static let name = "log-level"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
@@ -9,7 +9,7 @@ package struct SetLogLevel: AdminCall {
     package var role: AdminRole { self.level == nil ? .observer : .security }
     package var auditDetail: String? { self.level?.rawValue }
 
-    /// Nil to show the level.
+    /// The level to set, or nil to show the current level.
     package var level: LogLevel?
 
     package init(_ level: LogLevel?) {
@@ -61,7 +61,7 @@ package struct SetLogLevel: AdminCall {
     }
 }
 
-/// The lowest level of a line that the server logs.
+/// The lowest level that the server logs.
 package enum LogLevel: String, Codable, Hashable, Sendable, CaseIterable {
     case debug, info, notice, warning, error
 }

@@ -4,9 +4,9 @@ internal import RemotePINServer
 internal import ServerCommandLine
 package import Vocabulary
 
-/// `update-policy set`: replaces the rules for platforms.
+/// `update-policy set`: replaces the rules for the given platforms.
 ///
-/// They override the settings until they are cleared.
+/// The new rules override the settings until they are cleared.
 package struct SetUpdatePolicy: AdminCall {
     package static let name = "update-policy set"
     package static let lane: AdminLane? = .store
@@ -80,7 +80,7 @@ package struct SetUpdatePolicy: AdminCall {
     }
 }
 
-/// One platform or all, as an argument.
+/// An argument that selects one platform or all of them.
 enum PlatformChoice: String, CaseIterable, ExpressibleByArgument {
     case android
     case ios
@@ -96,6 +96,6 @@ enum PlatformChoice: String, CaseIterable, ExpressibleByArgument {
 }
 
 extension Set<Platform> {
-    /// The names for the audit log.
+    /// The platform names for the audit log.
     var names: String { Platform.allCases.filter(self.contains).map(\.rawValue).joined(separator: " ") }
 }

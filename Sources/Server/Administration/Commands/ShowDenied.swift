@@ -5,7 +5,7 @@ internal import ServerCommandLine
 package import Vocabulary
 internal import WalletStore
 
-/// `deny-list show`: whether a recovery code is on the deny list.
+/// `deny-list show`: shows whether a recovery code is on the deny list.
 package struct ShowDenied: DeniedNameCall {
     package static let name = "deny-list show"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
@@ -20,7 +20,7 @@ package struct ShowDenied: DeniedNameCall {
     package struct Reply: Codable, Hashable, Sendable {
         package var mac: RecoveryCodeMAC
         package var denied: Bool
-        /// Left out if the code is not on the list.
+        /// The time when the code was put on the list; omitted if it is not on the list.
         package var deniedAt: Timestamp?
 
         package init(mac: RecoveryCodeMAC, deniedAt: Timestamp?) {

@@ -8,9 +8,9 @@ package import StoreMaintenance
 package import Vocabulary
 internal import WalletStore
 
-/// `status`: the state of the server.
+/// `status`: shows the state of the server.
 ///
-/// Counts begin at its start.
+/// All counts start at zero when the server starts.
 package struct ShowStatus: AdminCall {
     package static let name = "status"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
@@ -22,43 +22,43 @@ package struct ShowStatus: AdminCall {
     package struct Reply: Codable, Sendable {
         package var version: String
         package var now: Timestamp
-        /// On the machine's clock, even in a lab.
+        /// The start time according to the machine's clock, even in a lab.
         package var startedAt: Timestamp
         package var uptimeMs: Int64
         package var solutionRevoked: Bool
-        /// Open connections, with and without a session.
+        /// The number of open connections, with or without a session.
         package var connections: Int
-        /// Open sessions.
+        /// The number of open sessions.
         package var sessions: Int
         package var wallets: [WalletCondition: Int]
         package var pins: PINs
         package var commits: Commits
         package var vaultKeys: Keys
-        /// The store's epoch; each restore begins one.
+        /// The epoch of the store, which increases with each restore.
         package var epoch: Int
-        /// Left out if the expiry is unknown.
+        /// The expiry of the certificate; omitted if it is unknown.
         package var certificateExpiresAt: Timestamp?
-        /// Left out without a status list.
+        /// The state of the status list; omitted if there is none.
         package var statusList: StatusList?
-        /// The newest entry of the audit log, which precedes that of this command.
+        /// The newest entry of the audit log before the one for this command.
         package var audit: Entry
         package var logLevel: LogLevel
-        /// Left out if nothing was resealed since the start.
+        /// The progress of resealing; omitted if nothing has been resealed since the start.
         package var reseal: ResealProgress?
-        /// The number of wallets that have not replaced their shares since `vault refresh-shares`.
+        /// The number of wallets that have not replaced their shares since the last `vault refresh-shares`.
         package var sharesToReplace: Int
     }
 
-    /// The PINs entered since the start.
+    /// The number of PINs entered since the start, by outcome.
     package struct PINs: Codable, Hashable, Sendable {
         package var valid: Int
-        /// Including those that began a block.
+        /// Wrong PINs, including those that caused a block.
         package var wrong: Int
-        /// Not checked because the wallet was blocked.
+        /// PINs that were not checked because the wallet was blocked.
         package var blocked: Int
     }
 
-    /// The duration of commits, from the first step until the data is synced.
+    /// The duration of commits, from the first step until the data has been synced.
     package struct Commits: Codable, Sendable {
         package var count: Int
         package var medianUs: Int64
@@ -66,9 +66,9 @@ package struct ShowStatus: AdminCall {
     }
 
     package struct Keys: Codable, Sendable {
-        /// Ascending.
+        /// The versions in ascending order.
         package var versions: [UInt32]
-        /// The version that seals.
+        /// The version used for sealing.
         package var active: UInt32
     }
 
@@ -210,7 +210,7 @@ extension ShowStatus.Commits {
 }
 
 extension WalletCondition {
-    /// The condition in a sentence.
+    /// A sentence describing the condition.
     fileprivate var spoken: String { self.rawValue.map { $0 == "-" ? " " : String($0) }.joined() }
 }
 

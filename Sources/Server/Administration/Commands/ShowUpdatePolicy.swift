@@ -4,7 +4,7 @@ internal import RemotePINServer
 internal import ServerCommandLine
 package import Vocabulary
 
-/// `update-policy show`: the update policy that applies now.
+/// `update-policy show`: shows the update policy that is in effect.
 package struct ShowUpdatePolicy: AdminCall {
     package static let name = "update-policy show"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
@@ -35,16 +35,16 @@ package struct ShowUpdatePolicy: AdminCall {
     }
 }
 
-/// The reply of the three `update-policy` commands.
+/// The reply to all `update-policy` commands.
 package struct UpdatePolicyReply: Codable, Hashable, Sendable {
     package var now: Timestamp
     package var android: Rules
     package var ios: Rules
 
-    /// The rules of a platform; the first one that matches a version applies.
+    /// The rules for a platform, of which the first one that matches a version applies.
     package struct Rules: Codable, Hashable, Sendable {
         package var setBy: Origin
-        /// Left out if the settings made the rules.
+        /// The time of the last change; omitted if the rules come from the settings.
         package var changedAt: Timestamp?
         package var rules: [Rule]
 
@@ -57,7 +57,7 @@ package struct UpdatePolicyReply: Codable, Hashable, Sendable {
 
     package enum Origin: String, Codable, Sendable { case settings, `operator` }
 
-    /// A rule, with its consequence for users at the present time as another member.
+    /// A rule, with its current effect on users as an additional member.
     package struct Rule: Codable, Hashable, Sendable {
         package var rule: UpdateRule
         package var now: String

@@ -4,7 +4,7 @@ internal import ServerCommandLine
 package import StoreMaintenance
 package import Vocabulary
 
-/// `vault status`: the versions of the vault's keys and the number of values that each seals.
+/// `vault status`: shows the versions of the vault's keys and how many values each of them has sealed.
 package struct ShowVaultKeys: AdminCall {
     package static let name = "vault status"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
@@ -41,25 +41,25 @@ package struct ShowVaultKeys: AdminCall {
     }
 }
 
-/// The reply of `vault status` and `vault retire`.
+/// The reply to `vault status` and `vault retire`.
 package struct VaultKeysReply: Codable, Hashable, Sendable {
-    /// Ascending; at most ``mostVersions``, the newest of more.
+    /// The newest ``mostVersions`` versions, in ascending order.
     package var versions: [Version]
-    /// Left out if nothing was resealed since the start.
+    /// The progress of resealing; omitted if nothing has been resealed since the start.
     package var reseal: ResealProgress?
 
-    /// A limit that keeps the reply within a frame.
+    /// Limits the reply to the size of a frame.
     private static let mostVersions = 64
 
     package struct Version: Codable, Hashable, Sendable {
         package var version: UInt32
-        /// True if the version seals new values.
+        /// Whether the version is used to seal new values.
         package var active: Bool
-        /// The number of stored values that it sealed.
+        /// The number of stored values sealed with this version.
         package var values: Int
-        /// Left out if unknown.
+        /// The time since which the version has been active; omitted if it is unknown.
         package var activeSince: Timestamp?
-        /// True if only older backups need the version.
+        /// Whether the version is only needed for older backups.
         package var retirable: Bool
         package var inKeyFile: Bool
     }
@@ -94,7 +94,7 @@ package struct VaultKeysReply: Codable, Hashable, Sendable {
 }
 
 extension ResealProgress {
-    /// The progress in a sentence.
+    /// A sentence describing the progress.
     var spoken: String {
         switch self.state {
         case .done: "all values are sealed with version \(self.version)"

@@ -9,9 +9,9 @@ internal import Vault
 package import Vocabulary
 internal import WalletStore
 
-/// `wallet show`: the server's record of a wallet.
+/// `wallet show`: shows the server's record of a wallet.
 ///
-/// It contains no secret: no share, no key, no code.
+/// The reply does not contain any secrets: no share, key or code.
 package struct ShowWallet: AdminCall {
     package static let name = "wallet show"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
@@ -26,31 +26,31 @@ package struct ShowWallet: AdminCall {
 
     package struct Reply: Codable, Sendable {
         package var wallet: WalletID
-        /// The time at which the state of the PIN was determined.
+        /// The time at which the PIN state was determined.
         package var now: Timestamp
         package var registeredAt: Timestamp
-        /// True if a session was ever opened.
+        /// Whether the wallet has ever opened a session.
         package var sessionOpened: Bool
-        /// Left out if the server knows of none.
+        /// The start of the last session; omitted if the server does not know of any.
         package var lastSession: Timestamp?
         package var openConnections: Int
         package var state: WalletCondition
-        /// Left out while the wallet is in use.
+        /// The end of the wallet; omitted while the wallet is in use.
         package var revocation: Ended?
-        /// True if the solution is revoked; the state applies again once it is restored.
+        /// Whether the solution is revoked, in which case the state applies again once it is restored.
         package var solutionRevoked: Bool
-        /// Left out if the attempt record is damaged.
+        /// The state of the PIN; omitted if the attempt record is damaged.
         package var pin: PIN?
         package var linkedToRecoveryCode: Bool
-        /// True if the wallet got a deletion code at registration.
+        /// Whether the wallet received a deletion code at registration.
         package var hasDeletionCode: Bool
         package var features: Offered
         package var platform: Platform
-        /// The package, or the team and bundle id.
+        /// The package name, or the team and bundle id.
         package var app: String
-        /// The environment of App Attest; left out on Android.
+        /// The App Attest environment; omitted on Android.
         package var environment: String?
-        /// The last accepted counter of App Attest; left out on Android.
+        /// The last accepted App Attest counter; omitted on Android.
         package var assertionCounter: UInt32?
         /// The facts attested at registration.
         package var attested: AttestedFacts
@@ -68,17 +68,17 @@ package struct ShowWallet: AdminCall {
         }
     }
 
-    /// The state of the wallet's PIN.
+    /// The state of a wallet's PIN.
     package struct PIN: Codable, Hashable, Sendable {
         package var state: WalletCondition
-        /// The round of the next PIN, or the round that ended with the permanent block.
+        /// The round of the next PIN, or the round in which the wallet was permanently blocked.
         package var round: Int
-        /// Wrong PINs since the last right one.
+        /// The number of wrong PINs since the last correct one.
         package var failures: Int
-        /// With the state `open`.
+        /// The number of attempts left, present in the `open` state.
         package var attemptsLeft: Int?
         package var finalRound: Bool?
-        /// With the state `blocked`.
+        /// The end of the block, present in the `blocked` state.
         package var blockedUntil: Timestamp?
         package var remainingMs: Int64?
 
@@ -100,7 +100,7 @@ package struct ShowWallet: AdminCall {
         }
     }
 
-    /// The features of the wallet's next session.
+    /// The features that are offered in the wallet's next session.
     package struct Offered: Codable, Hashable, Sendable {
         package var deletionCode: Bool
         package var safeBiometricUnlock: Bool
@@ -123,7 +123,7 @@ package struct ShowWallet: AdminCall {
         guard let stored = try await server.store.report(of: self.wallet) else {
             throw AdminFailure.unknown([self.wallet])
         }
-        // The identity is opened for its public parts only.
+        // The identity is only unsealed for its public parts.
         let identity = try await server.vault.unseal(stored.identity, as: .identity, of: self.wallet)
         guard let app = server.app(in: identity) else {
             throw AdminFailure(.internal, "The wallet's identity is not one that this server wrote.")
@@ -233,7 +233,7 @@ extension ShowWallet.PIN {
 }
 
 extension AdminFailure {
-    /// Reports that wallets with these ids do not exist.
+    /// A failure that reports that there are no wallets with these ids.
     static func unknown(_ wallets: [WalletID]) -> AdminFailure {
         AdminFailure(.unknownWallet, "There is no \(wallets.named(atMost: 8)); nothing was done.")
     }

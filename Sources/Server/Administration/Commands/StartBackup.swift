@@ -3,15 +3,15 @@ internal import AuditLog
 package import StoreMaintenance
 package import Vocabulary
 
-/// The call of `remote-pin-server backup`: copies the store into a file that does not exist yet.
+/// The call made by `remote-pin-server backup`, which copies the store to a new file.
 ///
-/// The reply is sent when the copying begins. The copying continues even if the connection ends.
+/// The reply is sent when copying starts. Copying continues even if the connection is closed.
 package struct StartBackup: AdminCall {
     package static let name = AuditEvent.backup.rawValue
     package var effect: AdminEffect { .start }
     package var auditDetail: String? { self.path }
 
-    /// Absolute, of ``byteCounts`` bytes.
+    /// An absolute path, whose length is in ``byteCounts``.
     package var path: String
 
     package static let byteCounts = 2...4000
@@ -34,7 +34,8 @@ package struct StartBackup: AdminCall {
     }
 }
 
-/// Returns the progress of the store's maintenance, for which `backup`, `vault rotate` and `vault refresh-shares` wait.
+/// Returns the progress of store maintenance, which `backup`, `vault rotate` and `vault refresh-shares` poll until it
+/// is done.
 package struct ShowMaintenance: AdminCall {
     package static let name = "maintenance show"
     package var effect: AdminEffect { .read }
@@ -43,11 +44,11 @@ package struct ShowMaintenance: AdminCall {
     package init() {}
 
     package struct Reply: Codable, Hashable, Sendable {
-        /// The newest backup since the start.
+        /// The newest backup since the server started.
         package var backup: BackupReply?
-        /// The newest resealing since the start.
+        /// The newest resealing since the server started.
         package var reseal: ResealProgress?
-        /// The newest refresh of shares since the start.
+        /// The newest share refresh since the server started.
         package var refresh: ShareRefreshProgress?
     }
 
@@ -66,13 +67,13 @@ package struct BackupReply: Codable, Hashable, Sendable {
     package var path: String
     package var state: MaintenanceState
     package var pagesCopied: Int
-    /// 0 until the first pages are copied.
+    /// The total number of pages, or 0 until the first pages have been copied.
     package var pages: Int
-    /// The file's length once the backup is done.
+    /// The length of the file, once the backup is done.
     package var byteCount: Int
-    /// The moment whose state the backup has; left out until it is done.
+    /// The point in time that the backup represents; omitted until the backup is done.
     package var takenAt: Timestamp?
-    /// The reason for a failure.
+    /// The reason if the backup failed.
     package var problem: String?
 
     init(_ progress: BackupProgress) {

@@ -2,20 +2,19 @@ internal import PINPolicy
 internal import Vocabulary
 internal import WalletStore
 
-/// The state of a wallet as operators count, filter and display it.
+/// The state of a wallet, as shown to operators and used in counts and filters.
 package enum WalletCondition: String, Codable, CodingKeyRepresentable, Hashable, Sendable, CaseIterable {
-    /// The next PIN is checked.
+    /// The next PIN will be checked.
     case open
     case blocked
     case blockedPermanently = "blocked-permanently"
-    /// Registered, without a session so far.
+    /// Registered, but no session has been opened yet.
     case neverOpened = "never-opened"
     case revoked
-    /// The attempt record is not one that this server wrote: no PIN is checked. Revoke the wallet.
+    /// The attempt record was not written by this server, so no PIN is checked. Revoke the wallet.
     case damaged
 
-    /// A revocation takes precedence over a missing session, and both take precedence over the
-    /// state of the PIN.
+    /// A revocation takes precedence over a missing session, and both take precedence over the state of the PIN.
     init(isRevoked: Bool, sessionOpened: Bool, pin: @autoclosure () -> PINState?) {
         guard !isRevoked else {
             self = .revoked
@@ -43,8 +42,8 @@ extension StoredListing {
         )
     }
 
-    /// The number of wallets that one step of the store reads.
+    /// The number of wallets read in one step of the store.
     ///
-    /// Small, so that no PIN waits for it.
+    /// It is small so that PIN checks do not have to wait.
     static let countPerStep = 500
 }

@@ -3,9 +3,9 @@ internal import ServiceLifecycle
 package import Transport
 package import Wire
 
-/// Answers the requests of the deletion portal: each revokes the wallet of a deletion code.
+/// Handles requests from the deletion portal, each of which revokes the wallet with a given deletion code.
 ///
-/// The permissions of the socket's file decide who can send requests.
+/// The permissions of the socket file determine who can send requests.
 package struct PortalCalls: Sendable {
     private let server: RemotePINServer
 
@@ -13,10 +13,10 @@ package struct PortalCalls: Sendable {
         self.server = server
     }
 
-    /// Revokes the wallet of a deletion code; its consequences are complete on return.
+    /// Revokes the wallet with the given deletion code, and returns once all effects are complete.
     ///
-    /// Returns nil if the wallet is revoked and its shares are still in the store's log: both possible answers would be
-    /// wrong.
+    /// Returns nil if the wallet has been revoked but its shares are still in the store's log, since both possible
+    /// answers would be wrong.
     package func carryOut(_ request: PortalRequest) async -> PortalResult? {
         guard let source = PeerSource(address: request.source) else { return .malformed }
         switch await self.server.revoke(deletionCode: request.code, typedAt: source) {
@@ -27,7 +27,7 @@ package struct PortalCalls: Sendable {
         }
     }
 
-    /// Answers the requests on a socket until graceful shutdown or cancellation.
+    /// Handles the requests received on a socket until graceful shutdown or cancellation.
     package func serve(_ listener: LocalListener) async {
         await withGracefulShutdownHandler {
             await listener.servePortal { await self.carryOut($0) }
@@ -38,10 +38,10 @@ package struct PortalCalls: Sendable {
 }
 
 extension PortalResult {
-    /// The retry delay that gives an operator time to repair a server that found its data damaged.
+    /// The retry delay that gives the operator time for a repair after the server found damaged data.
     private static let repair: Duration = .seconds(3600)
 
-    /// Creates the portal's answer for a code that revoked nothing.
+    /// Creates the portal's answer for a code that did not revoke anything.
     fileprivate init(_ reason: Refusal.Reason) {
         switch reason {
         case .rateLimited(let wait): self = .rateLimited(retryAfter: wait)

@@ -1,10 +1,10 @@
-/// The role that a command needs; each role may give the commands of those before it, too.
+/// The role required for a command; each role includes the roles before it.
 package enum AdminRole: String, Comparable, Sendable, CaseIterable {
-    /// Shows the state of the server, without wallets' records.
+    /// Can view the state of the server, but not the records of wallets.
     case observer
-    /// Shows wallets, and revokes one at a time.
+    /// Can view wallets, and revoke them one at a time.
     case support
-    /// Gives every command.
+    /// Can run all commands.
     case security
 
     package static func < (one: AdminRole, other: AdminRole) -> Bool {

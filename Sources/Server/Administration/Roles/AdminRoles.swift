@@ -1,17 +1,17 @@
 internal import HostSystem
 package import Transport
 
-/// The rights of the users who can open the operators' socket.
+/// The permissions of the users who can open the admin socket.
 package struct AdminRoles: Sendable {
-    /// The group of each role.
+    /// The group for each role.
     ///
-    /// Without any, every user who can open the socket may give every command.
+    /// If there are none, every user who can open the socket may run all commands.
     package var groups: [AdminRole: UInt32]
-    /// The server's user.
+    /// The user that runs the server.
     package var owner: UInt32
-    /// The time in which a second person must confirm a command that needs two; nil if no command does.
+    /// The time that a second person has to confirm a command that needs two people, or nil if no command does.
     package var confirmation: Duration?
-    /// Returns the name of a user; nil if the machine has no such user.
+    /// Returns the name of a user, or nil if the machine has no such user.
     package var nameOfUser: @Sendable (UInt32) -> String? = { Accounts.userName(of: $0) }
 
     package init(groups: [AdminRole: UInt32] = [:], owner: UInt32 = 0, confirmation: Duration? = nil) {
@@ -20,16 +20,17 @@ package struct AdminRoles: Sendable {
         self.confirmation = confirmation
     }
 
-    /// The highest role of a peer; nil if it may give no command.
+    /// The highest role of a peer, or nil if it may not run any command.
     ///
-    /// Root and the server's user can change every file of the server, so a role would not stop them.
+    /// Root and the server's user can change all of the server's files anyway, so restricting their role would not stop
+    /// them.
     package func role(of peer: LocalPeer) -> AdminRole? {
         guard !self.groups.isEmpty, self.isPerson(peer) else { return .security }
         return AdminRole.allCases.last { role in self.groups[role].map(peer.groupIDs.contains) ?? false }
     }
 
-    /// Returns whether a peer counts as one of two persons.
+    /// Returns whether a peer counts as one of the two persons.
     ///
-    /// Threat: one person requests a command, and confirms it with sudo as root or as the server's user.
+    /// Threat: one person requests a command, and then uses sudo to confirm it as root or as the server's user.
     package func isPerson(_ peer: LocalPeer) -> Bool { peer.userID != 0 && peer.userID != self.owner }
 }

@@ -3,11 +3,11 @@ internal import AuditLog
 internal import Synchronization
 internal import Vocabulary
 
-/// The commands that one person requested and another one has not confirmed yet.
+/// Commands that one person has requested and a second person has not yet confirmed.
 ///
-/// Invariants: a confirmation carries out the command with the arguments that were requested, once, before the time
-/// limit, and for another user than the requester. A restart forgets all requests: the audit log has none of them as
-/// begun, so that no start carries one out.
+/// Invariants: a confirmation runs the command with the arguments that were requested, at most once, before the time
+/// limit, and only for a user other than the requester. Requests are lost on restart: since they are not recorded as
+/// begun in the audit log, they are not carried out when the server starts.
 final class PendingRequests: Sendable {
     struct Request: Sendable {
         let id: String
@@ -15,16 +15,16 @@ final class PendingRequests: Sendable {
         let user: UInt32
         let actor: AuditActor
         let until: Timestamp
-        /// Carries the command out, with its audit entries.
+        /// Runs the command and writes its audit entries.
         let carryOut: @Sendable (AdminService, AuditActor) async throws -> Void
     }
 
-    /// The maximum number of requests at a time.
+    /// The maximum number of pending requests.
     static let most = 32
 
     private let requests = Mutex<[Request]>([])
 
-    /// The requests that can be confirmed at this time.
+    /// Returns the requests that can be confirmed at the given time.
     func all(at now: Timestamp) -> [Request] {
         self.requests.withLock { requests in
             requests.removeAll { $0.until <= now }
@@ -45,7 +45,7 @@ final class PendingRequests: Sendable {
         }
     }
 
-    /// Removes and returns the request that this user may confirm.
+    /// Removes and returns the request if this user may confirm it.
     func take(_ id: String, _ command: String, by user: UInt32, at now: Timestamp) throws(AdminFailure) -> Request {
         let result: Result<Request, AdminFailure> = self.requests.withLock { requests in
             func refused(_ text: String) -> Result<Request, AdminFailure> { .failure(AdminFailure(.notAllowed, text)) }

@@ -31,7 +31,7 @@ extension Revocations {
     ///
     /// - Parameters:
     ///   - actor: The actor for the audit log.
-    ///   - asking: The connection that receives the answer and stays open; nil for the portal.
+    ///   - asking: The connection that receives the answer and stays open, or nil for the portal.
     func revoke(
         deletionCode text: String,
         by actor: AuditActor,

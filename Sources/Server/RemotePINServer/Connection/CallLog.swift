@@ -10,7 +10,7 @@ struct CallLog: Sendable {
     private let logger: Logger
     private let connectionID: UInt64
     private let connection: ServerConnection
-    /// The wallet of the session; nil before it.
+    /// The wallet of the session, or nil before it.
     var wallet: WalletID?
     private(set) var correlationID: CorrelationID
 

@@ -32,7 +32,7 @@ struct Conversation {
     /// The time at which the current call arrived.
     var calledAt: Timestamp
     var machine = ConnectionStateMachine()
-    /// Serializes the wallet's instructions over all its connections; nil before a session.
+    /// Serializes the wallet's instructions over all its connections, or nil before a session.
     ///
     /// A phone never has two instructions in flight. An attacker that sends many for one wallet at
     /// once, to outrun a block or to exhaust the server, thus occupies one processor at most, and

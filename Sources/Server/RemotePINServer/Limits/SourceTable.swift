@@ -13,7 +13,7 @@ final class SourceTable: Sendable {
     private struct Entry {
         let account: SourceAccount
         var connections = 0
-        /// The index among the idle sources; nil while the source has connections.
+        /// The index among the idle sources, or nil while the source has connections.
         var idleIndex: Int?
     }
 

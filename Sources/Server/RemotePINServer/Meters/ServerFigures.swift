@@ -14,9 +14,9 @@ package struct ServerFigures: Sendable {
     package var blockedPINs = 0
     /// PINs not judged because of the permanent block.
     package var permanentlyBlockedPINs = 0
-    /// The fetch time of the current status list; nil if there is no list.
+    /// The fetch time of the current status list, or nil if there is no list.
     package var statusListFetched: Timestamp?
-    /// The time from which the list is stale; nil if its age does not matter.
+    /// The time from which the list is stale, or nil if its age does not matter.
     package var statusListExpiry: Timestamp?
     /// The number of the newest audit entry.
     package var auditEntries: UInt64 = 0

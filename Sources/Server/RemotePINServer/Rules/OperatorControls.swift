@@ -82,7 +82,7 @@ package final class OperatorControls: Sendable {
         return rollout.includes(wallet, for: flag)
     }
 
-    /// The wallets for which a feature is on, and the time of that setting; nil if no operator set
+    /// The wallets for which a feature is on, and the time of that setting, or nil if no operator set
     /// it.
     package func rollout(of flag: FeatureFlag) -> (rollout: Rollout, setAt: Timestamp?) {
         self.controls.withLock { controls in
@@ -90,7 +90,7 @@ package final class OperatorControls: Sendable {
         }
     }
 
-    /// The rules for a platform and the time at which an operator set them; nil if they come from
+    /// The rules for a platform and the time at which an operator set them, or nil if they come from
     /// the settings.
     package func updateRules(for platform: Platform) -> (rules: [UpdateRule], setAt: Timestamp?) {
         self.controls.withLock { controls in

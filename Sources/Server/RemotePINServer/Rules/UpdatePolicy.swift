@@ -5,7 +5,7 @@ package import Vocabulary
 /// Each platform has ordered rules; the first rule that matches a version applies, and a version
 /// without a match is ok.
 package struct UpdatePolicy: Hashable, Sendable {
-    /// The settings for one platform's versions; nil if there is no requirement.
+    /// The settings for one platform's versions, or nil if there is no requirement.
     package struct Versions: Hashable, Sendable {
         /// Lower versions are blocked.
         package var minimum: AppVersion?

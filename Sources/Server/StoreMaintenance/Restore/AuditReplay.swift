@@ -92,7 +92,7 @@ struct AuditReplay {
     /// The number of restores whose details contain the name of a backup.
     func restores(of backup: String) -> Int { self.restores.values.count { $0.contains(backup) } }
 
-    /// The step that repeats a revocation; nil for any other command.
+    /// The step that repeats a revocation, or nil for any other command.
     static func ending(_ record: AuditRecord) -> Step? {
         let (wallets, at) = (record.subject.wallets, record.at)
         switch record.event {

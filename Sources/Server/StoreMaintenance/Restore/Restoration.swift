@@ -25,7 +25,7 @@ package struct Restoration: Sendable {
         /// The actor for the audit log.
         package var actor: AuditActor
         package var rule: EpochRule
-        /// The audit log's newest entry according to the server's log stream; nil if unknown.
+        /// The audit log's newest entry according to the server's log stream, or nil if unknown.
         package var last: AuditMark?
         /// Whether wallets with a sealed value that does not open are ended; otherwise they prevent
         /// the restore.
@@ -74,7 +74,7 @@ package struct Restoration: Sendable {
     package struct Plan: Sendable {
         let label: BackupLabel
         let logs: RestoreLogs
-        /// The reason that the logs do not cover all changes since the backup; nil if they do.
+        /// The reason that the logs do not cover all changes since the backup, or nil if they do.
         package var problem: LogProblem? { self.logs.problem }
         /// The time whose state the backup holds.
         package var takenAt: Timestamp { self.label.takenAt }
@@ -94,7 +94,7 @@ package struct Restoration: Sendable {
         package var takenAt: Timestamp
         /// The number of earlier restores of the same backup: each may have granted further attempts.
         package var earlierRestores: Int
-        /// The reason that the logs did not cover all changes since the backup; nil if they did.
+        /// The reason that the logs did not cover all changes since the backup, or nil if they did.
         package var problem: LogProblem?
     }
 

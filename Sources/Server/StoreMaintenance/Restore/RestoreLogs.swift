@@ -36,11 +36,11 @@ struct RestoreLogs {
     let epoch: Int
     /// The changes to repeat, log by log.
     let replays: [AuditReplay]
-    /// The reason that the logs do not cover all changes since the backup; nil if they do.
+    /// The reason that the logs do not cover all changes since the backup, or nil if they do.
     let problem: LogProblem?
     /// The highest generation of the store in any of the logs; 0 without one.
     let generation: UInt64
-    /// The time since which the store's attempt records have had MACs, according to the logs; nil if none shows it.
+    /// The time since which the store's attempt records have had MACs, according to the logs, or nil if none shows it.
     let recordMACsSince: Timestamp?
     /// The number of earlier restores of this backup in all logs.
     let earlierRestores: Int

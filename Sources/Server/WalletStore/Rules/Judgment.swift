@@ -27,7 +27,7 @@ package struct Judgment: Sendable {
 
 /// The rules for an attempt, which every store follows; without storage.
 extension Attempt {
-    /// Returns the reason not to judge the attempt; nil if it is to be judged.
+    /// Returns the reason not to judge the attempt, or nil if it is to be judged.
     @inline(__always)
     package func rejection(ended revocation: Revocation?, pinKeyID: PINKeyID, identity: Sealed) -> AttemptOutcome? {
         if let revocation { return .revoked(revocation) }

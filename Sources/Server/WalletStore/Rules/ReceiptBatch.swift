@@ -22,7 +22,7 @@ package final class ReceiptBatch: Sendable {
     /// The number of leaves.
     var count: Int { self.state.withLock { $0.leaves.count / AttemptLeaf.byteCount } }
 
-    /// The signed root; nil before ``certify(by:epoch:)`` and without a leaf.
+    /// The signed root, or nil before ``certify(by:epoch:)`` and without a leaf.
     package var signed: SignedRoot? { self.state.withLock(\.signed) }
 
     /// Adds a leaf and returns its place.
@@ -51,7 +51,7 @@ package final class ReceiptBatch: Sendable {
         }
     }
 
-    /// The receipt of a leaf; nil if the root was not signed.
+    /// The receipt of a leaf, or nil if the root was not signed.
     package func receipt(at place: Int) -> Receipt? {
         self.state.withLock { state in
             guard let (tree, signedRoot) = state.certified else { return nil }

@@ -3,7 +3,7 @@ package import Vocabulary
 
 /// The rules of registrations, sessions and effects, which every store follows; without storage.
 extension WalletRow {
-    /// Returns the reason why a registration may not replace this wallet; nil if it may.
+    /// Returns the reason why a registration may not replace this wallet, or nil if it may.
     package func rejection(of registration: NewRegistration) -> RegisterOutcome? {
         guard self.state.revocation == nil, !self.state.sessionOpened,
             self.hardwareKey == registration.hardwareKeyDigest

@@ -17,7 +17,7 @@ struct BatchWriter {
     let connection: StoreConnection
     var latency = CommitLatency()
     var meters = StoreMeters.none
-    /// Signs the roots of receipts; nil if the store issues none.
+    /// Signs the roots of receipts, or nil if the store issues none.
     var receipts: (any ReceiptSigner)?
     var committed = CommittedFacts()
     /// Nil for a store that is not served.
@@ -220,7 +220,7 @@ struct BatchWriter {
 final class CommittedFacts: Sendable {
     let isSolutionRevoked = Atomic(false)
     let generation = Atomic<UInt64>(0)
-    /// The newest signed root of receipts; nil before the first verdict.
+    /// The newest signed root of receipts, or nil before the first verdict.
     let newestRoot = Mutex<SignedRoot?>(nil)
 
     func note(_ connection: StoreConnection) {

@@ -14,7 +14,7 @@ package import Vocabulary
 package final class SQLiteWalletStore: WalletStore {
     /// The folder of the store's files.
     let folder: String
-    /// The version of the store before this process opened it; nil if it had this program's version.
+    /// The version of the store before this process opened it, or nil if it had this program's version.
     package let upgradedFrom: Int?
     /// The version that this program reads and writes.
     package static var version: Int { Schema.version }

@@ -12,10 +12,10 @@ struct StoreCheck {
 
     private let version: Int
     let mark: StoreMark.Content?
-    /// The length of the log; nil if there is none.
+    /// The length of the log, or nil if there is none.
     let logByteCount: Int?
     private let log: StoreLog
-    /// The page with the generation; nil if the mark names none.
+    /// The page with the generation, or nil if the mark names none.
     private let page: [UInt8]?
 
     /// Rejects a store that lacks commits; creates the mark of a sound store that has none.

@@ -89,7 +89,7 @@ extension StoreConnection {
         return RecordCheck(damaged: damaged, next: next)
     }
 
-    /// The attempts in a column; nil if this server did not write them for this wallet, or has none.
+    /// The attempts in a column, or nil if this server did not write them for this wallet, or has none.
     func attempts(in row: Row, at column: Int, of wallet: WalletID) throws -> KeptAttempts? {
         try row.bytesIfAny(column).flatMap { KeptAttempts(decoding: $0, of: wallet, by: self.key) }
     }

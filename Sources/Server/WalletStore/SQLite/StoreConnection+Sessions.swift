@@ -25,7 +25,7 @@ extension StoreConnection {
         return begun.outcome
     }
 
-    /// Returns the outcome of a session that changes nothing, as most do; nil if a transaction must begin it.
+    /// Returns the outcome of a session that changes nothing, as most do, or nil if a transaction must begin it.
     func sessionWithoutChange(_ session: NewSession) throws -> SessionOutcome? {
         guard session.assertionCounter == nil else { return nil }
         return try self.findSession(session).begun.outcomeWithoutChange

@@ -23,7 +23,7 @@ final class StoreConnection {
     var mustTruncateLog = false
     /// Indicates that copies of destroyed shares may be in the log.
     private(set) var owesTruncation = false
-    /// The verdicts of this transaction; nil if the store issues no receipts.
+    /// The verdicts of this transaction, or nil if the store issues no receipts.
     private(set) var receipts: ReceiptBatch?
     private let issuesReceipts: Bool
     /// Work for this thread after the transaction's steps are answered.
@@ -33,7 +33,7 @@ final class StoreConnection {
     private var changesBefore = 0
     /// The newest entry of the audit log.
     var announced = AnnouncedEntry()
-    /// The entry that the transaction has stored; nil if unknown.
+    /// The entry that the transaction has stored, or nil if unknown.
     var keptAuditMark: StoredAuditMark?
     /// The copy in progress, if any.
     var copy: DatabaseCopy?

@@ -3,11 +3,11 @@ internal import PreparedSQL
 
 /// The state of a store's files, read without a change and beside a server that has them open.
 package struct StoreFilesState: Sendable {
-    /// The process that has the store open; nil if none has.
+    /// The process that has the store open, or nil if none has.
     package let holder: Int32?
     package let version: Int
     package let byteCount: Int
-    /// The length of the write-ahead log; nil if there is none.
+    /// The length of the write-ahead log, or nil if there is none.
     package let logByteCount: Int?
     /// Indicates that the last process that had the store open did not close it.
     package let isLeftOpen: Bool

@@ -8,9 +8,9 @@ import Vocabulary
 /// begins, so nothing else is ever torn: a later commit that is intact shows that the disk or an attacker damaged the
 /// log.
 struct StoreLog {
-    /// The last committed content of the requested page; nil if the log has none.
+    /// The last committed content of the requested page, or nil if the log has none.
     private(set) var page: [UInt8]?
-    /// The number of the first damaged frame, from 1 on, or 0 for the header; nil for a sound log or a torn end.
+    /// The number of the first damaged frame, from 1 on, or 0 for the header, or nil for a sound log or a torn end.
     private(set) var damage: Int?
 
     private static let headerByteCount = 32
