@@ -47,7 +47,7 @@ package protocol AdminCall: Codable, Sendable {
     func page(after reply: Reply) -> ListPage?
 }
 
-/// How a command affects the server.
+/// The effect of a command on the server.
 package enum AdminEffect: Sendable {
     /// The command changes nothing. A single audit entry is written before the reply, or before the first page of a
     /// list.

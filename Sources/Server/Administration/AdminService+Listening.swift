@@ -88,7 +88,7 @@ extension AdminService {
 }
 
 extension DecodingError {
-    /// Describes where and what the problem is, without the value, which could be a recovery code.
+    /// Describes the problem and its location, without the value, which could be a recovery code.
     fileprivate var brief: String {
         let (context, problem): (Context, String) =
             switch self {

@@ -24,7 +24,9 @@ final class ListPages: Sendable {
         let actor: AuditActor
     }
 
-    /// The maximum number of expected pages. Beyond that, the oldest one is dropped, and reading it creates an entry.
+    /// The maximum number of expected pages.
+    ///
+    /// Beyond that, the oldest one is dropped, and reading it creates an entry.
     private static let most = 256
 
     private let expected = Mutex<[Expected]>([])

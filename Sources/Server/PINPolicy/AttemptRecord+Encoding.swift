@@ -35,7 +35,7 @@ extension AttemptRecord {
         if self.block != nil { flags |= Self.blockFlag }
         if self.lastWrongAttempt != nil { flags |= Self.attemptFlag }
         var bytes: [UInt8] = []
-        // Leaves room for the fields that the store appends.
+        // Leave room for the fields that the store appends.
         bytes.reserveCapacity(Self.byteCount + 8)
         bytes.append(Self.form)
         bytes.append(flags)
@@ -48,8 +48,8 @@ extension AttemptRecord {
         return bytes
     }
 
-    /// Decodes only the output of ``encoded()``, of this or an earlier version: a damaged record must not pass for one
-    /// with fewer failures.
+    /// Decodes a record encoded by ``encoded()`` in this or an earlier version, and nothing else, because a damaged
+    /// record must not be mistaken for one with fewer failures.
     package init?(decoding bytes: [UInt8]) {
         let isFirst = bytes.count == Self.firstByteCount && bytes[0] == 1
         guard isFirst || (bytes.count == Self.byteCount && bytes[0] == Self.form) else { return nil }

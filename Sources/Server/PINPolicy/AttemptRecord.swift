@@ -1,22 +1,22 @@
 package import Vocabulary
 
-/// The wrong PINs of a wallet since the last right one.
+/// The wrong PINs of a wallet since the last correct one.
 ///
-/// The record is charged before a PIN is judged, and acquitted only if the PIN proved right. The caller makes the
-/// charged record durable before any client learns the verdict (G4). Only
-/// ``judge(_:policy:now:isRight:)`` implements that order.
+/// The attempt is counted before the PIN is judged, and the count is only reset if the PIN turns out to be correct. The
+/// caller must make the updated record durable before any client learns the verdict (G4).
+/// ``judge(_:policy:now:isRight:)`` is the only place that implements this order.
 ///
-/// A permanent block and the end of a block are stored facts. Neither is recomputed from the count, so a changed
-/// policy cannot reopen a blocked wallet.
+/// A permanent block and the end of a block are stored as facts. Neither is recomputed from the count, so changing the
+/// policy cannot unblock a wallet.
 package struct AttemptRecord: Hashable, Sendable {
-    /// A period in which no PIN is judged.
+    /// A period during which PINs are not judged.
     package struct Block: Hashable, Sendable {
-        /// The first moment at which a PIN is judged again.
+        /// The time from which PINs are judged again.
         package let end: Timestamp
-        /// The length under the policy when the block began; greater than zero.
+        /// The length according to the policy at the start of the block; always greater than zero.
         package let length: Duration
 
-        /// Creates a block that begins at `now`; returns nil if `length` is under a millisecond.
+        /// Creates a block that starts at `now`, or returns nil if `length` is less than a millisecond.
         init?(of length: Duration, from now: Timestamp) {
             guard length >= .milliseconds(1) else { return nil }
             self.init(end: now + length, length: length)
@@ -28,42 +28,43 @@ package struct AttemptRecord: Hashable, Sendable {
         }
     }
 
-    /// Wrong PINs since the last right one; saturates at ``mostFailures``.
+    /// The number of wrong PINs since the last correct one, capped at ``mostFailures``.
     package internal(set) var failures = 0
-    /// The block that the last wrong PIN began; it may be over.
+    /// The block caused by the last wrong PIN, which may be over by now.
     package internal(set) var block: Block?
-    /// True if no PIN is ever judged again.
+    /// Whether the wallet is blocked permanently, so that no PIN is ever judged again.
     package internal(set) var isBlockedPermanently = false
-    /// The id of the attempt counted last, kept so that a repetition of its message costs nothing.
+    /// The id of the last attempt that was counted, kept so that repeating its message costs nothing.
     package internal(set) var lastWrongAttempt: AttemptID?
-    /// Wrong PINs that were judged since the last right one, without the charges of restores; for receipts only.
+    /// The number of wrong PINs judged since the last correct one, not counting the charges of restores; only used for
+    /// receipts.
     package internal(set) var wrongPINs = 0
-    /// The time of the last of them.
+    /// The time of the last wrong PIN.
     package internal(set) var lastWrong: Timestamp?
 
-    /// The largest count that fits into two bytes; no policy allows as many.
+    /// The largest count that fits in two bytes, which is more than any policy allows.
     package static let mostFailures = Int(UInt16.max)
 
     /// Creates an empty record.
     package init() {}
 
-    /// Indicates that the record equals an absent one.
+    /// Whether the record is equivalent to having no record.
     package var isEmpty: Bool { self == AttemptRecord() }
 }
 
 extension AttemptRecord {
-    /// The permission to judge a PIN, or the answer without judging.
+    /// Permission to judge a PIN, or the answer to give without judging it.
     package enum Charge: Hashable, Sendable {
         /// The attempt is counted, and the PIN may be judged.
         case granted
-        /// The PIN may not be judged; nothing was counted. The answer follows from the present state alone.
+        /// The PIN may not be judged, and nothing was counted. The answer depends only on the current state.
         case refused(PINVerdict)
     }
 
-    /// Counts one attempt, if one is allowed.
+    /// Counts one attempt if the wallet has one left.
     ///
-    /// A repetition of the last wrong attempt gets that attempt's verdict, even if it carries another PIN: one attempt
-    /// id never yields more than one answer.
+    /// If the last wrong attempt is repeated, it gets the same verdict again, even if it carries a different PIN. An
+    /// attempt id can therefore never be used to get more than one answer.
     package mutating func charge(_ attempt: AttemptID, policy: AttemptPolicy, now: Timestamp) -> Charge {
         self.holdBlockToItsLength(now: now)
         switch self.state(policy: policy, now: now) {
@@ -82,22 +83,23 @@ extension AttemptRecord {
         }
     }
 
-    /// Blocks the wallet permanently, because an audit log records that it was; used by a restore.
+    /// Blocks the wallet permanently because an audit log says that it was blocked; used by restores.
     package mutating func blockPermanently() {
         self.failures = max(self.failures, 1)
         self.isBlockedPermanently = true
         self.block = nil
     }
 
-    /// Resets the record after the right PIN.
+    /// Resets the record after a correct PIN.
     package mutating func acquit() {
         self = AttemptRecord()
     }
 
-    /// Counts an attempt, judges it, and resets the count if the PIN was right, in this order and only here.
+    /// Counts an attempt, judges it, and resets the count if the PIN was correct.
     ///
-    /// `isRight` runs at most once, after the count, and never if none was granted. For every verdict, the caller
-    /// stores the changed record durably before it discloses the verdict.
+    /// This is the only place where these steps happen, and they always happen in this order. `isRight` is called at
+    /// most once, after the attempt has been counted, and not at all if the attempt was not granted. Whatever the
+    /// verdict, the caller must store the changed record durably before disclosing it.
     package mutating func judge(
         _ attempt: AttemptID,
         policy: AttemptPolicy,
@@ -118,10 +120,10 @@ extension AttemptRecord {
         }
     }
 
-    /// The wallet's state under a policy.
+    /// Returns the state of the wallet under a policy.
     ///
-    /// If the policy shrank below the present count, one attempt is left: a policy applies from the next judged
-    /// attempt on and does not block by changing.
+    /// If the policy now allows fewer attempts than have been counted, one attempt is left. A policy takes effect with
+    /// the next judged attempt, so changing it never blocks a wallet by itself.
     package func state(policy: AttemptPolicy, now: Timestamp) -> PINState {
         if self.isBlockedPermanently { return .blockedPermanently }
         if let block = self.block, block.end > now { return .blocked(remaining: block.remaining(now: now)) }
@@ -132,10 +134,10 @@ extension AttemptRecord {
         )
     }
 
-    /// Corrects a block after the clock was set back: a block may not end later than its length from now.
+    /// Shortens a block if the clock was set back, so that it does not end later than its length from now.
     ///
-    /// Returns whether the record changed and must be stored. If it were not stored, each start of the server with a
-    /// wrong clock would restart the wait.
+    /// Returns whether the record changed and must be stored. Otherwise, each time the server starts with a wrong
+    /// clock, the wait would start over.
     @discardableResult
     package mutating func holdBlockToItsLength(now: Timestamp) -> Bool {
         guard let block = self.block, now + block.length < block.end else { return false }
@@ -145,14 +147,15 @@ extension AttemptRecord {
 }
 
 extension AttemptRecord.Block {
-    /// The remaining time, at most the block's length even if the clock was set back.
+    /// The time remaining, which is never more than the length of the block, even if the clock was set back.
     fileprivate func remaining(now: Timestamp) -> Duration {
         now + self.length < self.end ? self.length : self.end - now
     }
 }
 
 extension AttemptPolicy {
-    /// The block after this many wrong PINs: zero within a round, and the policy's last block for further rounds.
+    /// Returns the block that follows this many wrong PINs: zero within a round, and the policy's last block for any
+    /// further rounds.
     func block(after failures: Int) -> Duration {
         guard failures.isMultiple(of: self.attemptsPerRound), let last = self.blocks.last else { return .zero }
         let round = failures / self.attemptsPerRound

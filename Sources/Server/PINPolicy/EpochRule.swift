@@ -5,15 +5,16 @@ package import Vocabulary
 /// A restore opens an epoch under a rule that the operator chooses. The rule is applied once, when the wallet's
 /// next PIN is judged. Counting continues from there, and a valid PIN resets it like all counts.
 package enum EpochRule: String, Hashable, Sendable, CaseIterable {
-    /// Puts the wallet into its last round: n := max(n, (R−1)·A).
+    /// Moves the wallet to its last round: n := max(n, (R−1)·A).
     case strict
-    /// Adds one wrong PIN to the backup's count, with the block that follows, but never the permanent one.
+    /// Adds one wrong PIN to the count from the backup, including the block that this causes, but never a permanent
+    /// block.
     case chargeOne = "charge-one"
-    /// Charges nothing: no attempt was made after the backup.
+    /// Charges nothing, assuming that no attempt was made after the backup.
     case trust
 }
 
-/// The charge of one restore.
+/// The charge for one restore.
 package struct EpochCharge: Hashable, Sendable {
     package var rule: EpochRule
     /// The time when the epoch was opened.
@@ -26,10 +27,11 @@ package struct EpochCharge: Hashable, Sendable {
 }
 
 extension AttemptRecord {
-    /// Applies the charges of restores, in the order of the restores.
+    /// Applies the charges of restores, in the order in which the restores happened.
     ///
-    /// Invariant (G3): failures never decrease and never reach the allowance, because only PINs may block a wallet
-    /// permanently; a permanent block stays. A running block keeps its end unless a later one begins.
+    /// Invariant (G3): the number of failures never decreases and never reaches the allowance, because only PINs may
+    /// block a wallet permanently. A permanent block is preserved. A block that is still running keeps its end unless a
+    /// charge starts one that ends later.
     package mutating func enter(_ charges: some Sequence<EpochCharge>, policy: AttemptPolicy) {
         guard !self.isBlockedPermanently else { return }
         for charge in charges {
@@ -44,8 +46,9 @@ extension AttemptRecord {
         }
     }
 
-    /// Counts a wrong PIN that may have been entered between backup and restore, with the block that it would have
-    /// begun, so that the wait at the end of a round is not skipped.
+    /// Counts a wrong PIN that may have been entered between the backup and the restore.
+    ///
+    /// The block that it would have caused starts as well, so that the wait at the end of a round cannot be skipped.
     private mutating func chargeOne(at openedAt: Timestamp, policy: AttemptPolicy) {
         guard self.failures + 1 < policy.allowance else { return }
         self.failures = min(self.failures + 1, Self.mostFailures)

@@ -1,22 +1,23 @@
 package import GRDB
 internal import GRDBSQLite
 
-/// A copy of an open database, made in steps of a few pages while the source is being written.
+/// A copy of an open database, made a few pages at a time while the source is being written.
 ///
-/// Uses SQLite's online backup (`sqlite3_backup_init(3)`): writes by the source's own connection also reach pages
-/// that were copied already. So the copy never restarts, and at its end equals the source.
+/// This uses SQLite's online backup (`sqlite3_backup_init(3)`). Since the source's own connection also updates pages
+/// that have already been copied, the copy never has to restart, and it is identical to the source when it is done.
 ///
-/// Safety invariants: the copy keeps its source alive; it is used only on the source's thread, which is why it is not
-/// `Sendable`; the destination is not read before ``finish()``.
+/// Safety invariants: The copy keeps its source alive. It is only used on the source's thread, which is why it is not
+/// `Sendable`. The destination is not read before ``finish()``.
 @safe package final class DatabaseCopy {
-    /// The SQLite code with which a copy failed.
+    /// The SQLite code that caused the copy to fail.
     package struct Failure: Error, Hashable {
         package let code: Int32
 
-        /// Indicates that the destination's disk is full.
+        /// Whether the copy failed because the destination's disk is full.
         package var isDiskFull: Bool { self.code & 0xFF == SQLITE_FULL }
 
-        /// Indicates that the source cannot be read; the copy reads nothing from the destination.
+        /// Whether the copy failed because the source cannot be read, since the copy reads nothing from the
+        /// destination.
         package var isOfSource: Bool {
             // SQLITE_IOERR_READ and SQLITE_IOERR_SHORT_READ are macros with casts, which Swift cannot import
             // (sqlite3.h).
@@ -33,9 +34,9 @@ internal import GRDBSQLite
     private var destination: OpaquePointer?
     private var backup: OpaquePointer?
 
-    /// Begins to copy `source` into the existing empty file `path`.
+    /// Starts copying `source` to the existing empty file at `path`.
     ///
-    /// - Important: Call it outside any transaction of the source.
+    /// - Important: Must not be called inside a transaction on the source.
     package init(of source: Database, to path: String) throws(Failure) {
         self.source = source
         var destination: OpaquePointer?
@@ -45,7 +46,8 @@ internal import GRDBSQLite
             self.close()
             throw Failure(code: code)
         }
-        // No journal and no syncs: the file is not read before it is complete, and its owner syncs it.
+        // No journal and no syncs are needed, because the file is not read until it is complete, and its owner syncs
+        // it.
         let settings = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE"
         let set = unsafe sqlite3_exec(destination, settings, nil, nil, nil)
         guard set == SQLITE_OK else {
@@ -62,9 +64,9 @@ internal import GRDBSQLite
 
     deinit { self.close() }
 
-    /// Copies at most `pages` pages; returns true once all are copied.
+    /// Copies at most `pages` pages and returns true once all pages have been copied.
     ///
-    /// - Important: Call it outside any transaction of the source.
+    /// - Important: Must not be called inside a transaction on the source.
     package func step(pages: Int32) throws(Failure) -> Bool {
         switch unsafe sqlite3_backup_step(self.backup, pages) {
         case SQLITE_DONE: return true
@@ -73,12 +75,12 @@ internal import GRDBSQLite
         }
     }
 
-    /// The source's page count and the number of pages left to copy, as of the last step.
+    /// The number of pages in the source and the number still to be copied, as of the last step.
     package var progress: (total: Int, remaining: Int) {
         unsafe (Int(sqlite3_backup_pagecount(self.backup)), Int(sqlite3_backup_remaining(self.backup)))
     }
 
-    /// Ends the copy and closes the file.
+    /// Finishes the copy and closes the file.
     ///
     /// - Throws: If the copy is incomplete.
     package func finish() throws(Failure) {

@@ -1,23 +1,23 @@
 package import GRDB
 internal import GRDBSQLite
 
-/// A SQLite statement, compiled once and run many times.
+/// A SQLite statement that is compiled once and run many times.
 ///
-/// It serves the few statements that every session and every PIN check run. GRDB's own work for them (observers, column
-/// names, rows) costs several times as much as SQLite's (Benchmarks/experiments.md). GRDB opens, configures and closes
-/// the connection and runs all other statements.
+/// It is meant for the few statements that run in every session and every PIN check. For these, GRDB's overhead
+/// (observers, column names, rows) is several times the cost of SQLite itself (Benchmarks/experiments.md). GRDB still
+/// opens, configures and closes the connection, and runs all other statements.
 ///
-/// Safety invariants: the statement keeps its database alive; it is used only on the database's thread, which is
-/// why it is not `Sendable`; bound values are in memory that the statement owns and changes only while it is not
-/// running; results are copied or compared before the statement advances.
+/// Safety invariants: The statement keeps its database alive. It is only used on the database's thread, which is why it
+/// is not `Sendable`. Bound values are stored in memory that the statement owns and only changes while it is not
+/// running. Results are copied or compared before the statement advances.
 @safe package final class PreparedStatement {
-    /// The initial capacity of a bound value; larger than an attempt record or an id.
+    /// The initial capacity for a bound value, which is enough for an attempt record or an id.
     private static let leastByteCount = 64
 
-    /// Keeps the connection open: SQLite closes it with its last statement.
+    /// Keeps the connection open, since SQLite closes it along with its last statement.
     private let database: Database
     private let statement: OpaquePointer
-    /// Memory for bound bytes, by parameter; SQLite reads them in place.
+    /// The memory for bound bytes, by parameter, which SQLite reads in place.
     private var memories: [UnsafeMutableRawBufferPointer]
 
     /// Compiles the first statement of `sql`.
@@ -48,7 +48,9 @@ internal import GRDBSQLite
         unsafe self.memories.forEach { unsafe $0.deallocate() }
     }
 
-    /// Binds a number to the parameter at `place`, counted from 1, until it is bound again.
+    /// Binds a number to the parameter at `place`, counted from 1.
+    ///
+    /// It stays bound until the next call.
     package func bind(_ number: Int64, at place: Int32) {
         let code = unsafe sqlite3_bind_int64(self.statement, place, number)
         precondition(code == SQLITE_OK, "the statement must have this parameter and must not be running")
@@ -62,19 +64,19 @@ internal import GRDBSQLite
             unsafe self.memories[index] = .allocate(byteCount: bytes.count, alignment: 1)
         }
         unsafe self.memories[index].copyBytes(from: bytes)
-        // A null destructor is SQLITE_STATIC: the bytes stay in place until they are bound again or the statement
-        // ends.
+        // A null destructor is SQLITE_STATIC: the bytes stay in place until they are bound again or the statement is
+        // destroyed.
         let start = unsafe self.memories[index].baseAddress
         let code = unsafe sqlite3_bind_blob(self.statement, place, start, Int32(bytes.count), nil)
         precondition(code == SQLITE_OK, "the statement must have this parameter and must not be running")
         if old.count < bytes.count { unsafe old.deallocate() }
     }
 
-    /// Runs the statement and lends its first row to `read`; returns nil if there is none.
+    /// Runs the statement and passes its first row to `read`, or returns nil if there are no rows.
     ///
-    /// - Throws: `DatabaseError`, or an error of `read`; the statement can be run again in either case.
+    /// - Throws: `DatabaseError`, or an error thrown by `read`. In either case the statement can be run again.
     package func first<Value>(_ read: (borrowing PreparedRow) throws -> Value) throws -> Value? {
-        // Its result repeats an error that stepping has already reported.
+        // The result only repeats an error that stepping has already reported.
         defer { unsafe sqlite3_reset(self.statement) }
         switch unsafe sqlite3_step(self.statement) {
         case SQLITE_ROW: return try read(unsafe PreparedRow(self.statement))
@@ -83,9 +85,9 @@ internal import GRDBSQLite
         }
     }
 
-    /// Runs the statement and lends each of its rows to `read`.
+    /// Runs the statement and passes each row to `read`.
     ///
-    /// - Throws: `DatabaseError`, or an error of `read`; the statement can be run again in either case.
+    /// - Throws: `DatabaseError`, or an error thrown by `read`. In either case the statement can be run again.
     package func all<Value>(_ read: (borrowing PreparedRow) throws -> Value) throws -> [Value] {
         defer { unsafe sqlite3_reset(self.statement) }
         var values: [Value] = []
@@ -98,16 +100,16 @@ internal import GRDBSQLite
         }
     }
 
-    /// Runs a statement without rows.
+    /// Runs a statement that returns no rows.
     ///
-    /// - Throws: `DatabaseError`; the statement can be run again.
+    /// - Throws: `DatabaseError`. The statement can be run again afterwards.
     package func run() throws {
         _ = try self.first { _ in }
     }
 
-    /// Runs a statement without rows and returns the number of table rows that it changed, added or removed.
+    /// Runs a statement that returns no rows, and returns the number of rows it changed, added or removed.
     ///
-    /// - Throws: `DatabaseError`; the statement can be run again.
+    /// - Throws: `DatabaseError`. The statement can be run again afterwards.
     package func change() throws -> Int {
         try self.run()
         return unsafe Int(sqlite3_changes(sqlite3_db_handle(self.statement)))
@@ -122,13 +124,13 @@ internal import GRDBSQLite
         unsafe self.statement = statement
     }
 
-    /// An integer, or nil if the column holds another type.
+    /// The value of an integer column, or nil if the column has another type.
     package func number(_ column: Int32) -> Int64? {
         guard unsafe sqlite3_column_type(self.statement, column) == SQLITE_INTEGER else { return nil }
         return unsafe sqlite3_column_int64(self.statement, column)
     }
 
-    /// A copy of the bytes, or nil if the column holds another type.
+    /// A copy of the bytes in the column, or nil if the column has another type.
     package func bytes(_ column: Int32) -> [UInt8]? {
         unsafe self.withBytes(column) { unsafe [UInt8]($0) }
     }
@@ -140,7 +142,7 @@ internal import GRDBSQLite
 
     private func withBytes<Value>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Value) -> Value? {
         guard unsafe sqlite3_column_type(self.statement, column) == SQLITE_BLOB else { return nil }
-        // Reads the bytes before their count (sqlite3_column_blob(3)); an empty value has no address.
+        // Get the bytes before their count (sqlite3_column_blob(3)). An empty value has no address.
         let start = unsafe sqlite3_column_blob(self.statement, column)
         let count = unsafe Int(sqlite3_column_bytes(self.statement, column))
         return unsafe body(UnsafeRawBufferPointer(start: start, count: count))

@@ -2,18 +2,19 @@ package import GRDB
 internal import GRDBSQLite
 internal import Glibc
 
-/// A failed SQLite call as an operator can look it up: the extended code by name, the system's error, and the file.
+/// A failed SQLite call, with everything an operator needs to look it up: the name of the extended code, the system
+/// error, and the file.
 ///
 ///     SQLITE_IOERR_WRITE (778), errno 28: No space left on device, /var/lib/remote-pin/data/wallets.db
 package struct SQLiteFailure: CustomStringConvertible, Sendable {
     package let description: String
 
-    /// - Important: Create it directly after the failed call, on the database's thread: SQLite holds only the last
-    ///   system error of the connection.
+    /// - Important: Must be created right after the failed call, on the database's thread, because SQLite only keeps
+    ///   the last system error of the connection.
     package init(_ code: ResultCode, of database: Database) {
         var text = Self.name(of: code.rawValue)
         let number = unsafe sqlite3_system_errno(database.sqliteConnection)
-        // SQLite sets it for failures of files only and never resets it.
+        // SQLite only sets it when an operation on a file fails, and never resets it.
         if [SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_FULL].contains(code.rawValue & 0xFF), number != 0 {
             let words = unsafe strerror(number).map { unsafe String(cString: $0) } ?? "unknown"
             text += ", errno \(number): \(words)"
@@ -23,7 +24,7 @@ package struct SQLiteFailure: CustomStringConvertible, Sendable {
         self.description = text
     }
 
-    /// The name and number of an extended result code: `SQLITE_IOERR_FSYNC (1034)`.
+    /// Returns the name and number of an extended result code, such as `SQLITE_IOERR_FSYNC (1034)`.
     package static func name(of code: Int32) -> String {
         let (primary, detail) = (Int(code & 0xFF), Int(code >> 8))
         guard self.primary.indices.contains(primary) else { return "SQLITE_\(code)" }
@@ -32,8 +33,7 @@ package struct SQLiteFailure: CustomStringConvertible, Sendable {
         return "SQLITE_\(self.primary[primary])\(suffix) (\(code))"
     }
 
-    // In the order of their numbers (sqlite3.h); the macros of the extended codes contain casts, which Swift cannot
-    // import.
+    // In numerical order (sqlite3.h). The macros for the extended codes contain casts, so Swift cannot import them.
     private static let primary = [
         "OK", "ERROR", "INTERNAL", "PERM", "ABORT", "BUSY", "LOCKED", "NOMEM", "READONLY", "INTERRUPT", "IOERR",
         "CORRUPT", "NOTFOUND", "FULL", "CANTOPEN", "PROTOCOL", "EMPTY", "SCHEMA", "TOOBIG", "CONSTRAINT", "MISMATCH",

@@ -1,15 +1,15 @@
 internal import GRDBSQLite
 
-/// A check of the structure of a database that no connection has open (`PRAGMA quick_check`).
+/// A check of the structure of a database that is not open on any connection (`PRAGMA quick_check`).
 ///
-/// The file is opened as immutable: without locks, without a log, and without any change.
+/// The file is opened as immutable, so SQLite takes no locks, reads no log, and changes nothing.
 package enum StructureCheck {
-    /// The largest number of findings.
+    /// The maximum number of findings to report.
     private static let most = 20
 
-    /// Reads the whole file and returns SQLite's findings; none for a sound one.
+    /// Reads the whole file and returns SQLite's findings, which are empty if the file is sound.
     ///
-    /// Takes as long as reading the file and blocks the calling thread.
+    /// This takes as long as reading the file, and blocks the calling thread.
     package static func findings(in path: String) -> [String] {
         var database: OpaquePointer?
         defer { unsafe sqlite3_close(database) }
@@ -32,7 +32,7 @@ package enum StructureCheck {
         }
     }
 
-    /// The path in a URI (RFC 3986, 2.1).
+    /// Escapes a path for use in a URI (RFC 3986, 2.1).
     private static func escaped(_ path: String) -> String {
         path.utf8.map { byte in
             switch byte {

@@ -2,7 +2,7 @@ package import Metrics
 package import Secrets
 package import Vocabulary
 
-/// A vault that counts the operations of another one, by kind and outcome.
+/// A wrapper around a vault that counts its operations by kind and outcome.
 package struct CountedVault: Vault {
     private struct Counters: Sendable {
         let done: Counter
@@ -61,7 +61,7 @@ package struct CountedVault: Vault {
         as field: VaultField,
         of wallet: WalletID
     ) async throws(VaultError) -> [UInt8] {
-        // Not `count`: a closure could not borrow the secret.
+        // This cannot use `count`, because a closure could not borrow the secret.
         do throws(VaultError) {
             let sealed = try await self.vault.seal(secret, as: field, of: wallet)
             self.seals.done.increment()
@@ -86,7 +86,7 @@ package struct CountedVault: Vault {
         try await self.macs.count { () throws(VaultError) in try await self.vault.mac(message, for: use) }
     }
 
-    /// An invalid MAC is an answer, not a failure of the vault.
+    /// An invalid MAC is a normal result, not a failure of the vault.
     package func isMAC(_ mac: [UInt8], of message: [UInt8], for use: MACUse) async throws(VaultError) -> Bool {
         try await self.verifications.count { () throws(VaultError) in
             try await self.vault.isMAC(mac, of: message, for: use)

@@ -1,23 +1,23 @@
 internal import Secrets
 internal import Vocabulary
 
-/// One version of the keys that prove history: the audit log's and the epochs'.
+/// One version of the keys that prove the history in the audit log and the epochs.
 ///
-/// The newest version makes MACs, and older ones only verify. An attacker with an older copy of the key file can
-/// therefore add nothing to a log that a newer version continues (``VersionedMAC``).
+/// MACs are made with the newest version; older versions can only be used to verify. An attacker with an older copy of
+/// the key file therefore cannot add anything to a log that has entries from a newer version (``VersionedMAC``).
 ///
-/// A class because versions are kept in collections, which cannot hold noncopyable values.
+/// This is a class because versions are stored in collections, which cannot hold noncopyable values.
 final class HistoryKeys: Sendable {
-    /// The version of the keys that come from the index root, as in key files of format 1.
+    /// The version of the keys that are derived from the index root, as in key files of format 1.
     static let ofIndex: UInt32 = 0
 
-    /// The number of the sealing version that was added with it, or ``ofIndex``.
+    /// The number of the sealing version that was added at the same time, or ``ofIndex``.
     let number: UInt32
     private let root: SecretBytes
     private let audit: SecretBytes
     private let epoch: SecretBytes
 
-    /// Returns nil if the root does not have the length of a key.
+    /// Returns nil if the length of the root is not that of a key.
     init?(number: UInt32, root: consuming SecretBytes) {
         guard root.count == KeyVersion.byteCount else { return nil }
         self.number = number
@@ -29,7 +29,7 @@ final class HistoryKeys: Sendable {
         self.epoch.keepOutOfSwap()
     }
 
-    /// Returns the MAC with the version's number before it.
+    /// Returns the MAC, preceded by the version number.
     func mac(_ message: [UInt8], for use: MACUse) -> [UInt8] {
         let mac: [UInt8] =
             switch use {
@@ -41,21 +41,22 @@ final class HistoryKeys: Sendable {
         return VersionedMAC(key: self.number, mac: mac).bytes
     }
 
-    /// The root as text, for the key file only.
+    /// The root as text, only for use in the key file.
     func hexadecimal() -> SecretBytes { self.root.hexadecimal() }
 
     var check: [UInt8] { KeyRing.check(of: self.root) }
 }
 
-/// A MAC with the version of its key: the number in four bytes before the MAC, none for version 0.
+/// A MAC with the version of its key, which is stored in the four bytes before the MAC, or omitted for version 0.
 ///
-/// Versions only rise along a chain of MACs; a reader rejects one that falls (``continues(_:)``).
+/// Versions can only increase along a chain of MACs, and readers reject a chain in which one decreases
+/// (``continues(_:)``).
 package struct VersionedMAC: Hashable, Sendable {
     package static let macByteCount = 32
     private static let numberByteCount = 4
 
     package let key: UInt32
-    /// 32 bytes.
+    /// The MAC, which is 32 bytes long.
     package let mac: [UInt8]
 
     init(key: UInt32, mac: [UInt8]) {
@@ -63,7 +64,7 @@ package struct VersionedMAC: Hashable, Sendable {
         self.mac = mac
     }
 
-    /// Returns nil if bytes do not have the length of a MAC, or name version 0.
+    /// Returns nil if the bytes do not have the length of a MAC, or if the version is 0.
     package init?(_ bytes: [UInt8]) {
         switch bytes.count {
         case Self.macByteCount: self.init(key: HistoryKeys.ofIndex, mac: bytes)
@@ -75,7 +76,7 @@ package struct VersionedMAC: Hashable, Sendable {
         }
     }
 
-    /// Reads `KEY-DIGITS`, the form of ``description``; each MAC has one spelling.
+    /// Parses `KEY-DIGITS`, the format of ``description``; there is only one valid way to write each MAC.
     package init?(text bytes: some Collection<UInt8>) {
         let text = String(decoding: bytes, as: UTF8.self)
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
@@ -96,6 +97,6 @@ package struct VersionedMAC: Hashable, Sendable {
 
     package var description: String { "\(self.key)-\(self.mac.hex)" }
 
-    /// Whether this MAC may follow another one in a chain: its key is the same or a newer one.
+    /// Returns whether this MAC may follow another one in a chain, that is, whether its key is the same or newer.
     package func continues(_ previous: VersionedMAC?) -> Bool { self.key >= previous?.key ?? 0 }
 }

@@ -2,7 +2,7 @@ internal import Secrets
 internal import HostSystem
 internal import Vocabulary
 
-/// The text form of a key file: a readable line for each key, the version of the form in the first line.
+/// The text format of a key file, with a readable line for each key and the format version in the first line.
 ///
 ///     remote-pin vault keys 2
 ///     # comments
@@ -12,13 +12,15 @@ internal import Vocabulary
 ///     receipt-key <266 digits>
 ///     active 1
 ///
-/// Format 1 has no `history` lines: audit log and epochs use keys from `index`. The next rotation adds the first one.
+/// Files in format 1 have no `history` lines: the keys for the audit log and the epochs are derived from `index`. The
+/// next rotation adds the first line.
 ///
-/// A `receipt-key` is public. From the second key version on, format 2 has one for each version, also for removed ones.
-/// Format 1 needs none: while a file has it, the active key is the only one that has signed receipts.
+/// A `receipt-key` is public. Starting with the second key version, a file in format 2 has one for every version,
+/// including those that have been removed. Format 1 does not need any: as long as a file has this format, the active
+/// key is the only one that has signed receipts.
 ///
-/// The eight digits are derived from the key before them, so a damaged key is found when the server starts, not
-/// when the first wallet fails to open.
+/// The eight digits are derived from the key before them. A damaged key is thus detected when the server starts, rather
+/// than when the first wallet fails to open.
 enum KeyFile {
     static let sizeLimit = 65_536
     private static let heading = "remote-pin vault keys"
@@ -67,7 +69,7 @@ enum KeyFile {
             .concatenated(with: SecretBytes(copying: Array(" \(check.hex)\n".utf8)))
     }
 
-    /// The version of the form in the first line, or nil if this is not a key file.
+    /// Returns the format version in the first line, or nil if this is not a key file.
     static func formatVersion(of line: String) -> Int? {
         guard line.hasPrefix(self.heading + " ") else { return nil }
         return Int(line.dropFirst(self.heading.utf8.count + 1))
@@ -75,13 +77,14 @@ enum KeyFile {
 
     static func isReadable(formatVersion: Int) -> Bool { self.formatVersions.contains(formatVersion) }
 
-    /// Whether a file of this format has `history` lines: a missing one must not pass for an earlier format.
+    /// Returns whether files of this format have `history` lines, so that a missing line is not mistaken for an earlier
+    /// format.
     static func hasHistory(formatVersion: Int) -> Bool { formatVersion > self.formatVersions.lowerBound }
 }
 
-/// A parser for the lines of one key file.
+/// A parser for the lines of a key file.
 ///
-/// Keys go from the text into secrets; only public words become a `String`.
+/// Keys are copied from the text directly into secrets, and only public words are turned into a `String`.
 private struct KeyFileReader {
     let path: String
 
@@ -135,7 +138,7 @@ private struct KeyFileReader {
         case key(KeyVersion)
         case history(HistoryKeys)
         case receiptKey(ReceiptKeyLink)
-        /// A `Share` because an enum case cannot hold a noncopyable secret.
+        /// This is a `Share` because an enum case cannot hold a noncopyable secret.
         case index(Share)
         case active(UInt32)
         case unknown
@@ -178,7 +181,7 @@ private struct KeyFileReader {
         self.parts(of: span, 0..<span.byteCount, at: 0x0A)
     }
 
-    /// The words of a line, at least one.
+    /// Returns the words of a line, of which there is at least one.
     private static func words(of span: RawSpan, _ line: Range<Int>) -> [Range<Int>] {
         self.parts(of: span, line, at: 0x20)
     }
@@ -194,7 +197,7 @@ private struct KeyFileReader {
         return parts
     }
 
-    /// Returns a word or number as a string; never used for a key.
+    /// Returns a word or number as a string; must never be used for a key.
     private static func string(_ span: RawSpan, _ range: Range<Int>) -> String {
         String(decoding: range.map { span.byte(at: $0) }, as: UTF8.self)
     }

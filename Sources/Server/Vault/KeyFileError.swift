@@ -1,20 +1,20 @@
 package import HostSystem
 
-/// The reason why a key file cannot be used, with the operator's next step.
+/// The reason why a key file cannot be used, and what the operator should do about it.
 ///
-/// Contains no key.
+/// It never contains a key.
 package enum KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The file cannot be read or written.
     case file(FileError)
-    /// Other users may read or write it: change its mode, and rotate the keys if another user may have done so.
+    /// Other users can read or write it: change its mode, and rotate the keys if another user may have done so.
     case mode(String, UInt32)
-    /// A line is not in the written form: restore the file from a backup.
+    /// A line does not have the expected format: restore the file from a backup.
     case damaged(String, line: Int)
     /// A newer version of this program wrote the file: use that version.
     case newerFormat(String)
     /// The file belongs to another vault, or is older than the keys in use: put the right file back.
     case otherKeys(String)
-    /// Another process keeps the file locked, or the lock cannot be created.
+    /// Another process has locked the file, or the lock cannot be created.
     case locked(String)
 
     package var description: String {

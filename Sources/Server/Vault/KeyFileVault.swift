@@ -3,16 +3,16 @@ internal import Synchronization
 internal import HostSystem
 package import Vocabulary
 
-/// A vault with its keys in a file on the server's machine.
+/// A vault whose keys are stored in a file on the server's machine.
 ///
-/// It protects copies and backups of the database from an attacker without the file. An attacker with both has the
-/// vault; PINs stay safe (G1) because their salts are on the devices.
+/// It protects copies and backups of the database from an attacker who does not have the file. An attacker who has both
+/// can do everything the vault can, but PINs remain safe (G1) because their salts are on the devices.
 package final class KeyFileVault: Vault {
     let path: String
     private let ring: Mutex<KeyRing>
     private let count: SealCount
 
-    /// Reads a key file; rejects one that other users may read.
+    /// Reads a key file, and rejects it if other users may read it.
     package convenience init(_ path: String) throws(KeyFileError) {
         try self.init(path, count: SealCount(path: path + ".count"))
     }
@@ -23,9 +23,9 @@ package final class KeyFileVault: Vault {
         self.count = count
     }
 
-    /// Creates a key file with one version of keys, mode 0600.
+    /// Creates a key file that contains one version of keys and has mode 0600.
     ///
-    /// An existing file is never replaced: it may be the only key to existing wallets.
+    /// An existing file is never overwritten, because it may contain the only keys to existing wallets.
     package static func create(at path: String) throws(KeyFileError) {
         guard let version = KeyVersion(number: 1, root: .random(count: KeyVersion.byteCount)),
             let history = HistoryKeys(number: 1, root: .random(count: KeyVersion.byteCount)),
@@ -39,10 +39,12 @@ package final class KeyFileVault: Vault {
         try self.lend(ring) { text throws(FileError) in try DurableFile.create(text, at: path) }
     }
 
-    /// Adds a version and makes it the active one; servers use it from their next ``reload()`` on.
+    /// Adds a key version and makes it active.
     ///
-    /// Values sealed by older versions still open. The key for recovery-code lookups does not change.
-    /// - Returns: The new version's number.
+    /// Servers use it after their next ``reload()``.
+    ///
+    /// Values sealed by older versions can still be opened. The key for recovery-code lookups does not change.
+    /// - Returns: The number of the new version.
     @discardableResult
     package static func addVersion(to path: String) throws(KeyFileError) -> UInt32 {
         try self.change(path) { ring in
@@ -50,7 +52,7 @@ package final class KeyFileVault: Vault {
         }.active.number
     }
 
-    /// Replaces the file's keys with the result of a change; concurrent changes wait for each other.
+    /// Replaces the keys in the file with the result of a change, and makes concurrent changes wait for each other.
     @discardableResult
     static func change(
         _ path: String,
@@ -64,10 +66,10 @@ package final class KeyFileVault: Vault {
         return ring
     }
 
-    /// Reads the file again; if it cannot be used, the keys stay as they are.
+    /// Reads the file again, or keeps the current keys if the file cannot be used.
     ///
-    /// With the file of another vault, or one from before a rotation, the server would seal and sign with keys
-    /// unknown to its store and audit log, which could not be undone.
+    /// With the key file of another vault, or one from before a rotation, the server would seal and sign with keys that
+    /// its store and audit log do not know, and this could not be undone.
     package func reload() throws(KeyFileError) {
         let fresh = try KeyFile.read(self.path)
         let path = self.path
@@ -77,13 +79,13 @@ package final class KeyFileVault: Vault {
         }
     }
 
-    /// The version that seals now.
+    /// The version currently used for sealing.
     package var activeVersion: UInt32 { self.keys.active.number }
 
-    /// All versions whose values still open, in ascending order.
+    /// All versions whose values can still be opened, in ascending order.
     package var versions: [UInt32] { self.keys.versions.map(\.number) }
 
-    /// Returns whether a value was sealed by an older version and should be sealed again.
+    /// Returns whether a value was sealed with an older version and should be resealed.
     package func isOutdated(_ sealed: [UInt8]) -> Bool { SealedValue.keyVersion(of: sealed) != self.activeVersion }
 
     package func seal(
@@ -136,7 +138,7 @@ package final class KeyFileVault: Vault {
 
     var keys: KeyRing { self.ring.withLock { $0 } }
 
-    /// Lends the file's text to a writer.
+    /// Passes the text of the file to a writer.
     private static func lend(
         _ ring: KeyRing,
         to write: ([UInt8]) throws(FileError) -> Void

@@ -2,22 +2,22 @@ internal import Secrets
 internal import Statements
 internal import Vocabulary
 
-/// One version of the vault's keys, derived from 32 random bytes, with a separate key for each use.
+/// One version of the vault's keys, all derived from 32 random bytes, with a separate key for each use.
 ///
-/// A class because versions are kept in collections, which cannot hold noncopyable values.
+/// This is a class because versions are stored in collections, which cannot hold noncopyable values.
 final class KeyVersion: Sendable {
     let number: UInt32
     private let root: SecretBytes
     private let sealing: SealingKey
-    /// The key from which each wallet's identity key is derived.
+    /// The key from which the identity key of each wallet is derived.
     private let identities: SecretBytes
     private let enrollmentToken: SecretBytes
-    /// Signs receipts while this version is active.
+    /// Signs receipts as long as this version is active.
     let receipts: ReceiptSigningKey
 
     static let byteCount = 32
 
-    /// Returns nil if the root does not have 32 bytes.
+    /// Returns nil if the root is not 32 bytes long.
     init?(number: UInt32, root: consuming SecretBytes) {
         guard root.count == Self.byteCount else { return nil }
         self.number = number
@@ -36,35 +36,37 @@ final class KeyVersion: Sendable {
         self.enrollmentToken.keepOutOfSwap()
     }
 
-    /// Seals a value as key id ‖ nonce ‖ ciphertext ‖ tag.
+    /// Seals a value in the format key id ‖ nonce ‖ ciphertext ‖ tag.
     func seal(_ secret: borrowing SecretBytes, as field: VaultField, of wallet: WalletID) -> [UInt8] {
         let sealed = self.key(of: field, wallet).seal(secret, associatedData: Self.associatedData(field, wallet))
         return SealedValue.prefix(keyVersion: self.number) + sealed
     }
 
-    /// Opens a sealed value, without reading the key id in front of it.
+    /// Opens a sealed value, ignoring the key id at the beginning.
     func open(_ sealed: [UInt8], as field: VaultField, of wallet: WalletID) throws(SealBroken) -> SecretBytes {
         let (value, data) = (sealed.dropFirst(SealedValue.prefixByteCount), Self.associatedData(field, wallet))
         guard !Self.isCounted(field) else { return try self.sealing.open(value, associatedData: data) }
         do throws(SealBroken) {
             return try self.key(of: field, wallet).open(value, associatedData: data)
         } catch {
-            // Sealed before identities had separate keys.
+            // The value was sealed before identities had separate keys.
             return try self.sealing.open(value, associatedData: data)
         }
     }
 
-    /// Returns whether one key, whose use is counted (``SealCount``), seals this field for all wallets.
+    /// Returns whether this field is sealed with the same key for all wallets, so that its use has to be counted
+    /// (``SealCount``).
     ///
-    /// An identity is sealed whenever its wallet requests another PIN, before that PIN is judged. With a key for
-    /// each wallet no client uses up another's key, and exhausting its own would take years.
+    /// An identity is sealed each time its wallet asks for a PIN change, before the PIN is judged. Since each wallet
+    /// has a separate key for this, a client cannot exhaust the key of another wallet, and exhausting its own would
+    /// take years.
     static func isCounted(_ field: VaultField) -> Bool { field != .identity }
 
     private func key(of field: VaultField, _ wallet: WalletID) -> SealingKey {
         Self.isCounted(field) ? self.sealing : SealingKey(self.identities.hkdfSHA256(info: wallet.bytes, count: 32))
     }
 
-    /// Field name ‖ 0x00 ‖ wallet id: a value opens only for its wallet and field.
+    /// Returns field name ‖ 0x00 ‖ wallet id, so that a value can only be opened for its wallet and field.
     private static func associatedData(_ field: VaultField, _ wallet: WalletID) -> [UInt8] {
         let name = field.rawValue.utf8
         var bytes: [UInt8] = []
@@ -77,36 +79,39 @@ final class KeyVersion: Sendable {
 
     func tokenMAC(_ message: [UInt8]) -> [UInt8] { self.enrollmentToken.hmacSHA256(message) }
 
-    /// The root as text, for the key file only.
+    /// The root as text, only for use in the key file.
     func hexadecimal() -> SecretBytes { self.root.hexadecimal() }
 
-    /// Four bytes that reveal a mistyped or damaged key, and allow two files to be compared without showing keys.
+    /// Four bytes that reveal a mistyped or damaged key, and that make it possible to compare two files without showing
+    /// the keys.
     var check: [UInt8] { KeyRing.check(of: self.root) }
 }
 
 /// All keys of one key file.
 final class KeyRing: Sendable {
-    /// In ascending order of their numbers.
+    /// The versions in ascending order.
     let versions: [KeyVersion]
     let active: KeyVersion
-    /// In ascending order of their numbers, from ``HistoryKeys/ofIndex`` on; the last one makes MACs.
+    /// The versions in ascending order, starting with ``HistoryKeys/ofIndex``; the last one makes MACs.
     let history: [HistoryKeys]
-    /// The receipt key of each version up to the active one with its predecessor's signature, in ascending order.
+    /// The receipt keys of all versions up to the active one, in ascending order, each signed by its predecessor.
     ///
-    /// A link outlives its version: a wallet that pinned a key long ago follows the links to the active one.
+    /// A link is kept even after its version has been removed, because a wallet that pinned a key long ago follows the
+    /// links to the active one.
     let receiptKeys: [ReceiptKeyLink]
     private let indexRoot: SecretBytes
     private let index: SecretBytes
-    /// Derived from the index root, which is never rotated.
+    /// The key for backup labels, derived from the index root, which is never rotated.
     private let backup: SecretBytes
     private let attempts: SecretBytes
 
-    /// Returns nil if a length is wrong, numbers do not ascend, or the active version is missing.
+    /// Returns nil if a length is wrong, if the numbers are not in ascending order, or if the active version is
+    /// missing.
     ///
     /// - Parameters:
-    ///   - history: The versions of the keys for history after the first one; the last has the number of the last
-    ///     sealing version, unless there are none.
-    ///   - links: The known links; missing ones are made if the predecessor's key is present.
+    ///   - history: The versions of the history keys after the first one. The last of them has the same number as the
+    ///     last sealing version, unless there are none.
+    ///   - links: The known links. Missing ones are created if the predecessor's key is present.
     init?(
         versions: [KeyVersion],
         active: UInt32,
@@ -135,7 +140,7 @@ final class KeyRing: Sendable {
         self.attempts.keepOutOfSwap()
     }
 
-    /// Completes the links, or nil if a known one has another key than its version.
+    /// Adds the missing links, or returns nil if a known link has a different key than its version.
     private static func receiptKeys(
         of versions: [KeyVersion],
         upTo active: UInt32,
@@ -157,8 +162,10 @@ final class KeyRing: Sendable {
         return links.sorted { $0.key.id < $1.key.id }
     }
 
-    /// Returns whether these keys may replace `old` ones: the same unrotated keys, no known version changed, and no
-    /// sealing version lost.
+    /// Returns whether these keys may replace `old` ones.
+    ///
+    /// The keys that are never rotated must be the same, no known version may have changed, and no sealing version may
+    /// be missing.
     func continues(_ old: KeyRing) -> Bool {
         let probe = Array("remote-pin/1 same vault".utf8)
         guard constantTimeEqual(self.index.hmacSHA256(probe), old.index.hmacSHA256(probe)),
@@ -178,10 +185,12 @@ final class KeyRing: Sendable {
 
     func version(_ number: UInt32) -> KeyVersion? { self.versions.first { $0.number == number } }
 
-    /// The version before the active one, whose tokens are accepted until they expire.
+    /// The version before the active one.
+    ///
+    /// Its tokens are accepted until they expire.
     var previous: KeyVersion? { self.versions.last { $0.number < self.active.number } }
 
-    /// Returns the MAC for a use whose key is never rotated.
+    /// Returns a MAC for a use whose key is never rotated.
     func lastingMAC(_ message: [UInt8], for use: MACUse) -> [UInt8] {
         switch use {
         case .recoveryCodeIndex: self.index.hmacSHA256(message)
@@ -191,13 +200,13 @@ final class KeyRing: Sendable {
         }
     }
 
-    /// Returns the MAC by the newest version of the keys for history.
+    /// Returns a MAC made with the newest version of the history keys.
     func historyMAC(_ message: [UInt8], for use: MACUse) -> [UInt8] {
         guard let newest = self.history.last else { preconditionFailure("a ring has the version of its index") }
         return newest.mac(message, for: use)
     }
 
-    /// Returns whether the version that a MAC names made it.
+    /// Returns whether the MAC was made with the key version that it names.
     func isHistoryMAC(_ mac: [UInt8], of message: [UInt8], for use: MACUse) -> Bool {
         guard let named = VersionedMAC(mac), let keys = self.history.first(where: { $0.number == named.key }) else {
             return false
@@ -205,14 +214,14 @@ final class KeyRing: Sendable {
         return constantTimeEqual(keys.mac(message, for: use), mac)
     }
 
-    /// The index key as text, for the key file only.
+    /// The index key as text, only for use in the key file.
     func indexHexadecimal() -> SecretBytes { self.indexRoot.hexadecimal() }
 
     var indexCheck: [UInt8] { Self.check(of: self.indexRoot) }
 
-    /// Returns a ring with one more version of the sealing keys and of the keys for history.
+    /// Returns a ring with one more version of the sealing keys and of the history keys.
     ///
-    /// The index key stays, because its lookups must keep working.
+    /// The index key does not change, because lookups that use it must keep working.
     func adding(_ root: consuming SecretBytes, history historyRoot: consuming SecretBytes) -> KeyRing? {
         let number = (self.versions.last?.number ?? 0) + 1
         let index = self.indexRoot.withBytes { SecretBytes(copying: $0) }
@@ -228,9 +237,10 @@ final class KeyRing: Sendable {
         )
     }
 
-    /// Returns a ring without some sealing versions, or nil if the active one is among them.
+    /// Returns a ring without some of the sealing versions, or nil if the active one is among them.
     ///
-    /// All versions for history stay, because old entries of the audit log must still verify.
+    /// All versions of the history keys are kept, because it must still be possible to verify old entries of the audit
+    /// log.
     func removing(_ numbers: Set<UInt32>) -> KeyRing? {
         let index = self.indexRoot.withBytes { SecretBytes(copying: $0) }
         let versions = self.versions.filter { !numbers.contains($0.number) }
@@ -250,16 +260,16 @@ final class KeyRing: Sendable {
     }
 }
 
-/// The form of sealed values.
+/// The format of sealed values.
 enum SealedValue {
     static let prefixByteCount = 4
 
-    /// The key id: the version, big-endian.
+    /// The key id, which is the version in big-endian order.
     static func prefix(keyVersion: UInt32) -> [UInt8] {
         stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: keyVersion >> UInt32($0)) }
     }
 
-    /// The version that sealed a value, or nil if the value is too short.
+    /// The version with which a value was sealed, or nil if the value is too short.
     static func keyVersion(of sealed: [UInt8]) -> UInt32? {
         guard sealed.count >= self.prefixByteCount else { return nil }
         return sealed.prefix(self.prefixByteCount).reduce(0) { $0 << 8 | UInt32($1) }

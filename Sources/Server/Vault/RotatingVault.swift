@@ -1,21 +1,23 @@
 internal import Secrets
 
-/// A vault with versions of its keys: one seals, the older ones open the values that they sealed.
+/// A vault with several versions of its keys, one for sealing and older ones for opening the values sealed with them.
 ///
-/// The keys of the audit log and the epochs have versions as well, of which the older ones only verify. The lookups of
-/// recovery codes and the labels of backups use keys without versions: with a new key no recovery code would be found.
+/// The keys for the audit log and the epochs also have versions, but the older ones are only used to verify. The keys
+/// for recovery-code lookups and backup labels have no versions, because no recovery code could be found with a new
+/// key.
 package protocol RotatingVault: Vault {
-    /// All versions whose values still open, in ascending order.
+    /// All versions whose values can still be opened, in ascending order.
     var versions: [UInt32] { get }
-    /// The version that seals now.
+    /// The version currently used for sealing.
     var activeVersion: UInt32 { get }
-    /// Returns the version that sealed a value, or nil if the value is too short.
+    /// Returns the version with which a value was sealed, or nil if the value is too short.
     func keyVersion(of sealed: [UInt8]) -> UInt32?
-    /// Returns a check value that identifies a version's key without revealing it, or nil for an unknown version.
+    /// Returns a check value that identifies the key of a version without revealing it, or nil if the version is
+    /// unknown.
     func check(of version: UInt32) -> [UInt8]?
-    /// Adds a version durably and seals with it from then on; returns its number.
+    /// Adds a version durably, uses it for sealing from then on, and returns its number.
     func addVersion() throws(KeyFileError) -> UInt32
-    /// Removes versions permanently, never the active one; values that they sealed no longer open.
+    /// Permanently removes versions other than the active one; values sealed with them can no longer be opened.
     func remove(_ versions: Set<UInt32>) throws(KeyFileError)
 }
 
@@ -34,8 +36,10 @@ extension KeyFileVault: RotatingVault {
         try self.change { $0.removing(versions) }
     }
 
-    /// Changes the file only if it continues the keys in use: an older copy in its place would assign another key
-    /// to a number that the store already knows.
+    /// Only changes the file if it is consistent with the keys in use.
+    ///
+    /// If an older copy of the file had been put in its place, a version number that the store already knows would
+    /// otherwise be given to a new key.
     @discardableResult
     private func change(_ make: (KeyRing) -> KeyRing?) throws(KeyFileError) -> KeyRing {
         let (path, known) = (self.path, self.keys)

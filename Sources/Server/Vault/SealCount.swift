@@ -2,23 +2,23 @@ internal import Dispatch
 internal import HostSystem
 internal import Synchronization
 
-/// The number of values that each key version has sealed, durable and never too low.
+/// The number of values sealed with each key version, which is durable and never too low.
 ///
-/// Nonces are random, so one key must not seal more than 2^32 values (NIST SP 800-38D §8.3). The count is reserved
-/// in the file in blocks. A block counts as used, durably, before its first value is sealed, so a crash skips
-/// numbers and never repeats them. A process begins with a small block, so one that restarts often skips few. The
-/// limit of one file is 2^28, because a key file may be copied to other servers or restored without its count, up
-/// to sixteen times in total.
+/// Since nonces are random, a key must not seal more than 2^32 values (NIST SP 800-38D §8.3). The count is reserved in
+/// the file in blocks. A whole block is durably counted as used before its first value is sealed, so a crash can skip
+/// numbers but never repeat them. A process starts with a small block, so that frequent restarts skip few numbers. The
+/// limit of one file is 2^28, which allows for a key file to be copied to other servers, or restored without its count,
+/// up to sixteen times in total.
 final class SealCount: Sendable {
     static let limit: UInt64 = 1 << 28
-    /// The largest block; a process's first one has ``firstBlockSize`` values, and each further one twice as many.
+    /// The maximum block size; a process starts with ``firstBlockSize`` and doubles it for each further block.
     static let blockSize: UInt64 = 1 << 16
     static let firstBlockSize: UInt64 = 1 << 8
 
     private let path: String
     private let limit: UInt64
     private let blockSize: UInt64
-    /// The block reserved last.
+    /// The block that was reserved last.
     private struct Block {
         var size: UInt64
         var left: UInt64
@@ -26,7 +26,7 @@ final class SealCount: Sendable {
 
     /// The current block of each key version.
     private let blocks = Mutex<[UInt32: Block]>([:])
-    /// The queue that waits for the file, since callers run on event loops that serve other connections.
+    /// The queue that waits for the file, because callers run on event loops that also serve other connections.
     private let disk = DispatchQueue(label: "vault count")
 
     init(path: String, limit: UInt64 = SealCount.limit, blockSize: UInt64 = SealCount.blockSize) {
@@ -35,9 +35,9 @@ final class SealCount: Sendable {
         self.blockSize = blockSize
     }
 
-    /// Counts one value; returns false if the version has sealed its last one or the count cannot be stored.
+    /// Counts one value, or returns false if the version has reached its limit or the count cannot be stored.
     ///
-    /// Suspends for the disk once for each block, and never blocks the caller's thread.
+    /// Suspends once per block to wait for the disk, but never blocks the caller's thread.
     func take(_ version: UInt32) async -> Bool {
         if self.takeOfBlock(version) { return true }
         return await withCheckedContinuation { continuation in
@@ -53,7 +53,9 @@ final class SealCount: Sendable {
         }
     }
 
-    /// Reserves a block, one caller at a time; callers that waited take from the block of the first.
+    /// Reserves a block, for one caller at a time.
+    ///
+    /// Callers that were waiting then use the block reserved by the first.
     private func takeOfNextBlock(_ version: UInt32) -> Bool {
         if self.takeOfBlock(version) { return true }
         let size = self.blocks.withLock { min($0[version].map { $0.size * 2 } ?? Self.firstBlockSize, self.blockSize) }
@@ -62,9 +64,9 @@ final class SealCount: Sendable {
         return true
     }
 
-    /// Reserves at most `size` values in the file; returns their number, 0 if none are left.
+    /// Reserves at most `size` values in the file, and returns how many were reserved, or 0 if none are left.
     private func reserve(_ size: UInt64, of version: UInt32) throws -> UInt64 {
-        // Two processes that share the file reserve their blocks one after the other.
+        // If two processes share the file, they must reserve their blocks one after the other.
         let lock = try FileLock(waitingFor: self.path + ".lock")
         defer { withExtendedLifetime(lock) {} }
         var counts = try self.read()
@@ -84,7 +86,7 @@ final class SealCount: Sendable {
         return Array(([self.heading] + lines).joined(separator: "\n").utf8) + [0x0A]
     }
 
-    /// A missing file starts at zero; a damaged one stops sealing.
+    /// Reads the counts; a missing file counts as zero, but a damaged one stops all sealing.
     private func read() throws -> [UInt32: UInt64] {
         guard DurableFile.exists(self.path) else { return [:] }
         let text = String(decoding: try DurableFile.read(self.path, atMost: KeyFile.sizeLimit), as: UTF8.self)

@@ -1,17 +1,18 @@
 package import Secrets
 package import Vocabulary
 
-/// The server's keys, for sealing and for MACs.
+/// The server's keys, used for sealing and for MACs.
 ///
-/// Each sealed value is bound to its field and wallet by the associated data (field name ‖ 0x00 ‖ wallet id), so an
-/// attacker who writes the database cannot substitute the value of another wallet or field.
+/// Each sealed value is bound to its field and its wallet by the associated data (field name ‖ 0x00 ‖ wallet id), so an
+/// attacker with write access to the database cannot swap in a value from another wallet or field.
 package protocol Vault: Sendable {
-    /// Seals under the active key version: key id ‖ nonce ‖ ciphertext ‖ tag. Values of equal length have sealed
-    /// forms of equal length.
+    /// Seals a value with the active key version, in the format key id ‖ nonce ‖ ciphertext ‖ tag.
+    ///
+    /// Values of equal length have sealed forms of equal length.
     func seal(_ secret: borrowing SecretBytes, as field: VaultField, of wallet: WalletID) async throws(VaultError)
         -> [UInt8]
 
-    /// Opens an output of ``seal(_:as:of:)``, under the key version that it names.
+    /// Opens a value sealed with ``seal(_:as:of:)``, using the key version that it names.
     func unseal(_ sealed: [UInt8], as field: VaultField, of wallet: WalletID) async throws(VaultError) -> SecretBytes
 
     /// Returns a MAC of `message` under the key for `use`; the same for the same message during the key's life.
