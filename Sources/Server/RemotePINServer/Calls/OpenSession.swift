@@ -32,10 +32,11 @@ extension Conversation {
     private func verify(_ call: OpenSession, statement: Statement) async throws -> ProvenIdentity {
         let devices = self.server.devices
         guard let stored = try await self.server.store.identity(of: call.walletID) else {
-            // The same work as for an existing wallet, so that the time does not tell them apart: a read that
-            // finds a wallet, one that finds none, and the check.
-            try await devices.decoy.find(in: self.server.store)
+            // The same work as for an existing wallet and in the same order, so that the time does not tell them
+            // apart: a read, the check, and a second read. Two reads in a row would be faster, because the store's
+            // thread is still awake for the second one.
             _ = await devices.proofs.check(call.deviceProof, of: statement, by: devices.decoy.open())
+            try await devices.decoy.find(in: self.server.store)
             throw CallFailure.authentication(.unknownWallet)
         }
         let identity = try await self.identity(stored.identity, of: call.walletID)
