@@ -7,7 +7,7 @@ package final class AdminConnection: Sendable {
     private let connection: LocalConnection
     private let rejection: Rejection
 
-    /// The failure with which the server closed the connection, if it named one.
+    /// The failure that made the server close the connection, if it sent one.
     private final class Rejection: Sendable {
         let failure = Mutex<AdminFailure?>(nil)
     }
@@ -26,8 +26,7 @@ package final class AdminConnection: Sendable {
         let rejection = Rejection()
         let connection = try await LocalConnection.connect(path: path, timeout: timeout) { frame in
             guard let reply = try? AdminCoding.decode(AnyReply.self, from: frame) else { return nil }
-            // Id 0 belongs to no call: such a reply says why the server closes the
-            // connection.
+            // Id 0 doesn't belong to any call. The reply tells us why the server is closing the connection.
             if reply.id == 0 { rejection.failure.withLock { $0 = reply.failure } }
             return reply.id
         }
@@ -72,13 +71,13 @@ package final class AdminConnection: Sendable {
     }
 }
 
-/// The reason why a command has no reply.
+/// An error from a command that got no reply.
 package enum AdminCallError: Error, Hashable, Sendable {
-    /// The server did not carry the command out.
+    /// The server did not execute the command.
     case refused(AdminFailure)
-    /// The connection failed. The command may have been carried out.
+    /// The connection failed. The command may or may not have been executed.
     case connection(CallError)
-    /// The reply is not one of this command: server and client have different versions.
+    /// The reply doesn't match the command, because the server and the client have different versions.
     case unexpectedReply
 }
 

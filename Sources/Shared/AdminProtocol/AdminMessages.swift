@@ -26,7 +26,7 @@ extension AdminRequest: Decodable where Arguments: Decodable {}
 package struct AdminHeader: Decodable, Sendable {
     /// Raised when a request or a reply changes its meaning.
     ///
-    /// A new command or a new member does not raise it.
+    /// It's not raised when a command or a member is added.
     package static let currentVersion = 1
 
     package var version: Int
@@ -57,7 +57,7 @@ package struct AdminReply<Reply: Sendable>: Sendable {
 extension AdminReply: Encodable where Reply: Encodable {}
 extension AdminReply: Decodable where Reply: Decodable {}
 
-/// The reason why a command was not carried out; no part of it was.
+/// The reason why a command was not executed, not even in part.
 package struct AdminFailure: Error, Codable, Hashable, Sendable {
     package enum Kind: String, Codable, Hashable, Sendable, CaseIterable {
         /// A wallet that the command names does not exist. The message contains its id.
@@ -68,7 +68,7 @@ package struct AdminFailure: Error, Codable, Hashable, Sendable {
         case unavailable
         /// The server does not know the command or an argument of it.
         case unsupported
-        /// The request is not a request of this protocol, or a value is outside its range.
+        /// The request is not valid in this protocol, or a value is out of range.
         case malformed
         /// The store holds data that this server did not write. The server's log has the details.
         case `internal`
@@ -81,7 +81,7 @@ package struct AdminFailure: Error, Codable, Hashable, Sendable {
     /// The length of the longest message, in bytes.
     package static let longestMessage = 512
 
-    /// Shortens the message to ``longestMessage``.
+    /// Creates a failure, shortening the message to ``longestMessage``.
     package init(_ kind: Kind, _ message: String) {
         self.kind = kind
         self.message = Self.shortened(message)

@@ -41,7 +41,7 @@ extension Timestamp: Codable {
 
     /// The time as ISO 8601 in UTC, with milliseconds.
     package var text: String {
-        // The formatter truncates; half a millisecond more keeps the last digit.
+        // The formatter truncates, so add half a millisecond to keep the last digit.
         Date(timeIntervalSince1970: (Double(self.milliseconds) + 0.5) / 1000)
             .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
@@ -161,7 +161,7 @@ extension UpdateRule: Codable {
 extension Decoder {
     /// The error for a value that is rejected.
     ///
-    /// It does not contain the value, which may be a recovery code.
+    /// It doesn't contain the value, because that may be a recovery code.
     fileprivate func invalid(_ problem: String) -> DecodingError {
         .dataCorrupted(DecodingError.Context(codingPath: self.codingPath, debugDescription: problem))
     }

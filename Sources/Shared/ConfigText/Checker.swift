@@ -2,17 +2,17 @@ package import Yams
 
 /// Compares a YAML tree with a ``Shape`` and collects all problems.
 ///
-/// A wrong value is left out of the result; the rest of the tree is checked and read.
+/// Invalid values are left out of the result, but the rest of the tree is still checked and read.
 package struct Checker {
     private let source: String
     package private(set) var problems: [ConfigProblem] = []
 
-    /// - Parameter source: The file's path, the variable or the flag, for problems.
+    /// - Parameter source: The path of the file, or the variable or flag, to be used in problems.
     package init(source: String) {
         self.source = source
     }
 
-    /// Checks a file's text; a text without a value has no keys.
+    /// Checks the text of a file; a text without a value is treated as having no keys.
     ///
     /// - Parameter expand: A change to the tree before it is checked.
     /// - Returns: Nil if the text is not a YAML mapping, which is then the only problem.
@@ -33,7 +33,7 @@ package struct Checker {
         }
     }
 
-    /// Checks one key and its value, as given on a command line; the value is YAML.
+    /// Checks a key and its value as given on a command line, where the value is YAML.
     package mutating func read(_ text: String, key: String, of fields: [Field]) -> ConfigValue? {
         defer { for index in self.problems.indices { self.problems[index].line = nil } }
         do throws(YAMLFault) {
@@ -71,7 +71,7 @@ package struct Checker {
         }
     }
 
-    /// Adds a problem; the same one is reported once.
+    /// Adds a problem, unless the same one has been reported before.
     package mutating func report(_ message: String, key: String, line: Int?) {
         let problem = ConfigProblem(source: self.source, line: line, key: key, message: message)
         if !self.problems.contains(problem) { self.problems.append(problem) }

@@ -1,12 +1,12 @@
 /// One mistake in a configuration file, an environment variable or a flag.
 package struct ConfigProblem: Hashable, Sendable, CustomStringConvertible {
-    /// The file's path, the environment variable or the flag; empty if no source sets the value.
+    /// The file's path, the environment variable or the flag; empty if the value isn't set by any source.
     package var source: String
-    /// The line in the file, from 1; nil if the problem belongs to no single line.
+    /// The line in the file, counting from 1; nil if the problem isn't in a single line.
     package var line: Int?
-    /// The key with those above it, such as `steps.expect.screen`; empty for a problem of the whole source.
+    /// The key, including the keys above it, such as `steps.expect.screen`; empty for a problem of the whole source.
     package var key: String
-    /// The mistake and the allowed values; follows the key.
+    /// The mistake and the allowed values, to be printed after the key.
     package var message: String
 
     package init(source: String, line: Int? = nil, key: String = "", message: String) {

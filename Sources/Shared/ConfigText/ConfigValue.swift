@@ -1,8 +1,8 @@
 internal import Yams
 
-/// A checked value of a configuration: its form is the one that its ``Shape`` requires.
+/// A checked configuration value, which is known to have the form required by its ``Shape``.
 package struct ConfigValue: Sendable {
-    /// The line in the file, from 1; nil if the value is from no file.
+    /// The line in the file, counting from 1; nil if the value doesn't come from a file.
     ///
     /// The value of a key has the key's line.
     package let line: Int?

@@ -1,4 +1,4 @@
-/// Durations as people write them: a whole number and a unit, `61s`, `5m`, `1h`.
+/// Durations as people write them, a whole number followed by a unit: `61s`, `5m`, `1h`.
 package enum DurationText {
     private static let units: [(name: String, milliseconds: Int64)] = [
         ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),

@@ -2,7 +2,7 @@
 package struct HostAndPort: Hashable, Sendable, CustomStringConvertible {
     /// A name, an IPv4 address, or an IPv6 address without brackets.
     package var host: String
-    /// 0 in an address to listen on lets the system choose a port.
+    /// The port; 0 in an address to listen on lets the system choose one.
     package var port: Int
 
     package init(host: String, port: Int) {

@@ -1,14 +1,14 @@
 /// A kind of value with a Swift type, which reads, checks, describes and writes it.
 package struct Kind<Value: Sendable>: Sendable {
     package let shape: Shape
-    /// Reads a checked value; the folder is the start of relative paths.
+    /// Reads a checked value; relative paths are relative to the folder.
     package let read: @Sendable (ConfigValue, _ folder: String) -> Value?
     package let write: @Sendable (Value) -> ConfigValue
 
     /// The accepted values, for messages and the manual.
     package var allowed: String { self.shape.allowed }
 
-    /// A kind that is written as one text.
+    /// A kind whose values are written as a single text.
     package static func word(
         _ form: String,
         _ allowed: String,
@@ -30,7 +30,7 @@ package struct Kind<Value: Sendable>: Sendable {
         return Kind(shape: .word(word), read: { value, _ in value.text.flatMap(read) }, write: { .word(write($0)) })
     }
 
-    /// A text that a rule accepts.
+    /// A text that is accepted by a rule.
     package static func text(
         _ form: String = "text",
         _ allowed: String,
@@ -60,7 +60,7 @@ package struct Kind<Value: Sendable>: Sendable {
         )
     }
 
-    /// Several values; without a limit a single one needs no brackets.
+    /// Several values; if there is no limit, a single value doesn't need brackets.
     package static func list<Element: Sendable>(
         of kind: Kind<Element>,
         atMost limit: Int? = 16
@@ -72,7 +72,7 @@ package struct Kind<Value: Sendable>: Sendable {
         )
     }
 
-    /// The same kind, whose values messages and listings never show.
+    /// The same kind, but with values that are never shown in messages or listings.
     var secret: Kind { Kind(shape: self.shape.secret, read: self.read, write: self.write) }
 }
 
@@ -138,7 +138,7 @@ extension Kind where Value: RawRepresentable<String> & CaseIterable {
 extension Kind where Value == String {
     /// A file or folder.
     ///
-    /// A relative path starts at the folder of the file that names it, or else at the current folder.
+    /// A relative path is relative to the folder of the file it's in, or otherwise to the current folder.
     package static var path: Kind {
         let kind = Kind.text("path", "a path, absolute or relative to the configuration file's folder") {
             !$0.isEmpty && $0 != "none" && !$0.utf8.contains(0)
@@ -158,7 +158,7 @@ extension Shape {
     package static var duration: Shape { Kind<Duration>.duration().shape }
     package static func list(_ element: Shape) -> Shape { .list(element, atMost: nil) }
 
-    /// One of some names; more than eight are not listed in messages.
+    /// One of several names, which are only listed in messages if there are no more than eight.
     package static func name(_ form: String, _ names: [String]) -> Shape {
         let allowed = names.count > 8 ? "a known \(form)" : Word.list(names)
         return Kind<String>.word(

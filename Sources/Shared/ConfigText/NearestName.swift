@@ -8,7 +8,8 @@ package enum NearestName {
             let edits = Self.edits(from: Array(name), to: Array(candidate))
             return (name: candidate, edits: edits, shared: zip(name, candidate).prefix { $0 == $1 }.count)
         }
-        // Of two equally near names the one with the longer common beginning: `off`, not `on`, for `of`.
+        // If two names are equally near, take the one with the longer common prefix: for `of`, we want `off` rather
+        // than `on`.
         let best = ranked.min { $0.edits == $1.edits ? $0.shared > $1.shared : $0.edits < $1.edits }
         guard let best else { return nil }
         return best.edits <= max(2, best.name.count / 3) ? best.name : nil

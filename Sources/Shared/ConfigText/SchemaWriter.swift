@@ -1,9 +1,9 @@
-/// Writes declared keys as a JSON schema, with which editors complete and check files.
+/// Writes declared keys as a JSON schema, which editors use to complete and check files.
 package struct SchemaWriter {
     private let title: String
     private let description: String
     private let definitions: [(String, Shape)]
-    /// A pattern for names that a file's author may put in place of any value.
+    /// A pattern for names that can be used in place of any value in a file.
     private let placeholder: String
 
     /// - Parameter definitions: The shapes that the schema names once, each of the form `.named`.

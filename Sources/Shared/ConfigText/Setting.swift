@@ -1,7 +1,7 @@
 /// A declared setting: its name, its kind, its default and its purpose.
 ///
-/// A program's catalog of declarations is the only place that describes its settings. Reading, checking, `--help`,
-/// the generated configuration file and the manual all use it, so that they cannot disagree.
+/// The catalog of declarations is the only place where a program's settings are described. It is used for reading,
+/// checking, `--help`, the generated configuration file and the manual, so they can't get out of sync.
 package struct Setting<Value: Sendable>: SettingDeclaration {
     package let name: String
     package let kind: Kind<Value>
@@ -45,14 +45,14 @@ extension SettingDeclaration {
     /// The default as a file would hold it; nil if the user must set a value.
     package var standardText: String? { self.standard.map { self.kind.write($0).flowText } }
     package var isSecret: Bool { self.kind.shape.isSecret }
-    /// The default; a relative path starts at the folder.
+    /// The default; a relative path is relative to the folder.
     func standardValue(folder: String) -> (any Sendable)? {
         self.standard.flatMap { self.kind.read(self.kind.write($0), folder) }
     }
 
     func value(_ value: ConfigValue, folder: String) -> (any Sendable)? { self.kind.read(value, folder) }
 
-    /// A value for listings; a secret one is hidden, unless it is the default.
+    /// The text of a value for listings; secret values are hidden unless they are the default.
     func publicText(of value: any Sendable) -> String {
         guard let value = value as? Value else { preconditionFailure("\(self.name) holds a value of another type") }
         let text = self.kind.write(value).flowText
@@ -87,7 +87,7 @@ package enum SettingOrigin: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// A problem of the value from this source.
+    /// A problem with a value from this source.
     func problem(_ key: String, _ message: String) -> ConfigProblem {
         switch self {
         case .standard: ConfigProblem(source: "", key: key, message: message)
@@ -105,6 +105,6 @@ package struct SettingRow: Hashable, Sendable {
     /// nil if the value is missing or wrong.
     package var origin: SettingOrigin?
 
-    /// Replaces a value that may be a secret.
+    /// Shown instead of a value that may be a secret.
     package static let hidden = "(not shown)"
 }

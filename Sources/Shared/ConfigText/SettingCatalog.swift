@@ -5,9 +5,9 @@ package struct SettingCatalog: Sendable {
     /// The sections of the file, each with its purpose; empty for a file without sections.
     package let sections: [(name: String, text: String)]
     package let settings: [any SettingDeclaration]
-    /// The first part of the names of environment variables; nil if the environment sets nothing.
+    /// The prefix of environment variables; nil if settings can't be set in the environment.
     package let environmentPrefix: String?
-    /// Variables with that prefix that other programs use; names that end with `_` are prefixes.
+    /// Variables with that prefix that are used by other programs; names ending in `_` are prefixes.
     private let foreignVariables: [String]
 
     package init(
@@ -50,7 +50,7 @@ package struct SettingsSources: Sendable {
     package var file: ConfigFile?
     package var environment: [String: String]
     package var flags: [(name: String, value: String)]
-    /// The start of relative paths in the environment and in flags.
+    /// The folder that paths in the environment and in flags are relative to.
     package var currentFolder: String
 
     package init(
@@ -70,7 +70,7 @@ package struct SettingsSources: Sendable {
 package struct ConfigFile: Sendable {
     /// The path, for problems.
     package var path: String
-    /// The start of relative paths in the file.
+    /// The folder that paths in the file are relative to.
     package var folder: String
     package var text: String
 
@@ -154,8 +154,8 @@ struct Assignments {
 
     /// The text of a variable or a flag as YAML; values of a list are separated by commas, with `[]` for none.
     private static func node(_ text: String, _ shape: Shape) -> Node {
-        // An empty text, from an undefined variable such as `${BLOCKS}`, is not an empty list: no blocks at all
-        // would remove every waiting time.
+        // Don't treat an empty text, which might come from an undefined variable such as `${BLOCKS}`, as an empty list.
+        // An empty list of blocks would remove all waiting times.
         guard case .list = shape, text.contains(where: { $0 != " " }) else {
             return Node(text, Tag(.implicit), .doubleQuoted)
         }

@@ -1,11 +1,11 @@
-/// The value of every setting of a catalog, each with its origin.
+/// The values of all settings in a catalog, and where they come from.
 package struct SettingValues: Sendable {
     private let catalog: SettingCatalog
     private var values: [String: any Sendable] = [:]
     private var origins: [String: SettingOrigin] = [:]
-    /// The settings for which some source has a wrong value.
+    /// The settings that have an invalid value in some source.
     private var rejected: Set<String> = []
-    /// True if a parser error in the file hides some settings.
+    /// True if the file could not be parsed, so some settings may be missing.
     private let isIncomplete: Bool
     /// All problems so far; a setting that has a problem must not be read.
     package private(set) var problems: [ConfigProblem]
@@ -61,7 +61,7 @@ package struct SettingValues: Sendable {
 
     /// Adds a problem for the first of several settings that are valid on their own but contradict each other.
     ///
-    /// Does nothing if one of them has an invalid value, because that is already reported.
+    /// Does nothing if one of them has an invalid value, because that has already been reported.
     package mutating func reject(
         _ settings: [any SettingDeclaration],
         if isContradiction: Bool,

@@ -1,23 +1,24 @@
 /// The form of a value in a configuration file.
 ///
-/// The checker, the JSON schema and the manual all read it, so that they cannot disagree.
+/// It is used by the checker, the JSON schema and the manual, so they can't get out of sync.
 package indirect enum Shape: Sendable {
     /// No value: the key alone, or an empty value.
     case nothing
     case word(Word)
-    /// Several values. With a limit they must be a YAML list; without, a single value may stand without brackets.
+    /// Several values. If there is a limit, they must be a YAML list. If there isn't, a single value doesn't need
+    /// brackets.
     case list(Shape, atMost: Int?)
-    /// Declared keys, and a rule for their values together.
+    /// Declared keys, and a rule for the combination of their values.
     case fields([Field], rule: FieldRule? = nil)
-    /// Keys that the author chooses; `keys` describes them.
+    /// Keys chosen by the author, as described by `keys`.
     case map(keys: String, Shape)
     /// Exactly one of the declared keys with its value, or the key alone if its value may be empty.
     ///
     /// `name` is the word for such an entry in messages: `step`.
     case entry(name: String, [Field])
-    /// The first shape that the node's form fits: empty, word, list or keys.
+    /// The first shape that accepts the form of the node: empty, word, list or keys.
     case either([Shape])
-    /// A shape that the JSON schema defines once, under this name; evaluated on demand, so that it may be recursive.
+    /// A shape that is defined once in the JSON schema, under this name; it's evaluated lazily, so it can be recursive.
     ///
     /// `allowed` replaces the shape's own description.
     case named(String, allowed: String? = nil, @Sendable () -> Shape)
@@ -85,7 +86,7 @@ package struct Word: Sendable {
     let acceptsEmpty: Bool
     /// True if `{name: argument}` is read as `name:argument`.
     var takesArgument = false
-    /// True if the value may be a secret; messages do not quote it.
+    /// True if the value may be a secret, which must not be quoted in messages.
     var isSecret = false
     /// Returns the text in its canonical form, or nil if it is not accepted.
     let canonical: @Sendable (String) -> String?

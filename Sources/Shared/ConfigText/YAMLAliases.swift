@@ -1,8 +1,8 @@
-/// Finds YAML aliases (`*name`), which none of the files read here needs.
+/// Finds YAML aliases (`*name`), which none of the files we read need.
 ///
-/// Threat: a file of ten short lines, each a list of aliases to the line before, expands to more values than fit
-/// into memory, and any code that compares, checks or prints them visits each one. The parser visits them too when
-/// it composes a mapping with such a key, so aliases are found in the text, before it is parsed.
+/// Threat: a file of ten short lines, each a list of aliases to the line before, expands to more values than fit into
+/// memory, and any code that compares, checks or prints them would visit every one. The parser also visits them when it
+/// composes a mapping with such a key, so we have to find aliases in the text before parsing it.
 enum YAMLAliases {
     /// Returns the first alias in the text to an anchor in the text, with its line, or nil.
     ///

@@ -18,9 +18,9 @@ package enum YAMLText {
     }
 }
 
-/// The reason why a text cannot be parsed.
+/// An error from parsing a text.
 package struct YAMLFault: Error, Hashable, Sendable {
-    /// From 1; nil if the fault belongs to no single line.
+    /// The line, counting from 1; nil if the fault isn't in a single line.
     package let line: Int?
     package let message: String
 
@@ -48,8 +48,8 @@ package struct YAMLFault: Error, Hashable, Sendable {
         }
     }
 
-    /// The line of a key's second occurrence, which is most likely the one added last; the parser reports only the
-    /// first.
+    /// The line of a key's second occurrence, which is most likely the one that was added last; the parser only reports
+    /// the first one.
     ///
     /// Returns nil if the second occurrence is not the first word of a line in the same mapping.
     private static func laterLine(of key: String, than first: YamlError.Context) -> Int? {

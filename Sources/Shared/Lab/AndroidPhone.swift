@@ -1,10 +1,9 @@
 package import Evidence
 package import Vocabulary
 
-/// The properties that an Android phone's keystore attests, of the phone and of the app that requests the
-/// attestation.
+/// The properties of a phone, and of the app requesting the attestation, that are attested by an Android keystore.
 ///
-/// A new value is a healthy phone that runs the lab's app.
+/// By default, this is a healthy phone running the lab's app.
 package struct AndroidPhone: Hashable, Sendable {
     package var package = LabApp.androidPackage
     /// The version code, by which versions of the package are compared.
@@ -15,7 +14,7 @@ package struct AndroidPhone: Hashable, Sendable {
     package var model = "Example One"
     /// Year and month, as in 202610.
     package var osPatchLevel = 202_610
-    /// Year, month and day, as in 20261005; nil if the phone states none.
+    /// Year, month and day, as in 20261005; nil if the phone doesn't report it.
     package var vendorPatchLevel: Int? = 20_261_005
     /// As ``vendorPatchLevel``.
     package var bootPatchLevel: Int? = 20_261_005

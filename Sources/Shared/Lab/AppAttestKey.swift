@@ -18,7 +18,7 @@ package struct AppAttestKey: Sendable {
     /// The key's id, SHA-256 of its public half.
     package var id: SHA256Digest { sha256(self.key.publicKey.bytes) }
 
-    /// The authenticator data of an attestation of this key, which has not signed yet.
+    /// The authenticator data for an attestation of this key, before it has signed anything.
     package var attestedData: AuthenticatorData {
         AuthenticatorData(
             rpIDHash: sha256(Array(self.appID.utf8)),

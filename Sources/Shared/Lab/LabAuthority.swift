@@ -2,9 +2,9 @@ internal import Evidence
 package import HostSystem
 internal import Vocabulary
 
-/// A lab's test authority: it replaces Google, Apple and a certificate authority.
+/// A lab's test authority, which stands in for Google, Apple and a certificate authority.
 ///
-/// Its chains have the vendors' formats and other roots, so that a server in a lab runs the same code as in
+/// Its chains have the same formats as the vendors' but different roots, so a server in a lab runs the same code as in
 /// production. Its private keys are stored in files; a server outside a lab rejects its roots
 /// (``Certificate/isOfLab``).
 package struct LabAuthority: Sendable {
@@ -63,7 +63,7 @@ package struct LabAuthority: Sendable {
         """
 }
 
-/// The reason why a lab's authority was not written or read; tell the user who runs the lab.
+/// An error from reading or writing a lab's authority, to be shown to the user running the lab.
 package enum LabAuthorityError: Error, Hashable, CustomStringConvertible {
     case file(FileError)
     /// The file exists, but its contents are wrong: create a new lab.

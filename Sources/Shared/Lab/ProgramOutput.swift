@@ -1,10 +1,10 @@
 package import Foundation
 internal import Synchronization
 
-/// Reads all output of a program on a separate thread, and resumes the tasks that wait for a text in it.
+/// Reads all of a program's output on a separate thread, and resumes tasks waiting for some text in it.
 package final class ProgramOutput: Sendable {
     private struct State {
-        /// Bytes rather than a string, since a chunk may end within a character.
+        /// This is bytes rather than a string because a chunk may end in the middle of a character.
         var written = Data()
         var isClosed = false
         var waiters: [Int: Waiter] = [:]
@@ -31,8 +31,8 @@ package final class ProgramOutput: Sendable {
                 if data.isEmpty { break }
                 self.append(data)
             }
-            // Foundation never releases a process or its pipes; a run that restarts a server again and again would
-            // use up its file descriptors.
+            // Foundation never releases a process or its pipes, so a run that keeps restarting a server would run out
+            // of file descriptors.
             try? reader.close()
             self.close()
         }

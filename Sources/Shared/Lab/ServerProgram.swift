@@ -6,8 +6,8 @@ package final class ServerProgram: Sendable {
     private let process: Process
     /// The write end of the server's standard input.
     ///
-    /// It closes when this process ends, for any reason, so a server that runs with `--follow-input` never outlives
-    /// this process.
+    /// It is closed when this process exits for whatever reason, so a server running with `--follow-input` never
+    /// outlives it.
     private let input: Pipe
     private let log: ProgramOutput
     private let exit: ProcessExit
@@ -62,7 +62,7 @@ package final class ServerProgram: Sendable {
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         let input = Pipe()
-        // If another child inherited the descriptor, the server would not see the end of this process.
+        // If another child inherited the descriptor, the server would not notice when this process exits.
         _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
         process.standardInput = input
         let log = ProgramOutput(of: process)
@@ -124,7 +124,7 @@ package final class ServerProgram: Sendable {
         return await self.exit.status()
     }
 
-    /// Closes the pipe, which Foundation would keep open; see ``ProgramOutput``.
+    /// Closes the pipe, because Foundation would keep it open; see ``ProgramOutput``.
     private func closeInput() { try? self.input.fileHandleForWriting.close() }
 
     /// Kills the server and waits until the process has ended.
@@ -162,7 +162,7 @@ package final class ServerProgram: Sendable {
 
 /// The end of a process and its status.
 ///
-/// `waitUntilExit()` runs the run loop of the calling thread, which a task must not do.
+/// We can't use `waitUntilExit()`, because it runs the run loop of the calling thread, which a task must not do.
 package final class ProcessExit: Sendable {
     private let (statuses, ended) = AsyncStream.makeStream(of: Int32.self)
 

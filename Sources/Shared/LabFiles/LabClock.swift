@@ -4,8 +4,8 @@ package import Vocabulary
 
 /// A lab's time: the system's clock plus an offset that only grows and is kept across restarts.
 ///
-/// This is the server's side. The server writes the offset to its file before any code sees the new time, so that a
-/// restart never moves the clock back.
+/// This is the server's side. The server writes the offset to its file before anything can see the new time, so that
+/// the clock never goes back after a restart.
 package final class LabClock: WallClock {
     private let file: String
     private let system: any WallClock
@@ -39,7 +39,7 @@ package final class LabClock: WallClock {
     }
 }
 
-/// A wallet's view of its lab's time, which the server moves: each call reads the file.
+/// A wallet's view of the lab's time; because the server may change it, every call reads the file.
 package final class FollowedLabClock: WallClock {
     private let file: String
     private let system: any WallClock
@@ -51,7 +51,7 @@ package final class FollowedLabClock: WallClock {
         self.latest = Mutex(try LabClockFile.read(file))
     }
 
-    /// The present time, from the last known offset if the file cannot be read; never earlier than a previous result.
+    /// The current time, which never goes back; uses the last known offset if the file can't be read.
     package func now() -> Timestamp {
         let read = (try? LabClockFile.read(self.file)) ?? 0
         let offset = self.latest.withLock { latest in

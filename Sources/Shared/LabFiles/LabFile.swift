@@ -2,9 +2,9 @@ internal import ConfigText
 internal import HostSystem
 internal import Yams
 
-/// The contents of `lab.yaml`: all data that a wallet needs to use a lab.
+/// The contents of `lab.yaml`, which is everything a wallet needs to use a lab.
 ///
-/// Paths are absolute after reading.
+/// Paths are made absolute when the file is read.
 package struct LabFile: Hashable, Sendable {
     /// The numeric address to connect to.
     package var host: String
@@ -14,7 +14,7 @@ package struct LabFile: Hashable, Sendable {
     package var serverName: String
     /// The authority that wallets pin, as a PEM file.
     package var caFile: String
-    /// The folder of the test authority, with which simulated devices attest their keys.
+    /// The folder of the test authority that simulated devices use to attest their keys.
     package var authority: String
     /// The file with the offset of the lab's clock.
     package var clockFile: String

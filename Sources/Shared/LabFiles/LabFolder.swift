@@ -35,8 +35,8 @@ package struct LabFolder: Hashable, Sendable {
 
     /// A path for the server's socket that is short enough for any location of the lab.
     ///
-    /// It is in the server's folder if possible, otherwise in a new folder under `runtimeFolder` with a random
-    /// name, so that two labs never share one. The choice is made once and stored in the configuration.
+    /// It is in the server's folder if possible, otherwise in a new folder under `runtimeFolder` with a random name, so
+    /// that two labs never share one. The path is only chosen once, and then stored in the configuration.
     package func socketPath(runtimeFolder: String?) -> String {
         let inside = "\(self.serverFolder)/admin.sock"
         if inside.utf8.count <= Self.longestSocketPath { return inside }
@@ -51,7 +51,7 @@ package struct LabFolder: Hashable, Sendable {
 
 /// The reason why a lab cannot be used.
 package enum LabError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A file or folder cannot be used; report the error, which names it.
+    /// A file or folder can't be used; report the error, which contains the path.
     case file(FileError)
     /// The file's contents are wrong: name the file and the missing part.
     case notAsWritten(path: String, what: String)

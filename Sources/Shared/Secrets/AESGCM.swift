@@ -3,9 +3,9 @@ internal import Synchronization
 
 /// A key that seals and opens many values.
 ///
-/// The format is that of ``SecretBytes/seal(_:associatedData:)`` and
-/// ``SecretBytes/open(_:associatedData:)``. For opening, libcrypto expands the key once instead of
-/// for each value, which saves more than half of the time for a value of 32 bytes.
+/// The format is that of ``SecretBytes/seal(_:associatedData:)`` and ``SecretBytes/open(_:associatedData:)``. When
+/// opening values, libcrypto only expands the key once rather than for each value, which takes less than half the time
+/// for a value of 32 bytes.
 package final class SealingKey: Sendable {
     private let key: SecretBytes
     /// The idle contexts; their number is bounded by the largest number of concurrent callers.
@@ -29,7 +29,7 @@ package final class SealingKey: Sendable {
     package func open(_ sealed: ArraySlice<UInt8>, associatedData: [UInt8]) throws(SealBroken) -> SecretBytes {
         let algorithm = self.idle.withLock { $0.popLast() } ?? AESGCM(key: self.key)
         let secret = try SecretBytes(opening: sealed, associatedData: associatedData, with: algorithm)
-        // Not reached if the value is not genuine: that context is not used again.
+        // We don't get here if the value is not genuine, so that context is never used again.
         self.idle.withLock { $0.append(algorithm) }
         return secret
     }
@@ -37,9 +37,8 @@ package final class SealingKey: Sendable {
 
 /// AES-256-GCM decryption with one key, directly into the memory that will hold the secret.
 ///
-/// Uses libcrypto instead of swift-crypto because every right PIN requires opening a share:
-/// swift-crypto's boxes and copies take three times as long, and one of the copies is the secret
-/// itself.
+/// Uses libcrypto instead of swift-crypto because every right PIN requires opening a share: with all its boxes and
+/// copies, swift-crypto takes three times as long, and one of the copies is the secret itself.
 ///
 /// `@unchecked Sendable`: ``SealingKey`` lends each instance to one caller at a time.
 @safe final class AESGCM: @unchecked Sendable {
@@ -69,7 +68,7 @@ package final class SealingKey: Sendable {
     /// Decrypts nonce ‖ ciphertext ‖ tag to `target`, which has the length of the ciphertext.
     ///
     /// - Returns: True if the tag is right.
-    /// - Important: If it is not, `target` contains bytes that must not be used.
+    /// - Important: If it isn't, the bytes in `target` must not be used.
     func open(
         _ sealed: ArraySlice<UInt8>,
         associatedData: [UInt8],
@@ -106,7 +105,7 @@ package final class SealingKey: Sendable {
 
 /// The cipher of libcrypto.
 ///
-/// `@unchecked Sendable`: fetched once and only read afterwards.
+/// `@unchecked Sendable` because it's fetched once and only read afterwards.
 @safe private final class AES256GCM: @unchecked Sendable {
     static let shared = AES256GCM()
 

@@ -1,7 +1,7 @@
 /// A PIN of six digits.
 ///
-/// A value exists only while a key is derived from it. It cannot be copied, printed or compared
-/// with `==`, and its bytes are wiped at the end of its lifetime.
+/// A value only exists while a key is being derived from it. It cannot be copied, printed or compared with `==`, and
+/// its bytes are wiped at the end of its lifetime.
 package struct PIN: ~Copyable, Sendable {
     private let digits: SecretBytes
 
@@ -35,7 +35,7 @@ package struct PIN: ~Copyable, Sendable {
 
     /// The rule of the local policy (flows.md PF2.9) that this PIN breaks; nil if the PIN is permitted.
     ///
-    /// The policy applies to new PINs only; an existing PIN is always tried.
+    /// The policy only applies to new PINs; an existing PIN is always tried.
     package borrowing func weakness() -> Weakness? {
         self.digits.withBytes { span in
             let steps = (1..<Self.length).map { index in
@@ -48,20 +48,19 @@ package struct PIN: ~Copyable, Sendable {
         }
     }
 
-    /// Returns true if both PINs have the same digits, compared in constant time; for the second
-    /// entry of a new PIN.
+    /// Returns true if both PINs have the same digits, compared in constant time; used when a new PIN is entered twice.
     package borrowing func isEqual(to other: borrowing PIN) -> Bool {
         self.digits.isEqual(to: other.digits)
     }
 
     /// Salt ‖ digits, the input of every derivation from a PIN.
     ///
-    /// The salt has 256 bits, so an attacker without the device cannot search the six digits.
+    /// The salt has 256 bits, so an attacker without the device can't search for the six digits.
     package borrowing func keyMaterial(salt: borrowing SecretBytes) -> SecretBytes {
         salt.concatenated(with: self.digits)
     }
 
-    /// A separate copy, for an entry that outlives its screen.
+    /// Returns a separate copy, for a PIN that is still needed after its screen is gone.
     package borrowing func copy() -> PIN {
         guard let copy = self.digits.withBytes({ PIN(copying: $0) }) else {
             preconditionFailure("the digits of a PIN are a PIN")

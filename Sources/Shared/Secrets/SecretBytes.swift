@@ -3,10 +3,9 @@ internal import Glibc
 
 /// Bytes that are wiped at the end of their lifetime and cannot be copied, printed or compared with `==`.
 ///
-/// The storage is one heap allocation for the whole lifetime, so growth and copy-on-write leave no
-/// stale copy. Wiping uses `OPENSSL_cleanse`, which the optimizer must not remove. The bytes are
-/// written once, before the initializer returns, and only read afterwards, which makes the value
-/// safe to send.
+/// The storage is a single heap allocation for the whole lifetime, so no stale copies are left behind by growing or
+/// copy-on-write. Wiping uses `OPENSSL_cleanse`, which isn't removed by the optimizer. The bytes are written once,
+/// before the initializer returns, and only read afterwards, which makes the value safe to send.
 @safe public struct SecretBytes: ~Copyable, @unchecked Sendable {
     private let storage: UnsafeMutableRawBufferPointer
 
@@ -38,7 +37,7 @@ internal import Glibc
         unsafe self.storage.deallocate()
     }
 
-    /// Allocates `count` bytes, which `fill` writes; they are wiped also if `fill` throws.
+    /// Allocates `count` bytes, which `fill` writes; they are also wiped if `fill` throws.
     init<Failure: Error>(
         count: Int,
         filledBy fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
@@ -62,7 +61,8 @@ internal import Glibc
 
     /// Keeps the memory page of these bytes out of swap space until the process ends (mlock(2)).
     ///
-    /// For a few keys that live as long as the process. Has no effect if the process may lock no more pages.
+    /// This is meant for a few keys that live as long as the process. It has no effect if the process isn't allowed to
+    /// lock any more pages.
     package borrowing func keepOutOfSwap() {
         unsafe _ = mlock(self.storage.baseAddress, self.storage.count)
     }
@@ -110,8 +110,8 @@ internal import Glibc
 extension [UInt8] {
     /// Overwrites the bytes and empties the array.
     ///
-    /// For short-lived copies of a secret, such as a message before encryption. If another array
-    /// shares the storage, that array keeps the bytes.
+    /// Use this for short-lived copies of a secret, such as a message before encryption. If another array shares the
+    /// storage, that array keeps the bytes.
     public mutating func wipe() {
         unsafe self.withUnsafeMutableBytes { bytes in unsafe OPENSSL_cleanse(bytes.baseAddress, bytes.count) }
         self = []

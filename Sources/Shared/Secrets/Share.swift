@@ -1,7 +1,7 @@
-/// Thirty-two random bytes that the server keeps for a wallet and that the wallet needs to open its slots.
+/// Thirty-two random bytes that are kept by the server and needed by the wallet to open its slots.
 ///
-/// A class because messages pass through NIO, which needs copyable values: all copies share one
-/// allocation, which is wiped with the last of them. A share prints as its name and has no `==`.
+/// This is a class because messages go through NIO, which needs copyable values. All copies share one allocation, which
+/// is wiped when the last of them is gone. A share prints as its name and has no `==`.
 package final class Share: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     private let bytes: SecretBytes
 
@@ -47,14 +47,14 @@ package final class Share: Sendable, CustomStringConvertible, CustomDebugStringC
         self.bytes.isEqual(to: other.bytes)
     }
 
-    /// A separate copy, for a consuming function.
+    /// Returns a separate copy, to be passed to a consuming function.
     package func copy() -> SecretBytes {
         self.bytes.withBytes { SecretBytes(copying: $0) }
     }
 
     /// A copy that is not wiped.
     ///
-    /// - Important: Only for checks that search for leaked shares.
+    /// - Important: Only for checks that look for leaked shares.
     package func exposedBytes() -> [UInt8] { self.bytes.exposedBytes() }
 
     package var description: String { "(share)" }

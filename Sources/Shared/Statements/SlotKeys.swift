@@ -3,8 +3,8 @@ package import Vocabulary
 
 /// The keys of the device's slots, each derived from a part on the device and a share from the server.
 ///
-/// Each half alone reveals nothing about the key: the storage cannot be opened without the server,
-/// and the server's data opens nothing without the device.
+/// Neither half reveals anything about the key: the storage cannot be opened without the server, and the server's data
+/// opens nothing without the device.
 package enum SlotKeys {
     private static let partInfo = Array("remote-pin/1 slot part".utf8)
     private static let pinSlotInfo = Array("remote-pin/1 pin slot".utf8)
@@ -13,8 +13,8 @@ package enum SlotKeys {
 
     /// The part of the PIN slot's key that is derived from the PIN, 32 bytes.
     ///
-    /// The derivation is separate from the PIN key, so that the wallet can derive the part and wipe
-    /// the PIN before the server answers.
+    /// The derivation is separate from the PIN key, so that the wallet can derive this part and then wipe the PIN
+    /// before the server answers.
     package static func part(pin: borrowing PIN, salt: borrowing SecretBytes) -> SecretBytes {
         pin.keyMaterial(salt: salt).hkdfSHA256(info: self.partInfo, count: 32)
     }
@@ -31,14 +31,14 @@ package enum SlotKeys {
         self.key(of: self.biometricSlotInfo, deviceHalf: item, share: share, walletID: walletID)
     }
 
-    /// The 32 bytes that verify a share if no slot exists (safe mode).
+    /// The 32 bytes used to verify a share if there is no slot (safe mode).
     ///
-    /// Stored with the access data. A share has 256 random bits, so its check value reveals nothing about it.
+    /// They are stored with the access data. A share has 256 random bits, so its check value reveals nothing about it.
     package static func checkValue(share: Share) -> [UInt8] {
         share.withSecret { $0.hkdfSHA256(info: self.checkInfo, count: 32).exposedBytes() }
     }
 
-    /// The key of a slot; both halves have 32 bytes, so that no bytes can move from one to the other.
+    /// The key of a slot; both halves have 32 bytes, so the boundary between them is unambiguous.
     private static func key(
         of slot: [UInt8],
         deviceHalf: borrowing SecretBytes,

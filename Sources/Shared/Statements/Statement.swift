@@ -2,7 +2,7 @@ internal import Crypto
 internal import FoundationEssentials
 package import Vocabulary
 
-/// The purpose of a signature, which is the beginning of every signed statement.
+/// The purpose of a signature, with which every signed statement starts.
 ///
 /// The texts are part of the protocol and never change. A zero byte terminates them, so none contains one.
 package enum Purpose: String, Hashable, Sendable, CaseIterable {
@@ -20,9 +20,9 @@ package enum Purpose: String, Hashable, Sendable, CaseIterable {
 
 /// The signed bytes: purpose ‖ 0x00 ‖ channel binding ‖ wallet id ‖ counter ‖ body.
 ///
-/// Every part before the body has a fixed length or a terminator that it cannot contain, so two
-/// different statements never have the same bytes. Each contains the channel binding, so a
-/// signature from one connection is not valid on another.
+/// Every part before the body either has a fixed length or ends with a terminator it can't contain, so two different
+/// statements never have the same bytes. They contain the channel binding, so a signature made for one connection is
+/// not valid on another.
 package struct Statement: Hashable, Sendable {
     /// The bytes M, which a hardware key signs.
     package let bytes: [UInt8]

@@ -41,7 +41,7 @@ public struct AttemptPolicy: Hashable, Sendable {
         self.blocks = blocks
     }
 
-    /// The largest number of wrong PINs that is judged between two right ones.
+    /// The maximum number of wrong PINs that are judged between two right ones.
     public var allowance: Int { self.rounds * self.attemptsPerRound }
 }
 
@@ -52,7 +52,7 @@ public enum PINState: Hashable, Sendable {
     case open(attemptsLeft: Int, finalRound: Bool)
     /// No PIN is judged for `remaining`, at least a millisecond.
     case blocked(remaining: Duration)
-    /// No PIN is ever judged again; only a new registration helps.
+    /// No PIN will ever be judged again; the only way out is a new registration.
     case blockedPermanently
 }
 
@@ -62,8 +62,8 @@ package enum PINVerdict: Hashable, Sendable {
     case valid
     /// The PIN was judged, counted and wrong; carries the state that follows.
     case wrong(PINState)
-    /// The PIN was not judged and cost nothing: the wallet is in a block.
+    /// The PIN was not judged and did not cost an attempt, because the wallet is blocked.
     case blocked(remaining: Duration)
-    /// The PIN was not judged: the wallet is blocked permanently.
+    /// The PIN was not judged, because the wallet is permanently blocked.
     case blockedPermanently
 }

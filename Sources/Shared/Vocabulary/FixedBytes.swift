@@ -12,22 +12,22 @@ extension FixedBytesKind {
     public static func admits(_ bytes: [UInt8]) -> Bool { true }
 }
 
-/// A byte string of one length and meaning; every value that exists is valid.
+/// A byte string with a fixed length and meaning, whose values are always valid.
 ///
-/// Ids of different kinds have different types, so that a PIN key id cannot be passed as an attempt id. It holds no
-/// secrets: it can be copied, compared and printed.
+/// Ids of different kinds have different types, so that a PIN key id cannot be passed as an attempt id. This must not
+/// be used for secrets, because it can be copied, compared and printed.
 public struct FixedBytes<Kind: FixedBytesKind>: Hashable, Sendable, CustomStringConvertible {
     /// The bytes, `Kind.byteCount` of them.
     public let bytes: [UInt8]
 
-    /// Returns nil for any other length, and for bytes that the kind does not admit.
+    /// Returns nil for any other length, and for bytes that are not a valid value of this kind.
     public init?(_ bytes: some Sequence<UInt8>) {
         let copy = Array(bytes)
         guard copy.count == Kind.byteCount, Kind.admits(copy) else { return nil }
         self.bytes = copy
     }
 
-    /// The same without a copy, for decoders that already have arrays.
+    /// Does the same without copying, for decoders that already have an array.
     public init?(_ bytes: [UInt8]) {
         guard bytes.count == Kind.byteCount, Kind.admits(bytes) else { return nil }
         self.bytes = bytes
@@ -49,7 +49,7 @@ public struct FixedBytes<Kind: FixedBytesKind>: Hashable, Sendable, CustomString
         left.bytes.hasSameBytes(as: right.bytes)
     }
 
-    /// Hashes eight bytes at a time; an array hashes them singly, with a call for each.
+    /// Hashes eight bytes at a time; an array would make a call for every single byte.
     public func hash(into hasher: inout Hasher) {
         var word: UInt64 = 0
         for index in self.bytes.indices {
@@ -61,7 +61,8 @@ public struct FixedBytes<Kind: FixedBytesKind>: Hashable, Sendable, CustomString
 }
 
 extension [UInt8] {
-    /// Returns whether the bytes are equal; reads every byte, without the function call for each that `==` makes.
+    /// Returns whether the bytes are equal; always reads every byte, but doesn't make a function call for each like
+    /// `==`.
     public func hasSameBytes(as other: [UInt8]) -> Bool {
         guard self.count == other.count else { return false }
         var difference: UInt8 = 0

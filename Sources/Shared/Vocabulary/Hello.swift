@@ -6,11 +6,11 @@ public enum Platform: String, Hashable, Sendable, CaseIterable {
     case iOS = "ios"
 }
 
-/// The update policy's verdict on one version of the app (flows.md PF1.4).
+/// The update policy's verdict on a version of the app (flows.md PF1.4).
 public enum UpdateVerdict: Hashable, Sendable {
     /// The version is current; the app shows nothing.
     case ok
-    /// An update exists; the app shows a banner.
+    /// An update is available; the app shows a banner.
     case notify
     /// An update is recommended; the app shows a banner.
     case recommend
@@ -68,7 +68,7 @@ public struct AppVersion: Hashable, Comparable, Sendable, CustomStringConvertibl
     }
 }
 
-/// Printable ASCII, one to 64 bytes: the only free text accepted from a device.
+/// One to 64 bytes of printable ASCII, the only kind of free text accepted from a device.
 package struct DeviceText: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
@@ -81,13 +81,13 @@ package struct DeviceText: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// An app's claims about itself, for operators and the update policy; never trusted.
+/// An app's claims about itself, used by operators and the update policy, but never trusted.
 package struct DeviceFacts: Hashable, Sendable {
     /// The version that the app claims to have.
     package let appVersion: AppVersion
     /// The version that the operating system claims to have.
     package let osVersion: DeviceText
-    /// Nil if the device states none.
+    /// The model; nil if the device didn't send it.
     package let model: DeviceText?
 
     /// Creates the claims of an app.

@@ -44,7 +44,7 @@ extension FixedBytes where Kind: RandomlyChosen {
     public static func random(using generator: inout some RandomNumberGenerator) -> Self {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(Kind.byteCount)
-        // Eight bytes at a time: each draw from the system's generator is a system call.
+        // Generate eight bytes at a time, because each call to the system's generator is a system call.
         while bytes.count < Kind.byteCount {
             let word: UInt64 = generator.next()
             for shift in stride(from: 0, to: 64, by: 8) where bytes.count < Kind.byteCount {

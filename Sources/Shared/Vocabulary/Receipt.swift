@@ -15,9 +15,9 @@
 package struct Receipt: Hashable, Sendable {
     package let bytes: [UInt8]
 
-    /// The most leaves of a tree: the most steps that share a commit.
+    /// The maximum number of leaves in a tree, which is the maximum number of steps in a commit.
     package static let mostLeaves = 256
-    /// The length with a path of this many nodes.
+    /// Returns the length of a receipt whose path has this many nodes.
     package static func byteCount(pathCount: Int) -> Int { 172 + 32 * pathCount }
     package static let allowedByteCounts = Self.byteCount(pathCount: 0)...Self.byteCount(pathCount: 8)
 

@@ -1,18 +1,18 @@
-/// The end of a wallet's use: its reason, and whether the device may register again.
+/// The revocation of a wallet: its reason, and whether the device may register again.
 public struct Revocation: Hashable, Sendable {
-    /// The scope of a revocation, and its actor.
+    /// The scope of the revocation, and the party that made it.
     public enum Reason: String, Hashable, Sendable, CaseIterable {
-        /// By its user, with the deletion code or by wiping the app.
+        /// The wallet was revoked by its user, with the deletion code or by wiping the app.
         case user
-        /// By an operator, this wallet.
+        /// This wallet was revoked by an operator.
         case wallet
-        /// By an operator, through the recovery code that the wallet is linked to.
+        /// An operator revoked the recovery code the wallet is linked to.
         case recoveryCode = "recovery-code"
-        /// By an operator, the whole solution; the only reversible one.
+        /// An operator revoked the whole solution; this is the only revocation that can be undone.
         case solution
     }
 
-    /// The scope of the revocation, and its actor.
+    /// The scope of the revocation, and the party that made it.
     public let reason: Reason
     /// Whether the device may register a new wallet afterwards.
     public let mayRegisterAnew: Bool

@@ -12,7 +12,7 @@ package enum Rollout: Hashable, Sendable {
     case on
     /// On for these wallets, one to ``mostWallets``.
     case wallets(Set<WalletID>)
-    /// On for this percentage; a wallet that is included stays included as the number grows.
+    /// On for this percentage; a wallet that is included stays included if the percentage is increased.
     case percentage(Int)
 
     /// The longest list.

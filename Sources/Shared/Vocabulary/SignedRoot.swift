@@ -1,6 +1,6 @@
 /// The root of one commit's Merkle tree, with the server's signature.
 package struct SignedRoot: Hashable, Sendable {
-    /// The epoch of the store, which a restore raises; from 1 on.
+    /// The epoch of the store, which starts at 1 and is incremented by a restore.
     package var epoch: UInt64
     /// The time of the newest attempt in the commit.
     package var time: Timestamp
@@ -46,7 +46,7 @@ package struct SignedRoot: Hashable, Sendable {
 
 /// The public half of a key that signs receipts.
 package struct ReceiptKey: Hashable, Sendable {
-    /// Grows by one with each rotation.
+    /// The id, which is incremented with each rotation.
     package var id: UInt32
     package var publicKey: P256PublicKey
 
@@ -66,7 +66,7 @@ package struct ReceiptKeyLink: Hashable, Sendable {
     package var endorsement: P256Signature
 
     package static let byteCount = 133
-    /// The largest number of links that are sent: the newest ones.
+    /// The maximum number of links to send; if there are more, only the newest are sent.
     package static let mostLinks = 32
     private static let none = [UInt8](repeating: 0, count: 64)
 

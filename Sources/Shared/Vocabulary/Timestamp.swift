@@ -37,8 +37,8 @@ extension Duration {
     }
 }
 
-/// A source of the present time: the server's, a lab's, or a test's.
+/// A source of the current time, which may belong to a server, a lab or a test.
 public protocol WallClock: Sendable {
-    /// The present time.
+    /// The current time.
     func now() -> Timestamp
 }

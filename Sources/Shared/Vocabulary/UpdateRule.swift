@@ -23,7 +23,7 @@ package struct UpdateRule: Hashable, Sendable {
     /// The verdict on the versions in the range.
     package let word: Word
 
-    /// The number of rules that a platform may have at most.
+    /// The maximum number of rules for a platform.
     package static let most = 64
 
     /// Returns nil if the range is empty.
@@ -43,7 +43,7 @@ package struct UpdateRule: Hashable, Sendable {
         return true
     }
 
-    /// Returns the verdict at a time: a warning becomes a block when its time has come.
+    /// Returns the verdict at a time: a warning becomes a block once its time has passed.
     package func verdict(at now: Timestamp) -> UpdateVerdict {
         switch self.word {
         case .ok: .ok

@@ -6,10 +6,11 @@ package enum WalletIncident: Hashable, Sendable {
     case blocked(WalletID, until: Timestamp)
     /// The last round ended: no PIN is ever judged again.
     case blockedPermanently(WalletID)
-    /// The wallet ended permanently; never for the solution's revocation, which is one event for all.
+    /// The wallet was permanently revoked; not used when the solution is revoked, which is a single event for all
+    /// wallets.
     case revoked(WalletID, Revocation)
-    /// No wallet is served until ``solutionRestored``.
+    /// The solution was revoked, so no wallet is served until ``solutionRestored``.
     case solutionRevoked
-    /// All wallets are as they were before ``solutionRevoked``.
+    /// The solution was restored, so all wallets are as they were before ``solutionRevoked``.
     case solutionRestored
 }

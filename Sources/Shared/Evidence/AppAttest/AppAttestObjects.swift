@@ -2,11 +2,11 @@ package import Vocabulary
 
 /// The result of `DCAppAttestService.attestKey`.
 package struct AppAttestObject: Hashable, Sendable {
-    /// The format's name; only `apple-appattest` is known.
+    /// The format's name; the only known one is `apple-appattest`.
     package var format: String
     /// The leaf and the authority that signed it, without the root.
     package var certificates: [[UInt8]]
-    /// The input of Apple's fraud metric; not part of the verification.
+    /// The input of Apple's fraud metric; not used for verification.
     package var receipt: [UInt8]?
     /// The encoding of an ``AuthenticatorData``, as signed.
     package var authenticatorData: [UInt8]
@@ -52,10 +52,10 @@ package struct AppAttestObject: Hashable, Sendable {
     }
 }
 
-/// The reason why bytes are not an attestation or assertion; the caller rejects the evidence.
+/// An error from decoding an attestation or assertion; the caller should reject the evidence.
 package enum AppAttestObjectError: Error, Hashable {
     case cbor(CBORError)
-    /// A member is missing or of another type.
+    /// A member is missing or has the wrong type.
     case member(String)
     /// The format is not Apple's.
     case unknownFormat

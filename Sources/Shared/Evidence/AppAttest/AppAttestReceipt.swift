@@ -2,14 +2,14 @@
 ///
 /// It is CMS SignedData in BER (RFC 5652), whose content is a SET of numbered fields.
 package struct AppAttestReceipt: Hashable, Sendable {
-    /// The fields by number; if a number occurs twice, the first field counts.
+    /// The fields by number; if a number occurs twice, the first field is used.
     private let fields: [Int: [UInt8]]
     /// The bytes that Apple signed: the content itself, even if signed attributes accompany it.
     package let content: [UInt8]
     package let signature: [UInt8]
     /// The included certificates, in order.
     package let certificates: [Certificate]
-    /// True if signed attributes exist, as in receipts of 2020.
+    /// True if there are signed attributes, as in receipts from 2020.
     package let hasSignedAttributes: Bool
 
     package init(decoding bytes: [UInt8]) throws(DERError) {
@@ -39,7 +39,7 @@ package struct AppAttestReceipt: Hashable, Sendable {
     package var clientDataHash: [UInt8]? { self.fields[4] }
     /// ATTEST or RECEIPT.
     package var type: String? { self.text(6) }
-    /// The environment; only in some receipts.
+    /// The environment, which is only present in some receipts.
     package var environment: String? { self.text(7) }
     package var created: String? { self.text(12) }
     /// The number of keys that the device attested recently; only in refreshed receipts.

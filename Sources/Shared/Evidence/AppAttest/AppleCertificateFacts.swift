@@ -1,4 +1,4 @@
-/// The facts in an App Attest leaf besides the nonce: informative for operators, not trusted.
+/// The facts in an App Attest leaf other than the nonce, which are shown to operators but not trusted.
 package struct AppleCertificateFacts: Hashable, Sendable {
     /// The app id; nil if not stated.
     package let appID: String?
@@ -9,7 +9,7 @@ package struct AppleCertificateFacts: Hashable, Sendable {
     /// As in `iphoneos`; nil if not stated.
     package let platform: String?
 
-    /// Never fails: unreadable facts count as not stated.
+    /// Creates the facts; this never fails, because facts that can't be read are treated as missing.
     package init(_ certificate: Certificate) {
         let application = Self.texts(certificate.values(of: .appAttestApplication).first)
         let system = Self.texts(certificate.values(of: .appAttestSystem).first)

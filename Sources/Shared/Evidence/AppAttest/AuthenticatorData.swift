@@ -1,12 +1,12 @@
 package import Vocabulary
 
-/// The data that an App Attest key signs besides the client's data (WebAuthn §6.1, in Apple's use).
+/// The data signed by an App Attest key in addition to the client's data (WebAuthn §6.1, as used by Apple).
 package struct AuthenticatorData: Hashable, Sendable {
     /// SHA-256 of the app id, `TEAMID.bundle.id`.
     package var rpIDHash: SHA256Digest
-    /// The raw flags; Apple sets 0x40 in assertions too, although no credential follows in them.
+    /// The raw flags; Apple sets 0x40 in assertions too, even though they don't contain a credential.
     package var flags: UInt8
-    /// The number of signatures by the key; 0 in an attestation.
+    /// The number of signatures made with the key; 0 in an attestation.
     package var counter: UInt32
     /// Only in attestations.
     package var credential: Credential?
@@ -44,7 +44,7 @@ package struct AuthenticatorData: Hashable, Sendable {
 
     /// Decodes an attestation's data (`withCredential`) or an assertion's.
     ///
-    /// The fixed part and the credential are followed by nothing or by exactly one CBOR map.
+    /// The fixed part and the credential may be followed by one CBOR map, but nothing else.
     package init(decoding bytes: [UInt8], withCredential: Bool) throws(AuthenticatorDataError) {
         var rest = bytes[...]
         guard let rpIDHash = SHA256Digest(rest.prefix(32)), rest.count >= 37 else { throw .truncated }
@@ -88,11 +88,11 @@ package struct AuthenticatorData: Hashable, Sendable {
     }
 }
 
-/// The reason why bytes are not authenticator data; the caller rejects the evidence.
+/// An error from decoding authenticator data; the caller should reject the evidence.
 package enum AuthenticatorDataError: Error, Hashable {
     /// The data ends before a required part.
     case truncated
-    /// The flags deny a required credential.
+    /// According to the flags, there is no credential, although one is required.
     case noCredential
     /// The credential's key is not a CBOR map.
     case credentialKey

@@ -1,7 +1,7 @@
-/// One CBOR item (RFC 8949) of the kinds that attestation uses.
+/// A CBOR item (RFC 8949) of one of the kinds used by attestation.
 ///
 /// Apple's devices send no tags, floating-point values or simple values other than booleans and null. The decoder
-/// rejects them, so that a value has one encoding only.
+/// rejects them, so that every value has exactly one encoding.
 package indirect enum CBOR: Hashable, Sendable {
     case unsigned(UInt64)
     /// The number −1 − n for the n held here.
@@ -9,7 +9,7 @@ package indirect enum CBOR: Hashable, Sendable {
     case bytes([UInt8])
     case text(String)
     case array([CBOR])
-    /// The pairs in the order of the encoding, without duplicate keys.
+    /// The pairs in the order they were encoded in, without duplicate keys.
     case map([Entry])
     case boolean(Bool)
     case null
@@ -30,10 +30,10 @@ package indirect enum CBOR: Hashable, Sendable {
         value < 0 ? .negative(UInt64(bitPattern: ~value)) : .unsigned(UInt64(value))
     }
 
-    /// The value of a map's text key; nil if this is not a map or lacks the key.
+    /// The value of a map's text key; nil if this is not a map or doesn't have the key.
     package subscript(key: String) -> CBOR? { self[.text(key)] }
 
-    /// The value of a map's key; nil if this is not a map or lacks the key.
+    /// The value of a map's key; nil if this is not a map or doesn't have the key.
     package subscript(key: CBOR) -> CBOR? {
         guard case .map(let entries) = self else { return nil }
         return entries.first { $0.key == key }?.value
@@ -52,7 +52,7 @@ package indirect enum CBOR: Hashable, Sendable {
     }
 }
 
-/// The reason why bytes are not the expected CBOR item; the caller rejects the evidence.
+/// An error from decoding a CBOR item; the caller should reject the evidence.
 package enum CBORError: Error, Hashable {
     /// A length exceeds the remaining bytes.
     case truncated

@@ -1,10 +1,10 @@
 extension CBOR {
-    /// The deepest accepted nesting; Apple's objects have three levels.
+    /// The maximum nesting depth; Apple's objects have three levels.
     package static let maximumDepth = 8
-    /// The number of items that one decoding may produce; Apple's objects have some thirty.
+    /// The maximum number of items in one object; Apple's objects have about thirty.
     ///
-    /// It bounds the memory: the decoder reserves nothing for an announced length and copies no byte that does not
-    /// exist.
+    /// This limits the memory used. The decoder doesn't reserve memory based on a length it has read, and only copies
+    /// bytes that actually exist.
     package static let maximumItems = 1024
 
     /// Decodes exactly one item without trailing bytes.
@@ -70,7 +70,7 @@ private struct CBORDecoder {
         return elements
     }
 
-    /// Compares encodings to find duplicate keys, since equal keys have equal encodings.
+    /// Finds duplicate keys by comparing encodings, because equal keys have equal encodings.
     private mutating func entries(_ count: UInt64, depth: Int) throws(CBORError) -> [CBOR.Entry] {
         var entries: [CBOR.Entry] = []
         var keys: Set<ArraySlice<UInt8>> = []

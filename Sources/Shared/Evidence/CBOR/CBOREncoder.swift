@@ -1,5 +1,5 @@
 extension CBOR {
-    /// The shortest encoding, with entries in their present order.
+    /// The shortest encoding, with entries in their current order.
     package var encoded: [UInt8] {
         var bytes: [UInt8] = []
         self.append(to: &bytes)

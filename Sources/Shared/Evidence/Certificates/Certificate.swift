@@ -1,19 +1,20 @@
 package import Vocabulary
 
-/// An X.509 certificate as encoded, without a trust decision.
+/// An X.509 certificate exactly as it was encoded; no trust decision has been made.
 ///
-/// Certificates of genuine phones contain forms that strict libraries reject: NULL parameters of ECDSA, empty and
-/// odd extensions, issuers without a CA flag, serial numbers of any shape, ML-DSA keys. This parser reads them and
-/// decides nothing; the verifier does.
+/// The certificates of genuine phones contain things that strict libraries reject: NULL parameters of ECDSA, empty and
+/// odd extensions, issuers without a CA flag, serial numbers of any shape, ML-DSA keys. This parser only reads them;
+/// any decision is left to the verifier.
 package struct Certificate: Hashable, Sendable {
     /// The whole certificate.
     package let encoded: [UInt8]
     /// The signed part, as signed.
     package let signedPart: [UInt8]
-    /// The serial number in lower-case hexadecimal without leading zeros, as status lists name it.
+    /// The serial number in lower-case hexadecimal without leading zeros, as used in status lists.
     package let serialNumber: String
     package let signatureAlgorithm: OID
-    /// True if anything, even NULL, follows the algorithm; RFC 5758 §3.2 forbids this for ECDSA, but devices do it.
+    /// True if the algorithm is followed by anything, even NULL; RFC 5758 §3.2 forbids this for ECDSA, but devices do
+    /// it.
     package let hasSignatureParameters: Bool
     /// True if the signed part names the same algorithm as the signature.
     package let isAlgorithmConsistent: Bool

@@ -115,7 +115,7 @@ extension CertificateExtension {
         )
     }
 
-    /// The nonce in an App Attest leaf certificate; nil if it has none or one of another form.
+    /// The nonce in an App Attest leaf certificate; nil if there is none or it has a different form.
     package static func nonce(in certificate: Certificate) -> [UInt8]? {
         guard let value = certificate.values(of: .appAttestNonce).first,
             let member = try? DERNode(parsing: value).sequence().first, member.contextTag == 1

@@ -30,7 +30,7 @@ package struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
         )
     }
 
-    /// Creates a name of the usual attributes that are given.
+    /// Creates a name from the usual attributes.
     package init(commonName: String, organization: String? = nil, title: String? = nil, serialNumber: String? = nil) {
         var attributes: [Attribute] = []
         if let serialNumber { attributes.append(Attribute(.nameSerialNumber, serialNumber)) }

@@ -1,8 +1,8 @@
 extension DistinguishedName {
     /// The organization in the names of every lab's roots.
     ///
-    /// A safeguard, not a protection: it keeps an operator from copying a lab's root, whose private key is in a
-    /// file, into a production configuration.
+    /// This is a safeguard rather than a protection. It keeps an operator from accidentally copying a lab's root, whose
+    /// private key is in a file, to a production configuration.
     package static let labOrganization = "Remote PIN Lab"
 }
 

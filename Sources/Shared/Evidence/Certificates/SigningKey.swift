@@ -1,10 +1,10 @@
 package import Crypto
 package import Vocabulary
 
-/// A P-256 key of a test authority or a simulated device.
+/// The P-256 key of a test authority or a simulated device.
 ///
-/// These keys replace hardware that a test system lacks. They protect nothing outside a lab, so they may be stored in
-/// files; a production server never uses one.
+/// These keys stand in for hardware that a test system doesn't have. They don't protect anything outside a lab, so it's
+/// fine to store them in files. A production server never uses them.
 package struct SigningKey: Sendable {
     private let key: P256.Signing.PrivateKey
 
@@ -54,7 +54,7 @@ package struct SigningKey: Sendable {
     }
 }
 
-/// SHA-256, as the formats of attestation use it.
+/// SHA-256, as used by the attestation formats.
 package func sha256(_ bytes: [UInt8]) -> Vocabulary.SHA256Digest {
     guard let digest = Vocabulary.SHA256Digest(SHA256.hash(data: bytes)) else {
         preconditionFailure("SHA-256 has 32 bytes")

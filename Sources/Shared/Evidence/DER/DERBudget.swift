@@ -1,9 +1,9 @@
 /// A limit on the cost of parsing, checked before anything is parsed.
 ///
-/// swift-asn1 keeps some hundred bytes for each value, so 32 KiB of two-byte values would take more than 4 MiB.
-/// This counts the headers first and keeps nothing.
+/// swift-asn1 needs several hundred bytes per value, so 32 KiB of two-byte values would take more than 4 MiB. We
+/// therefore count the headers first, which doesn't need any memory.
 enum DERBudget {
-    /// The number of values that one structure may have; real certificates have some hundred.
+    /// The maximum number of values in a structure; real certificates have a few hundred.
     static let maximumValues = 2048
 
     /// Returns whether the number of values is within the limit, whether or not they are well-formed.
@@ -26,7 +26,8 @@ enum DERBudget {
         return true
     }
 
-    /// Reads a length and moves `position` past it; returns nil if the bytes end first, which the parser rejects.
+    /// Reads a length and moves `position` past it; returns nil if the bytes end before that, which the parser will
+    /// reject.
     private static func skipLength(_ bytes: [UInt8], _ position: inout Int) -> Int? {
         guard position < bytes.count else { return nil }
         let first = bytes[position]

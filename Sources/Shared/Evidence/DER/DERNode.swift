@@ -1,25 +1,25 @@
 internal import SwiftASN1
 
-/// The reason why bytes are not the expected DER structure; the caller rejects the evidence.
+/// An error from reading a DER structure; the caller should reject the evidence.
 package enum DERError: Error, Hashable {
-    /// The bytes are not a DER value, or have trailing bytes.
+    /// The bytes are not a DER value, or there are trailing bytes.
     case notDER
     /// There are more values than in any certificate.
     case tooManyValues
-    /// A value has another type than expected.
+    /// A value has an unexpected type.
     case expected(String)
-    /// A structure lacks a required member.
+    /// A structure is missing a required member.
     case missing(String)
-    /// A number has too many or superfluous bytes.
+    /// A number has too many bytes or is not in its shortest form.
     case number
-    /// A date cannot be read.
+    /// A date can't be parsed.
     case time
 }
 
 /// A value in a parsed DER structure, with the accessors that certificates need.
 ///
-/// It is deliberately lenient about the deviations of real devices (BOOLEAN true as 0x01, NULL parameters) and
-/// strict about anything that could hide data: every structure is read to its end.
+/// It is deliberately lenient about deviations found in real devices (BOOLEAN true as 0x01, NULL parameters), but
+/// strict about anything that could be used to hide data: every structure is read to the end.
 struct DERNode {
     private let node: ASN1Node
 
@@ -79,7 +79,7 @@ struct DERNode {
     }
 }
 
-/// The universal tags that are used here (X.680 §8.4).
+/// The universal tags we use (X.680 §8.4).
 enum DERTag {
     static let boolean: UInt = 1
     static let integer: UInt = 2

@@ -1,4 +1,4 @@
-/// The properties of a key by tag, in the order of the encoding, without duplicate tags.
+/// The properties of a key by tag, in the order they were encoded in, without duplicate tags.
 package struct AuthorizationList: Hashable, Sendable {
     /// One property.
     package struct Entry: Hashable, Sendable {
@@ -16,14 +16,14 @@ package struct AuthorizationList: Hashable, Sendable {
         case integer(Int128)
         /// A SET, in the order of the encoding.
         case integers([Int128])
-        /// A property whose presence is its value.
+        /// A property that has no value other than being present.
         case present
         case bytes([UInt8])
-        /// Text from the device, as bytes because it need not be UTF-8.
+        /// Text from the device, kept as bytes because it might not be UTF-8.
         case text([UInt8])
         case rootOfTrust(RootOfTrust)
         case application(ApplicationID)
-        /// A property of a later schema, as encoded.
+        /// A property from a later schema, as it was encoded.
         case unknown([UInt8])
     }
 

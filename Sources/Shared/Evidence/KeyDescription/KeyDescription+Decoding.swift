@@ -1,8 +1,8 @@
 extension KeyDescription {
     /// Decodes exactly one description: eight members, no duplicate tags, no trailing bytes.
     ///
-    /// As real devices do, tags may be out of order, BOOLEAN true may be 0x01 and a list may contain unknown tags. A
-    /// duplicate tag is rejected, because two parsers could otherwise see two different devices.
+    /// Because real devices do all of this, tags may be out of order, BOOLEAN true may be 0x01 and a list may contain
+    /// unknown tags. Duplicate tags are rejected, because otherwise two parsers could see two different devices.
     package init(decoding bytes: [UInt8]) throws(DERError) {
         var members = DERMembers(try DERNode(parsing: bytes).sequence("KeyDescription"))
         self.attestationVersion = try members.next("attestationVersion").smallInteger()

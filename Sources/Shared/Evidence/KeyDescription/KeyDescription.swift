@@ -7,8 +7,8 @@ package struct KeyDescription: Hashable, Sendable {
     package var keyMintSecurityLevel: SecurityLevel
     package var challenge: [UInt8]
     package var uniqueID: [UInt8]
-    /// Properties enforced by the operating system; they prove something only if the system was verified when it
-    /// started.
+    /// Properties enforced by the operating system; they only prove something if the system was verified when it
+    /// booted.
     package var softwareEnforced: AuthorizationList
     /// Properties enforced by the secure hardware.
     package var hardwareEnforced: AuthorizationList
@@ -41,7 +41,7 @@ package enum SecurityLevel: Hashable, Sendable {
     case software
     case trustedEnvironment
     case strongBox
-    /// A level of a later schema; never equal to one of the above.
+    /// A level from a later schema, which is never equal to one of the above.
     case unknown(Int)
 
     /// The number in the schema.
@@ -95,9 +95,9 @@ package enum VerifiedBootState: Hashable, Sendable {
     case selfSigned
     /// No signer.
     case unverified
-    /// No signer: the check failed.
+    /// There is no signer, because the check failed.
     case failed
-    /// A state of a later schema; never equal to one of the above.
+    /// A state from a later schema, which is never equal to one of the above.
     case unknown(Int)
 
     /// The number in the schema.

@@ -2,11 +2,11 @@ package import Vocabulary
 
 /// A set of receipts and signed roots, verified together and without a server.
 ///
-/// A single receipt proves a verdict. A set also shows a server that numbered two attempts alike, went back in its
-/// numbers, or signed in an epoch that had ended.
+/// A single receipt proves a verdict. A set also shows if a server gave two attempts the same number, went back in its
+/// numbers, or signed in an epoch that had already ended.
 package struct ReceiptSet {
     package enum Problem: Hashable, Sendable {
-        /// No given key signed it, or its path leads elsewhere.
+        /// It wasn't signed by any of the given keys, or its path leads to a different root.
         case notGenuine
         /// Another judged attempt of the wallet has this number in this epoch.
         case sameNumber(line: Int)
