@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// A value with subscribers that follow its changes.
+/// A value whose changes can be followed by subscribers.
 ///
-/// Each subscriber receives the current value first and then the newest one. A slow subscriber
-/// misses intermediate values but never the latest.
+/// Each subscriber receives the current value first and then the newest one. A slow subscriber misses intermediate
+/// values but never the latest.
 final class Broadcast<Value: Hashable & Sendable>: Sendable {
     private struct State {
         var value: Value
@@ -44,7 +44,7 @@ final class Broadcast<Value: Hashable & Sendable>: Sendable {
             return state.nextID
         }
         subscriber.onTermination = { [weak self] _ in
-            // No stream is finished while the lock is held, so this cannot deadlock.
+            // This can't deadlock, because we never finish a stream while holding the lock.
             _ = self?.state.withLock { $0.subscribers.removeValue(forKey: id) }
         }
         return stream

@@ -3,12 +3,11 @@ internal import HostSystem
 public import Vocabulary
 public import WalletFlows
 
-/// A complete wallet without a user interface, for embedding in a host application
-/// (docs/embedding.md has an example).
+/// A complete wallet without a user interface, for embedding in a host application (docs/embedding.md has an example).
 ///
-/// Each method performs all consequences of a call, including calls to the server, and returns the
-/// resulting screen. One call runs at a time: actions of the user during another call are rejected
-/// with ``WalletError/busy``, while resumes and links are processed after it.
+/// Each method does everything that follows from it, including calls to the server, and returns the resulting screen.
+/// Only one call runs at a time: user actions during another call are rejected with ``WalletError/busy``, whereas
+/// resumes and links are processed after it.
 public actor Wallet {
     private var app = AppStateMachine()
     private let engine: WalletEngine
@@ -17,17 +16,17 @@ public actor Wallet {
     private var isBusy = false
     private let lockState = Broadcast(true)
     private let configuration: Broadcast<WalletConfiguration>
-    /// Drops the keys of an app in the background on time, even if the host does not call
+    /// Makes sure that the keys are dropped on time while the app is in the background, even if the host doesn't call
     /// ``refresh()``.
     private var backgroundTimer: Task<Void, Never>?
 
-    /// Opens the wallet that the disk holds, locked.
+    /// Opens the wallet on the disk, which is locked at first.
     ///
     /// - Parameters:
-    ///   - disk: The wallet's files, which no other process may use at the same time.
+    ///   - disk: The wallet's files, which must not be used by another process at the same time.
     ///   - device: The phone with its hardware key and keychain.
     ///   - dialer: The connection to the server.
-    ///   - clock: The wall clock; nil for the clock of the system. Tests and labs set one.
+    ///   - clock: The wall clock; nil for the system's clock. Tests and labs provide their own.
     ///   - settings: Texts, issuer, links and lock times.
     ///   - observer: Receives each event as it occurs, before the method that caused it returns. It must not block.
     public init(
@@ -91,7 +90,7 @@ public actor Wallet {
         self.backgroundTimer?.cancel()
     }
 
-    /// Starts a process of the app (UC1.2/1.1a), always locked.
+    /// Starts the app (UC1.2/1.1a), which is always locked at first.
     ///
     /// - Parameter link: The universal link that started the app, if any; resolved after the unlock (PF2.7).
     public func launch(opening link: IncomingLink? = nil) async -> Screen {
@@ -101,10 +100,9 @@ public actor Wallet {
         return await self.run { app, facts in app.launch(facts, opening: link) }
     }
 
-    /// Brings the app to the foreground (UC1.2/1.1b) after processing all timers that are due, such
-    /// as the lock.
+    /// Brings the app to the foreground (UC1.2/1.1b) after processing all timers that are due, such as the lock.
     ///
-    /// During another call the resume is processed directly after it.
+    /// If another call is in progress, the resume is processed right after it.
     public func resume(opening link: IncomingLink? = nil) async -> Screen {
         guard !self.isBusy else {
             self.app.noteResume(opening: link, self.engine.facts())
@@ -113,10 +111,9 @@ public actor Wallet {
         return await self.run { app, facts in app.resume(facts, opening: link) }
     }
 
-    /// Sends the app to the background; the time spent there decides whether the next
-    /// ``resume(opening:)`` locks it.
+    /// Sends the app to the background; the time spent there decides whether the next ``resume(opening:)`` locks it.
     ///
-    /// After that time the keys are dropped, whether or not the app ever returns.
+    /// After that time the keys are dropped, even if the app is never resumed.
     public func background() {
         self.app.background(self.engine.facts())
         self.startBackgroundTimer()
@@ -149,7 +146,7 @@ public actor Wallet {
 
     /// Presents an input to an open prompt of the operating system.
     ///
-    /// Needed only if the device does not answer prompts (``Device/answersPrompts``).
+    /// This is only needed if the device doesn't answer prompts itself (``Device/answersPrompts``).
     ///
     /// - Throws: ``WalletError/noPrompt`` if no prompt is open.
     public func present(_ presentation: Presentation) async throws(WalletError) -> Screen {
@@ -162,11 +159,10 @@ public actor Wallet {
         return try await self.runIfOffered(.locked) { app, facts in app.open(destination, facts) }
     }
 
-    /// Processes all timers that are due and returns the current screen; a host calls it several
-    /// times a second.
+    /// Processes all timers that are due and returns the current screen; a host calls it several times a second.
     ///
-    /// Timers end screens, warn before the lock, and lock. In the background only the keys are
-    /// dropped; the rest of the lock, with its prompt, waits for the next ``resume(opening:)``.
+    /// Timers end screens, warn before the lock, and lock. In the background, only the keys are dropped. The rest of
+    /// locking, including the prompt, happens at the next ``resume(opening:)``.
     public func refresh() async -> Screen {
         self.dropKeysIfDue()
         guard !self.isBusy, let action = self.app.timeDue(self.engine.facts()) else { return self.screen }
@@ -179,7 +175,7 @@ public actor Wallet {
         return self.settings.wording.screen(scene, at: self.engine.clock.now())
     }
 
-    /// The reason why the current screen is not the one that the user wanted; nil if it is.
+    /// The reason why this is not the screen the user wanted to see; nil if it is.
     public var obstacle: Obstacle? { self.app.scene?.obstacle }
 
     /// True if the keys are not in memory.
@@ -187,8 +183,7 @@ public actor Wallet {
 
     /// A stream of the lock state: the current value, then each change.
     ///
-    /// Each caller gets a separate stream. It buffers only the newest value and ends with the
-    /// wallet.
+    /// Each caller gets a separate stream. It only buffers the newest value, and ends when the wallet does.
     public nonisolated var lockStates: AsyncStream<Bool> { self.lockState.values() }
 
     /// A stream of the server's latest statements: the current value, then each change; buffered
@@ -218,13 +213,12 @@ public actor Wallet {
         return await self.follow(event(&self.app, self.engine.facts()))
     }
 
-    /// Executes the requests of the flows until they show a screen.
+    /// Executes requests from the flows until they show a screen.
     private func follow(_ first: AppStateMachine.Action) async -> Screen {
         self.isBusy = true
         defer { self.isBusy = false }
         var action = first
-        // A prompt that the device answers is answered once; the flow decides whether it is shown
-        // again.
+        // Prompts answered by the device are only answered once; the flow decides whether to show them again.
         var presented: Set<StepID> = []
         while true {
             self.reportSteps()
@@ -260,7 +254,7 @@ public actor Wallet {
         guard !self.isBusy else { return .seconds(1) }
         let facts = self.engine.facts()
         guard let time = self.app.timeToForget(facts) else { return nil }
-        // The lower bound prevents a busy loop with a clock that does not advance.
+        // The lower bound prevents a busy loop if the clock doesn't advance.
         guard time == .zero else { return max(time, .milliseconds(100)) }
         self.app.forget(facts)
         self.engine.lock()
@@ -289,7 +283,7 @@ public actor Wallet {
         return self.app.present(.byDevice, facts)
     }
 
-    /// Sends changes that an effect may have caused to the streams and the observer.
+    /// Notifies the streams and the observer of any changes that an effect may have caused.
     private func noteChanges() {
         self.configuration.send(WalletConfiguration(self.engine.store.serverState))
         for finding in self.engine.takeFindings() { self.observer(.event(.tampering(finding))) }

@@ -1,17 +1,17 @@
 public import Vocabulary
 
-/// The server's latest statements about itself and this wallet.
+/// The latest information from the server about itself and this wallet.
 ///
-/// For display only. A peer that answers in place of the server can state all of it, so no security
-/// decision may depend on it.
+/// This is for display only. A peer impersonating the server could have sent all of it, so it must not be used for any
+/// security decision.
 public struct WalletConfiguration: Hashable, Sendable {
-    /// The rules for wrong PINs; the standard ones until the server has stated its own.
+    /// The rules for wrong PINs; the standard ones until the server has sent its own.
     public var attemptPolicy = AttemptPolicy.standard
     /// The features offered to this wallet; nil until the server has stated them.
     public var features: Features?
     /// The verdict on the installed version of the app; nil until the server has stated one.
     public var update: UpdateVerdict?
-    /// True if the whole solution is revoked, independent of the state of single wallets.
+    /// True if the whole solution is revoked, regardless of the state of individual wallets.
     public var isSolutionRevoked = false
 
     init(_ state: CachedServerState) {

@@ -1,16 +1,16 @@
 internal import LoadPlan
 internal import Synchronization
 
-/// The arrivals of an open loop in order; connections take from it as they become free.
+/// The arrivals of an open loop, in order; connections take arrivals from it when they become free.
 ///
-/// Only the schedule makes a check due. A check that finds no free connection waits here, and its latency counts from
-/// the time at which it was due. A check beyond the limit of checks in flight, including waiting ones, is counted as
-/// unsent instead of being sent.
+/// The time at which a check is due only depends on the schedule. If there is no free connection, the check waits here,
+/// and its latency is measured from the time it was due. If there are too many checks in flight, including waiting
+/// ones, the check is not sent and counted as unsent.
 final class ArrivalQueue: Sendable {
-    /// A check that a connection took from the queue; its time may still lie ahead.
+    /// A check that a connection has taken from the queue; it may not be due yet.
     struct Arrival: Hashable, Sendable {
         let due: Duration
-        /// True if it was admitted already; otherwise ``ArrivalQueue/admit(_:)`` decides at its time.
+        /// True if it has already been admitted; otherwise ``ArrivalQueue/admit(_:)`` decides when it's due.
         let isAdmitted: Bool
     }
 
@@ -18,10 +18,10 @@ final class ArrivalQueue: Sendable {
         var arrivals: Arrivals
         var next: Duration?
         var waiting: [Duration] = []
-        /// The number of elements of `waiting` that were taken.
+        /// The number of elements of `waiting` that have been taken.
         var head = 0
         var inFlight = 0
-        /// Arrivals taken before their time.
+        /// Arrivals that were taken before they were due.
         var ahead = 0
         var unsent = 0
 
@@ -38,7 +38,7 @@ final class ArrivalQueue: Sendable {
         self.state = Mutex(State(arrivals: arrivals, next: next))
     }
 
-    /// The next arrival for a free connection; nil at the end of the schedule.
+    /// The next arrival for a free connection; nil if the schedule is at its end.
     func take(at now: Duration) -> Arrival? {
         self.state.withLock { state in
             state.advance(to: now, maxInFlight: self.maxInFlight)
@@ -53,7 +53,7 @@ final class ArrivalQueue: Sendable {
         }
     }
 
-    /// Decides at its time if an arrival is sent; counts it as unsent otherwise.
+    /// Decides whether an arrival that is now due may be sent; if not, counts it as unsent.
     func admit(_ arrival: Arrival) -> Bool {
         arrival.isAdmitted
             || self.state.withLock { state in
@@ -75,7 +75,7 @@ final class ArrivalQueue: Sendable {
         }
     }
 
-    /// Records that an admitted arrival has its response, or will have none.
+    /// Records that an admitted arrival got its response, or won't get one.
     func finish() {
         self.state.withLock { $0.inFlight -= 1 }
     }
@@ -102,12 +102,12 @@ final class ArrivalQueue: Sendable {
         }
     }
 
-    /// Checks due and not sent yet.
+    /// The number of checks that are due but have not been sent yet.
     var waiting: Int { self.state.withLock { $0.waitingCount } }
 
     /// Returns true if every check due by now has its response, and no connection waits for an arrival's time.
     ///
-    /// Includes checks that became due since the last call.
+    /// This includes checks that have become due since the last call.
     func isIdle(at now: Duration) -> Bool {
         self.state.withLock { state in
             state.advance(to: now, maxInFlight: self.maxInFlight)
@@ -115,7 +115,7 @@ final class ArrivalQueue: Sendable {
         }
     }
 
-    /// Checks due and not answered yet.
+    /// The number of checks that are due but have not been answered yet.
     var inFlight: Int { self.state.withLock { $0.inFlight + $0.waitingCount } }
 }
 
@@ -130,7 +130,7 @@ extension ArrivalQueue.State {
     mutating func popWaiting() -> Duration {
         defer {
             self.head += 1
-            // Only now and then, so that removing taken elements stays cheap.
+            // Only do this every now and then, so that removing elements stays cheap.
             if self.head >= 4096, self.head * 2 >= self.waiting.count {
                 self.waiting.removeFirst(self.head)
                 self.head = 0

@@ -3,18 +3,19 @@ internal import LoadFleet
 internal import Synchronization
 internal import Vocabulary
 
-/// A wallet in use with its history, against which every response is checked.
+/// A wallet in use, and its history, which every response is checked against.
 ///
-/// One user has it at a time, except for a single wallet under attack, which all users share.
+/// It's only used by one user at a time, except if a single wallet is being attacked, which is shared by all users.
 final class CheckedWallet: Sendable {
     private struct State {
         var history: WalletHistory
-        /// Kept for a proof only.
+        /// Only recorded for a proof.
         var transcript: WalletTranscript?
         var lastID = 0
         /// The last id of an operation with a PIN.
         var lastPINID = 0
-        /// Wrong PINs since the last right one, including those without a response, as far as this run knows.
+        /// The number of wrong PINs since the last right one that this run knows of, including those without a
+        /// response.
         var wrongInRow = 0
         var users = 0
     }
@@ -42,7 +43,7 @@ final class CheckedWallet: Sendable {
         }
     }
 
-    /// Records a response; returns a violation if no correct server can give it.
+    /// Records a response; returns a violation if a correct server could not have sent it.
     func completes(_ id: Int, _ response: WalletResponse, at now: Timestamp) -> HistoryViolation? {
         self.state.withLock { state in
             switch response {
@@ -57,7 +58,8 @@ final class CheckedWallet: Sendable {
         }
     }
 
-    /// Records that no response will arrive; returns a violation if no correct server can have given the others.
+    /// Records that no response will arrive; returns a violation if a correct server could not have sent the other
+    /// responses.
     func loses(_ id: Int, isWrong: Bool, at now: Timestamp) -> HistoryViolation? {
         self.state.withLock { state in
             if isWrong { state.wrongInRow += 1 }
@@ -85,7 +87,7 @@ final class CheckedWallet: Sendable {
     /// Returns true if no operation with a PIN followed this one.
     func isLastPIN(_ id: Int) -> Bool { self.state.withLock { $0.lastPINID == id } }
 
-    /// Returns true if one more wrong PIN stays within the plan's limit.
+    /// Returns true if one more wrong PIN would still be within the plan's limit.
     func allowsWrong(atMost limit: Int) -> Bool { self.state.withLock { $0.wrongInRow < limit } }
 
     /// True if wrong PINs may have been counted since the last right one.
@@ -100,7 +102,8 @@ final class CheckedWallet: Sendable {
 
     func enter() { self.state.withLock { $0.users += 1 } }
 
-    /// Returns true if no user is left and no pending operation can still be judged, so that the summary is exact.
+    /// Returns true if there are no users left and no pending operation can still be judged, which means that the
+    /// summary is exact.
     func leave() -> Bool {
         self.state.withLock { state in
             state.users -= 1

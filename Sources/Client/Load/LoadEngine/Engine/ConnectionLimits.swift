@@ -3,12 +3,13 @@ internal import LoadPlan
 
 /// The limits on connections from one process and one address.
 enum ConnectionLimits {
-    /// Open files in addition to connections: the wallets' file, event loops, standard streams.
+    /// The number of open files other than connections: the wallets' file, event loops and standard streams.
     static let otherFiles = 64
-    /// Connections from one address: below the server's usual limit per source, and far below the number of ports.
+    /// The number of connections from one address, which is below the server's usual limit per source and far below the
+    /// number of ports.
     static let connectionsPerAddress = 2_000
 
-    /// Raises the limit of open files for the plan; throws a problem with the remedy if that is not permitted.
+    /// Raises the limit of open files for the plan; if that isn't permitted, throws a problem that says how to fix it.
     static func prepare(for plan: LoadPlan) throws(PlanProblem) {
         let needed = plan.peakConnections + Self.otherFiles
         let limit = OpenFiles.raise(to: needed)
@@ -22,10 +23,10 @@ enum ConnectionLimits {
         )
     }
 
-    /// The local addresses to connect from, alternating; empty if the system's choice suffices.
+    /// The local addresses to connect from in turn; empty if the system can choose.
     ///
-    /// All of 127.0.0.0/8 is this machine. One address has some 28,000 ports for each server, and a server
-    /// limits the connections of each source.
+    /// All addresses in 127.0.0.0/8 belong to this machine. There are about 28,000 ports per address and server, and
+    /// the server limits the number of connections per source.
     static func sourceAddresses(for count: Int, host: String) -> [String] {
         guard host == "127.0.0.1" || host == "localhost", count > Self.connectionsPerAddress else { return [] }
         let addresses = (count + Self.connectionsPerAddress - 1) / Self.connectionsPerAddress

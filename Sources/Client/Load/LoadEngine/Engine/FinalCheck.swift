@@ -6,15 +6,14 @@ internal import Wire
 
 /// Opens wallets again at a run's end if a crash may have made the server forget counted attempts.
 ///
-/// The state in each session's opening is checked as any response is. A user whose connection was lost
-/// continues with the same wallet; this check opens all other wallets with counted wrong PINs, most recently
-/// used first.
+/// The state returned when a session is opened is checked like any other response. Users who lost their connection
+/// continue with the same wallet, so this opens all other wallets with counted wrong PINs, most recently used first.
 struct FinalCheck {
     let run: RunContext
 
-    /// The limit for the whole check.
+    /// The time limit for the whole check.
     private static let limit: Duration = .seconds(10)
-    /// The limit without a single opened session.
+    /// The time after which we give up if not a single session could be opened.
     private static let patience: Duration = .seconds(3)
 
     private final class Progress: Sendable {
@@ -57,7 +56,7 @@ struct FinalCheck {
         var generator = PlanGenerator(seed: self.run.plan.ownSeed, stream: UInt64(number))
         var backoff = Backoff()
         while !Task.isCancelled {
-            // Skips an excluded wallet, and one of an idle session.
+            // Skip wallets that are excluded or belong to an idle session.
             guard self.run.pool.take(exactly: wallet) else { return }
             do throws(FleetFailure) {
                 let session = try await OpenedSession.open(taken: wallet, number, in: self.run)

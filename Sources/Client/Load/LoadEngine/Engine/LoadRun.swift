@@ -5,20 +5,20 @@ package import LoadReport
 internal import Synchronization
 internal import Vocabulary
 
-/// A run of a plan against a server with a fleet's wallets.
+/// A run of a plan against a server, using the wallets of a fleet.
 package struct LoadRun: Sendable {
     /// Settings of a run in addition to its plan.
     package struct Options: Sendable {
         package var thresholds: [Threshold] = []
-        /// Ends the run when a threshold can no longer hold, or has not held for several seconds.
+        /// Ends the run as soon as a threshold can no longer be met, or has not been met for several seconds.
         package var abortsOnFail = false
-        /// The time at which the plan begins; nil for as soon as all sessions are open.
+        /// The time at which the plan begins; nil to begin as soon as all sessions are open.
         package var start: ContinuousClock.Instant?
         /// The server's process on this machine; nil if unknown.
         package var serverPID: Int32?
         /// Tasks that run in parallel with the load; each is cancelled at its end.
         package var companions: [@Sendable (RunEvents) async -> Void] = []
-        /// Other servers of the same store; connections take turns.
+        /// Other servers with the same store, which connections use in turn.
         package var others: [Target] = []
         /// Injects faults and revocations during the run.
         package var proof: Proof?
@@ -126,7 +126,7 @@ package struct LoadRun: Sendable {
         try ConnectionLimits.prepare(for: self.plan)
     }
 
-    /// The time without a response at the plan's end after which the server counts as lost.
+    /// If there was no response for this long at the end of the plan, the server is considered lost.
     private static let silence: Duration = .seconds(2)
 
     private enum Part {
@@ -169,7 +169,7 @@ package struct LoadRun: Sendable {
 }
 
 extension RunContext {
-    /// Notes the circumstances that a reader of the figures must know.
+    /// Notes the circumstances that readers of the results need to know about.
     fileprivate func noteUses() {
         let replaced = self.gauges.replaced.load(ordering: .relaxed)
         if replaced > 0 {
@@ -209,10 +209,10 @@ extension RunContext {
 }
 
 extension [Interval] {
-    /// Returns true if no response arrived for at least this long before the plan's end, nor after it,
-    /// although calls were made.
+    /// Returns true if, although calls were made, no response arrived for at least this long before the end of the
+    /// plan, or after it.
     ///
-    /// A refusal is a response.
+    /// A refusal counts as a response.
     func endUnanswered(for time: Duration) -> Bool {
         let silent = self.reversed().prefix { interval in
             !interval.operations.values.contains { $0.outcomes.contains { $0.value > 0 && $0.key.isOfServer } }
@@ -223,7 +223,7 @@ extension [Interval] {
 }
 
 extension Outcome {
-    /// True if the outcome is a response of the server.
+    /// True if the outcome is a response from the server.
     fileprivate var isOfServer: Bool {
         guard case .failed(let reason) = self else { return true }
         return reason.hasPrefix("refused:") || reason.hasPrefix("revoked")

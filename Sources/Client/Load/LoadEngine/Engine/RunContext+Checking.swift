@@ -91,7 +91,7 @@ extension RunContext {
         case .falseShare: response = .validWithForeignShare
         case .strangePINKey: response = .pinKeyChanged(current: nil)
         case .refused(.pinKeyChanged): response = .pinKeyChanged(current: generation.map { Int($0) })
-        // These refusals leave open whether the attempt was counted.
+        // After these refusals we don't know whether the attempt was counted.
         case .refused(.unavailable), .refused(.internal): response = nil
         case .revoked, .refused(.revoked): response = .revoked
         case .refused: response = .refused
@@ -120,7 +120,7 @@ extension RunContext {
         return .failed(failure.reason)
     }
 
-    /// Records a response that no correct server gives.
+    /// Records a response that a correct server would not have sent.
     private func report(_ violation: HistoryViolation?, of wallet: CheckedWallet, at time: Duration) {
         guard let violation else { return }
         if case .impossibleOpening = violation {

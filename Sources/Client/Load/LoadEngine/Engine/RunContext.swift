@@ -21,7 +21,7 @@ struct RunContext: Sendable {
     let events: RunEvents
     /// The limit of consecutive wrong PINs for a wallet.
     let wrongLimit: Int
-    /// Only in an open loop.
+    /// The queue of arrivals; only used in an open loop.
     let queue: ArrivalQueue?
     let registrar: Registrar?
     let proof: Proof?
@@ -37,7 +37,7 @@ struct RunContext: Sendable {
         let resumingContexts: [TLSClientContext]
     }
 
-    /// The number of TLS contexts and lanes, so that event loops rarely contend for one of them.
+    /// The number of TLS contexts and lanes, which is large enough that event loops rarely contend for one.
     private static let shardCount = 8
 
     /// Asks the server for its terms.
@@ -88,7 +88,8 @@ struct RunContext: Sendable {
         self.clock = RunClock(wall: target.clock.now())
     }
 
-    /// Gets the server's terms with one of the first wallets, which also shows that it is the wallets' server.
+    /// Gets the server's terms using one of the first wallets, which also shows that this is the right server for the
+    /// wallets.
     private static func terms(
         of fleet: Fleet,
         _ wallets: Range<Int>,
@@ -96,7 +97,7 @@ struct RunContext: Sendable {
         timeout: Duration
     ) async throws -> ServerTerms {
         var failure = FleetFailure.unexpectedAnswer
-        // Some of the first wallets may have been revoked.
+        // Try several wallets, because some of the first ones may have been revoked.
         for index in wallets.prefix(8) {
             do {
                 let session = try await FleetSession.open(

@@ -5,11 +5,11 @@ package import LoadPlan
 package enum RunError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Correct the plan.
     case plan(PlanError)
-    /// The server does not respond in a way that allows a measurement: repair it first.
+    /// The server's responses don't allow a measurement: fix the server first.
     case server(FleetFailure, address: String)
     /// The wallets' file can no longer be used.
     case fleet(FleetError)
-    /// Name the target in another way.
+    /// The target can't be used as it was given: specify it differently.
     case target(Target.Problem)
     /// A user ended the run before anything was measured.
     case interrupted

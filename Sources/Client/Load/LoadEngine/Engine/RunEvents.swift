@@ -3,11 +3,9 @@ package import LoadReport
 internal import Synchronization
 internal import Vocabulary
 
-/// The events of a run that do not come from its load: markers and notes for the report, and the reasons to
-/// end early.
+/// The events of a run that do not come from its load: markers and notes for the report, and the reasons to end early.
 ///
-/// Companions of the run, such as one that kills the server, report their events here; so does the handler of
-/// Ctrl-C.
+/// Companions of the run, such as one that kills the server, report their events here, and so does the Ctrl-C handler.
 package final class RunEvents: Sendable {
     private struct State {
         var clock: RunClock?
@@ -83,11 +81,11 @@ package final class RunEvents: Sendable {
         }
     }
 
-    /// The reason to end early, if any.
+    /// The reason for ending early, if there is one.
     var endReason: RunEnd? { self.state.withLock { $0.end } }
     var failure: RunError? { self.state.withLock { $0.failure } }
 
-    /// Returns when the run is to end early, or when the task is cancelled.
+    /// Returns when the run should end early, or when the task is cancelled.
     func ends() async {
         while self.endReason == nil, !Task.isCancelled { try? await Task.sleep(for: .milliseconds(20)) }
     }
@@ -98,8 +96,9 @@ package final class RunEvents: Sendable {
 
     var serverPID: Int32? { self.state.withLock { $0.serverPID } }
 
-    /// True if a companion manages the server's process, or if the server responded after the plan's end, so that
-    /// missing responses do not mean that the server is gone.
+    /// True if a companion manages the server's process, or if the server responded after the end of the plan.
+    ///
+    /// In both cases, missing responses don't mean that the server is gone.
     var isServerStateKnown: Bool { self.state.withLock { $0.isServerStateKnown } }
 
     /// True if the server may have lost data that was not durable.

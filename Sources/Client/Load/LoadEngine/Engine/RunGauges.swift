@@ -4,7 +4,7 @@ internal import Synchronization
 final class RunGauges: Sendable {
     /// Open connections, including idle ones.
     let connections = Atomic(0)
-    /// Calls sent and not answered yet.
+    /// Calls that were sent but have not been answered yet.
     let inFlight = Atomic(0)
     /// The number of users that the plan wants now; users with this number or a higher one end.
     let wanted = Atomic(0)
@@ -12,9 +12,9 @@ final class RunGauges: Sendable {
     let replaced = Atomic(0)
     /// Connections resumed with a ticket.
     let resumed = Atomic(0)
-    /// Connections made, which take turns among several servers.
+    /// Connections made; if there are several servers, they are used in turn.
     let connects = Atomic(0)
-    /// Calls that the server rejected by a rate limit.
+    /// Calls the server rejected because of a rate limit.
     let rateLimited = Atomic(0)
     /// Checks repeated because no response arrived.
     let repeated = Atomic(0)

@@ -4,14 +4,14 @@ internal import Synchronization
 
 /// Opens a run's sessions before its clock starts.
 struct RunSetup {
-    /// The time for which failed openings are retried.
+    /// The time for which opening a session is retried.
     private static let patience: Duration = .seconds(30)
-    /// The number of excluded wallets after which the setup fails: the cause is then not the wallets.
+    /// The setup fails once this many wallets have been excluded, because then it's not the wallets' fault.
     private static let maxExcluded = 64
 
     let run: RunContext
 
-    /// Opens sessions, a few at a time: enough to keep a server busy, too few to exceed its limits.
+    /// Opens sessions a few at a time, which is enough to keep a server busy without exceeding its limits.
     ///
     /// - Parameters:
     ///   - first: the number of the first user.
@@ -38,7 +38,7 @@ struct RunSetup {
             } catch {
                 guard self.run.events.endReason == nil else { throw RunError.interrupted }
                 if Task.isCancelled { throw error }
-                // Another wallet is drawn then.
+                // Another wallet will be drawn in this case.
                 if error.concernsOnlyThisWallet, !self.run.sharesWallets,
                     self.run.gauges.excluded.load(ordering: .relaxed) < Self.maxExcluded
                 {

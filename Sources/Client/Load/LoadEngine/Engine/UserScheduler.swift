@@ -1,11 +1,11 @@
 internal import LoadPlan
 internal import Synchronization
 
-/// Starts users as the plan wants them, and waits for all of them at its end.
+/// Starts users according to the plan, and waits for all of them at the end.
 final class UserScheduler: Sendable {
-    /// The interval at which the plan is asked for the wanted number of users.
+    /// How often the number of users is updated from the plan.
     private static let step: Duration = .milliseconds(50)
-    /// The time for which a run that is ended early waits for responses under way.
+    /// How long a run that is ended early waits for outstanding responses.
     private static let grace: Duration = .seconds(1)
 
     private let run: RunContext
@@ -14,7 +14,7 @@ final class UserScheduler: Sendable {
     /// The state of one user number.
     private struct Slot {
         var isTaken = false
-        /// The number of users that had it.
+        /// The number of users that have had it.
         var lives = 0
     }
 
@@ -57,7 +57,7 @@ final class UserScheduler: Sendable {
                 await self.run.clock.sleep(until: min(end, now + Self.step))
             }
             for session in opened { try? session.close(in: self.run) }
-            // In an open loop, checks already due are still sent; the users end when none is left.
+            // In an open loop, checks that are already due are still sent, and the users end when there are none left.
             if self.run.queue == nil { self.run.gauges.stop() } else { await self.drain() }
         }
         if self.run.events.endReason == nil, self.run.events.mayHaveCrashed {

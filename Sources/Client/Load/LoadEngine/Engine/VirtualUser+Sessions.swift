@@ -20,7 +20,7 @@ extension VirtualUser {
                 if self.opened != nil { break }
                 self.run.events.note("more connections than free wallets: some connections had to wait for a wallet")
                 await self.recover()
-                // A check that was due and could not be sent is counted.
+                // Count checks that were due but could not be sent.
                 guard !self.run.gauges.isStopping else {
                     if due != nil { self.run.recorder.recordUnsent(1) }
                     return
@@ -63,7 +63,7 @@ extension VirtualUser {
         if outcome.isFailure { await self.recover() } else { self.backoff.reset() }
     }
 
-    /// Registers a wallet and drops it: only the server's work counts.
+    /// Registers a wallet and throws it away, since we're only interested in the server's work.
     private func registerNew(by registrar: Registrar) async throws(FleetFailure) {
         let timeout = self.run.plan.timeout
         let connection = try await self.run.connect(self.number)

@@ -8,10 +8,10 @@ internal import Transport
 internal import Vocabulary
 internal import Wire
 
-/// The load of one connection: performs one operation after the other until the plan no longer wants it.
+/// Generates the load of one connection, by performing one operation after another until the plan no longer needs it.
 ///
-/// While a session is open, the user runs on the connection's own event loop, so that a check costs no thread
-/// switch: the tool shares the machine with the server.
+/// While a session is open, the user runs on the connection's own event loop, so that a check doesn't need a thread
+/// switch. This matters because the tool shares the machine with the server.
 final class VirtualUser {
     let number: Int
     let run: RunContext
@@ -23,12 +23,14 @@ final class VirtualUser {
     var checksDone = 0
     /// The source of attempt ids, different in each run.
     ///
-    /// It is separate from the plan's generator, which gives the same values in the next run with the same seed. A
-    /// server treats a known id as a repetition and does not count it again (docs/protocol.md).
+    /// It is separate from the plan's generator, which would generate the same values in the next run with the same
+    /// seed. If a server has seen an id before, it considers the attempt a repetition and does not count it again
+    /// (docs/protocol.md).
     private var attempts = PlanGenerator(seed: .random(in: .min ... .max))
     private var wrongVariant: UInt32 = 0
-    /// The last connection, if it was lost: the next session is the same wallet's, because it shows if a
-    /// crash made the server forget counted attempts.
+    /// The last connection, if it was lost.
+    ///
+    /// The next session uses the same wallet, because that shows if the server forgot counted attempts in a crash.
     var lost: Lost?
     var backoff = Backoff()
     /// The time of the last verdict.
@@ -61,7 +63,7 @@ final class VirtualUser {
         self.lane = run.lane(of: number)
         self.generator = PlanGenerator(seed: run.plan.ownSeed, stream: UInt64(number) &+ UInt64(life) << 32)
         self.opened = opened
-        // A session opened before the start is used.
+        // If a session was opened before the start, it is used.
         if opened == nil { self.use = run.plan.connectionUse.draw(using: &self.generator) }
     }
 
@@ -107,7 +109,7 @@ final class VirtualUser {
         return false
     }
 
-    /// Waits on a timer of the connection's event loop if there is one, so that no other thread wakes up.
+    /// Waits using a timer on the connection's event loop if there is one, so that no other thread is woken.
     private func wait(until time: Duration, on connection: ClientConnection?) async {
         while !self.run.gauges.isStopping {
             let now = self.clock.now
@@ -117,7 +119,7 @@ final class VirtualUser {
         }
     }
 
-    /// The interval at which a waiting user checks if the run continues.
+    /// How often a waiting user checks if the run is still going.
     private static let longestPause: Duration = .milliseconds(250)
 
     // MARK: One operation
@@ -143,7 +145,7 @@ final class VirtualUser {
         let id = opened.wallet.invokes(operation, repeating: again?.id, at: self.run.serverTime)
         if again == nil { attempt.id = id }
         attempt.lastID = id
-        // Excludes the time that the checker takes.
+        // Don't include the time taken by the checker.
         let sent = self.clock.now
         self.run.gauges.inFlight.add(1, ordering: .relaxed)
         let result = await opened.session.result(of: prepared)
@@ -172,8 +174,8 @@ final class VirtualUser {
         await self.proceed(after: outcome, of: attempt)
     }
 
-    /// The attempt that was lost with the wallet's last connection, if the PIN is still the same and no other
-    /// was entered since: a server remembers only the last attempt.
+    /// The attempt that was lost with the wallet's last connection, if the PIN is still the same and no other was
+    /// entered since: the server only remembers the last attempt.
     private func takeLost(for opened: OpenedSession) -> Attempt? {
         defer { self.lost = nil }
         guard let lost, lost.wallet === opened.wallet, let attempt = lost.attempt,
@@ -182,8 +184,9 @@ final class VirtualUser {
         return attempt
     }
 
-    /// Records one operation, unless it began in the warm-up and ended after it; such an operation appears in no
-    /// figure.
+    /// Records an operation, unless it began during the warm-up and ended after it.
+    ///
+    /// Such an operation doesn't show up anywhere.
     func record(
         _ operation: Operation,
         _ outcome: Outcome,
@@ -206,7 +209,7 @@ final class VirtualUser {
     }
 
     private func nextAttempt(_ action: Action, _ session: FleetSession) -> Attempt {
-        // Alternates, because a server may cache the decoded key of the last attempt.
+        // Alternate between PINs, because a server may cache the decoded key of the last attempt.
         if action == .wrong { self.wrongVariant = (self.wrongVariant + 1) % 3 }
         return Attempt(
             action: action,
@@ -240,13 +243,13 @@ final class VirtualUser {
         }
     }
 
-    /// Returns true if the outcome is the one that the action is meant to have.
+    /// Returns true if the action was meant to have this outcome.
     private func isExpected(_ outcome: Outcome, of action: Action) -> Bool {
         switch action {
         case .right: outcome == .valid
         case .changePIN: outcome == .changed
         case .register: outcome == .registered
-        // An attack on a single wallet expects its blocks.
+        // If a single wallet is being attacked, we expect it to be blocked.
         case .wrong:
             outcome == .wrong || (self.run.sharesWallets && (outcome == .blocked || outcome == .blockedPermanently))
         }
@@ -257,7 +260,7 @@ final class VirtualUser {
         guard !outcome.isFailure else {
             let isCheck = attempt.action == .right || attempt.action == .wrong
             let isUnanswered = outcome == .timeout || outcome == .failed(FleetFailure.call(.closed).reason)
-            // If other users share the wallet, its server remembers their attempts by now.
+            // If the wallet is shared with other users, the server may only remember their attempts by now.
             let mayRepeat = isCheck && isUnanswered && !self.run.sharesWallets
             self.lost = self.opened.map { Lost(wallet: $0.wallet, attempt: mayRepeat ? attempt : nil) }
             self.leave()

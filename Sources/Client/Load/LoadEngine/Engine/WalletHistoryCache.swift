@@ -4,11 +4,10 @@ internal import Synchronization
 internal import Vocabulary
 
 extension Fleet {
-    /// Resets the histories of all wallets to unknown; their next responses are accepted, and checked from
-    /// then on.
+    /// Resets the histories of all wallets to unknown; their next responses are accepted, and checked from then on.
     ///
-    /// For a server whose store was restored from a backup: its counts differ from those of earlier runs
-    /// without a fault.
+    /// Use this if the server's store was restored from a backup, so its counts legitimately differ from those of
+    /// earlier runs.
     package func forgetHistories() throws(FleetError) {
         for index in 0..<self.count { try self.record(.unknown, of: index) }
     }
@@ -16,8 +15,8 @@ extension Fleet {
 
 /// The histories of the wallets in use, loaded from the fleet's file and saved to it.
 ///
-/// While a wallet is in use, its history in the file is "unknown", so that a killed run causes no false alarm
-/// in the next one. A wallet with operations that may still be judged stays in the cache until the end.
+/// While a wallet is in use, its history in the file is "unknown", so that the next run doesn't raise a false alarm if
+/// this one is killed. A wallet with operations that may still be judged stays in the cache until the end.
 final class WalletHistoryCache: Sendable {
     private let fleet: Fleet
     private let rules: CheckerRules
@@ -26,7 +25,7 @@ final class WalletHistoryCache: Sendable {
     private let wallets = Mutex<[Int: CheckedWallet]>([:])
     private let past = Mutex(Past())
 
-    /// The remembered properties of wallets that are not in use.
+    /// The properties we remember of wallets that are not in use.
     private struct Past {
         var overflowCount = 0
         var epochStepCount = 0
@@ -47,7 +46,7 @@ final class WalletHistoryCache: Sendable {
         }
     }
 
-    /// The largest number of wallets for the check at the end of a run.
+    /// The maximum number of wallets for the check at the end of a run.
     private static let maxRemembered = 100_000
 
     init(_ fleet: Fleet, _ rules: CheckerRules, keepsTranscripts: Bool = false) {
@@ -130,7 +129,7 @@ final class WalletHistoryCache: Sendable {
 
     private func save(_ wallet: CheckedWallet, at now: Timestamp) throws(FleetError) {
         let index = wallet.wallet.index
-        // Read again, because the session may have changed the PIN.
+        // Read this again, because the PIN may have been changed during the session.
         let generation = try self.fleet[index].generation
         try self.fleet.record(wallet.summary(at: now, generation: generation), of: index)
     }

@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// Lends this machine's wallets to users, each to one user at a time unless the plan shares a single wallet.
 ///
-/// Two users of one wallet would see each other's attempts, so a plan must request this explicitly. If a wallet in use
-/// is drawn, the draw is repeated, so that the other wallets keep their proportions.
+/// Two users of the same wallet would see each other's attempts, so a plan must explicitly ask for this. If a wallet
+/// that is already in use is drawn, we draw again, so that the other wallets keep their proportions.
 final class WalletPool: Sendable {
     struct State {
         /// One bit for each wallet.
@@ -17,15 +17,15 @@ final class WalletPool: Sendable {
 
     private let picker: WalletPicker
     private let count: Int
-    /// The index of the first wallet; the bits of the state begin with it.
+    /// The index of the first wallet; it's the first bit in the state.
     private let first: Int
     private let isShared: Bool
     private let state: Mutex<State>
 
     /// The number of draws before the next free wallet is taken instead.
     ///
-    /// It is reached if nearly all wallets are in use, or if the distribution gives nearly all its weight to
-    /// a few that are.
+    /// This happens if nearly all wallets are in use, or if nearly all of the distribution's weight is on a few that
+    /// are.
     private static let maxDraws = 64
 
     init(_ pick: Pick, among wallets: Range<Int>) throws(PlanProblem) {

@@ -4,11 +4,10 @@ package import Wire
 
 /// A connection that carries calls to the server: TLS, a simulated network, or a test's server.
 package protocol CallChannel: Sendable {
-    /// The keying material that both ends export; part of every statement signed for this
-    /// connection.
+    /// The keying material exported by both ends, which is part of every statement signed for this connection.
     var channelBinding: ChannelBinding { get }
 
-    /// Sends a call and waits for its answer up to the time limit of the channel.
+    /// Sends a call and waits for its answer up to the channel's time limit.
     func call(_ call: Call) async throws(CallChannelError) -> CallResult
 
     /// Sends all calls without waiting for answers in between; returns the answers in the order of
@@ -25,14 +24,14 @@ extension CallChannel {
         await self.callOneByOne(calls)
     }
 
-    /// Sends each call after the answer to the previous one.
+    /// Sends each call after the previous one has been answered.
     package func callOneByOne(_ calls: [Call]) async -> [Result<CallResult, CallChannelError>] {
         var results: [Result<CallResult, CallChannelError>] = []
         for call in calls { results.append(await self.result(of: call)) }
         return results
     }
 
-    /// The answer to a call, or the error that took its place.
+    /// Makes a call and returns its answer, or the error if there was none.
     package func result(of call: Call) async -> Result<CallResult, CallChannelError> {
         do throws(CallChannelError) {
             return .success(try await self.call(call))
@@ -51,16 +50,16 @@ package protocol ServerDialer: Sendable {
     func dial() async throws(DialError) -> any CallChannel
 }
 
-/// The reason that no connection could be opened; no call was sent.
+/// An error that prevented a connection from being opened; no call was sent.
 package enum DialError: Error, Hashable, Sendable {
     /// The device has no route or no DNS: it is offline.
     case noInternet
-    /// The device has a network, but the server does not answer or another host answers in its
+    /// The device has a network connection, but either the server doesn't answer or a different host answers in its
     /// place.
     case unreachable(FailureCause)
 }
 
-/// The reason that a call has no answer; the server may or may not have executed it.
+/// An error from a call that got no answer; the server may or may not have executed it.
 package enum CallChannelError: Error, Hashable, Sendable {
     /// The connection ended or timed out: repeat the call on a new connection, under the same
     /// attempt id.

@@ -4,8 +4,7 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// The translation of every error in this target to a failure that the flows show (flows.md,
-/// Errors).
+/// Translates all errors in this target to failures that can be shown by the flows (flows.md, Errors).
 extension Failure {
     /// Translates any error thrown by a ``WalletEngine``.
     init(_ error: any Error) {
@@ -20,7 +19,7 @@ extension Failure {
         }
     }
 
-    /// Translates a refusal of the server, which has judged no PIN.
+    /// Translates a refusal by the server, which has not judged a PIN.
     init(_ refusal: Refusal) {
         switch refusal.reason {
         case .attestationRejected: self = .deviceInsecure
@@ -39,7 +38,7 @@ extension Failure {
         }
     }
 
-    /// Keeps the refusal's correlation id, by which the server's log names the reason.
+    /// Keeps the refusal's correlation id, which can be used to find the reason in the server's log.
     init(_ refusal: Refusal, _ cause: FailureCause) {
         self = .local(cause)
         if !refusal.correlationID.isEmpty { self = .generic(correlationID: refusal.correlationID, cause: cause) }
@@ -70,7 +69,7 @@ extension Failure {
 
     /// A failure without a correlation id from the server.
     ///
-    /// The id to quote contains the code of the cause, and a number that distinguishes two reports.
+    /// The id shown to the user contains the code of the cause and a number that tells reports apart.
     static func local(_ cause: FailureCause) -> Failure {
         let number = AttemptID.random().description.prefix(8)
         return .generic(correlationID: "wallet-\(cause.rawValue)-\(number)", cause: cause)

@@ -3,9 +3,9 @@ public import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// Connects to the server by TLS 1.3 and trusts a pinned authority or pinned keys only.
+/// Connects to the server using TLS 1.3, and only trusts a pinned authority or pinned keys.
 public final class TLSDialer: ServerDialer {
-    /// The address of the server and the means to authenticate it.
+    /// The address of the server and how to authenticate it.
     public struct Server: Hashable, Sendable {
         /// A DNS name or an IP address.
         public var host: String
@@ -37,13 +37,13 @@ public final class TLSDialer: ServerDialer {
     private let tls: TLSClientContext
     private let limits: TimeLimits
 
-    /// Timeouts in real time, independent of the clock of a lab.
+    /// Timeouts in real time, regardless of a lab's clock.
     private struct TimeLimits {
         var connect = Duration.seconds(10)
         var call = TLSDialer.callLimit
     }
 
-    /// The time that the wallet waits for the answer to a call.
+    /// How long the wallet waits for the answer to a call.
     package static let callLimit = Duration.seconds(20)
 
     /// The server's name or trust cannot be used; show the text to the operator of the host
@@ -120,10 +120,9 @@ private struct TLSChannel: CallChannel {
         }
     }
 
-    /// The tasks start on the event loop of the connection, which runs them in the order in which
-    /// they are added.
+    /// The tasks are started on the connection's event loop, which runs them in the order they were added.
     ///
-    /// Each writes its frame before it waits, so the calls are sent in order.
+    /// Each of them writes its frame before it waits, so the calls are sent in order.
     func callInOrder(_ calls: [Call]) async -> [Result<CallResult, CallChannelError>] {
         await withTaskGroup(of: (Int, Result<CallResult, CallChannelError>).self) { group in
             for (index, call) in calls.enumerated() {

@@ -3,7 +3,7 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// A connection after its Hello, with the session that it may carry.
+/// A connection after the Hello, and its session if it has one.
 ///
 ///     greeted ──OpenSession──▶ in session ──Instruct, counters 1, 2, …──▶ in session
 ///
@@ -12,7 +12,7 @@ final class WalletConnection {
     let channel: any CallChannel
     /// The server's answer to Hello.
     ///
-    /// It is reported once, so that a second request for it asks the server again.
+    /// It's only reported once, so that the server is asked again the second time.
     let terms: ServerTerms
     private var areTermsReported = false
     private(set) var session: Session?
@@ -22,24 +22,23 @@ final class WalletConnection {
     /// This proves that the peer is the server: signatures hold for one connection only, so a peer
     /// that relays calls cannot obtain the share.
     private(set) var isServerProven = false
-    /// True after the wallet was locked; a session ends with the time during which the wallet was
-    /// unlocked.
+    /// True after the wallet was locked, because a session ends when the wallet is locked.
     ///
-    /// No second session begins here: a connection allows one OpenSession, which may have been sent
-    /// although its answer was dropped.
+    /// We can't start a second session on this connection, because only one OpenSession is allowed, and it may have
+    /// been sent even if its answer was dropped.
     private(set) var hasSessionEnded = false
 
     struct Session {
         let walletID: WalletID
-        /// The PIN key that the server states to be current.
+        /// The current PIN key according to the server.
         var pinKeyID: PINKeyID
         let features: Features
-        /// The server's half of the biometric slot's key; nil if the server sent none, and after a
-        /// lock.
+        /// The server's half of the biometric slot's key; nil if the server didn't send one, and after the wallet was
+        /// locked.
         var presenceShare: Share?
-        /// The share that is to replace it; nil unless the shares are being replaced, and after a lock.
+        /// The share that will replace it; nil after the wallet was locked, and unless the shares are being replaced.
         var nextPresenceShare: Share?
-        /// The counter of the next instruction; consumed regardless of the answer.
+        /// The counter of the next instruction; it's consumed no matter what the answer is.
         var nextCounter: UInt64 = 1
     }
 
@@ -78,7 +77,7 @@ final class WalletConnection {
     /// Records that a share received on this connection has opened a slot.
     func markServerProven() { self.isServerProven = true }
 
-    /// Drops the presence share; the connection carries no further session.
+    /// Drops the presence share; there can't be another session on this connection.
     func endSession() {
         self.session?.presenceShare = nil
         self.session?.nextPresenceShare = nil
@@ -92,8 +91,7 @@ final class WalletConnection {
         return self.session != nil && !self.isSessionReported
     }
 
-    /// Takes the counter for an instruction about to be sent; the opening is too old to be reported
-    /// from then on.
+    /// Takes the counter for an instruction about to be sent; from then on, the opening is too old to be reported.
     func takeCounter() -> UInt64 {
         self.isSessionReported = true
         guard var session = self.session else { return 0 }
@@ -111,7 +109,7 @@ final class WalletConnection {
         self.session?.nextPresenceShare = nil
     }
 
-    /// Records that the server stated another PIN key than at the opening of the session.
+    /// Records that the server reported a different PIN key than when the session was opened.
     func update(currentPINKey id: PINKeyID) {
         self.session?.pinKeyID = id
     }

@@ -6,8 +6,8 @@ internal import WalletFlows
 ///
 ///     noteSend, durably ─▶ the message ─▶ take its receipt: verify, compare its number, keep it
 ///
-/// A receipt explains the attempts up to its own. A number may exceed the last one by as many attempts as were sent
-/// without an answer; any further one was made elsewhere.
+/// A receipt accounts for all attempts up to its own. Its number may exceed the last one by the number of attempts that
+/// were sent without getting an answer. Any more than that were made elsewhere.
 struct ReceiptRecord: Codable, Hashable, Sendable {
     /// The pinned key; nil until a server has stated one.
     private var key: PinnedKey?
@@ -15,11 +15,12 @@ struct ReceiptRecord: Codable, Hashable, Sendable {
     private var last: StoredBytes?
     /// The largest number in any receipt.
     ///
-    /// After a change of epoch it is the limit, because the store may be a copy from before or after the last receipt.
+    /// After the epoch has changed, we compare with this, because the store may be a copy from before or after the last
+    /// receipt.
     private var highest: UInt64 = 0
     /// True if the key was pinned at registration, so that the first number is known.
     private var countsFromZero = false
-    /// Messages sent since the last receipt, the one under way included.
+    /// The number of messages sent since the last receipt, including the current one.
     private var unanswered: UInt64 = 0
     /// Messages sent before the last receipt that may still arrive at the server, and the time until which they may.
     private var late: UInt64 = 0
@@ -27,7 +28,7 @@ struct ReceiptRecord: Codable, Hashable, Sendable {
     /// A receipt by a key that the next session has to introduce, with the messages that it answers.
     private var waiting: Waiting?
     private var lastRightMs: Int64?
-    /// The notice that the next unlock shows.
+    /// The number of wrong PINs to show at the next unlock.
     private var wrongPINs = 0
     private var wrongSinceMs: Int64?
     private var tampering: [String] = []
@@ -49,7 +50,7 @@ struct ReceiptRecord: Codable, Hashable, Sendable {
         var unanswered: UInt64
     }
 
-    /// The time for which a message on a lost connection may still arrive: longer than any session lasts.
+    /// How long a message on a lost connection may still arrive, which is longer than any session.
     static let lateFor: Duration = .seconds(3600)
 
     init() {}
@@ -88,7 +89,7 @@ extension ReceiptRecord {
     mutating func adopt(_ links: [ReceiptKeyLink], at now: Timestamp) -> Tampering? {
         guard let newest = links.last?.key else { return nil }
         guard let pinned = self.key?.value else {
-            // A wallet of an earlier version: its numbers so far are unknown.
+            // This wallet was created by an earlier version, so we don't know its numbers so far.
             self.key = PinnedKey(newest)
             self.unanswered = 0
             return nil
@@ -134,7 +135,7 @@ extension ReceiptRecord {
     /// Verifies a receipt, compares its number with the last one, and keeps it.
     private mutating func accept(_ receipt: Receipt, answering sent: UInt64, at now: Timestamp) -> Tampering? {
         guard let key = self.key?.value, receipt.isGenuine(by: key) else {
-            // Its attempt may have been judged all the same.
+            // The attempt may have been judged nevertheless.
             self.unanswered += sent
             return self.note(.forgedReceipt)
         }
@@ -159,13 +160,13 @@ extension ReceiptRecord {
     /// The contradiction between a genuine receipt and the last one.
     private func finding(_ receipt: Receipt, explained: UInt64) -> Tampering? {
         let (leaf, epoch) = (receipt.leaf, receipt.signed.epoch)
-        // A false server may send any number, so none is added to.
+        // Don't add anything to this number, because an impostor could send any number.
         func exceeds(_ number: UInt64) -> Bool { leaf.number > number && leaf.number - number > explained }
         guard let last = self.last.flatMap({ Receipt($0.bytes) }) else {
             return self.countsFromZero && exceeds(0) ? .unexplainedAttempts : nil
         }
         guard epoch >= last.signed.epoch else { return .olderEpoch }
-        // A restore may take a number back, and another restore may bring it again.
+        // After a restore the same number may be used again, and after another one even a third time.
         guard epoch == last.signed.epoch else { return exceeds(self.highest) ? .unexplainedAttempts : nil }
         let before = last.leaf.number
         guard leaf.number > before || (leaf.number == before && !leaf.isJudged) else { return .numberBack }

@@ -2,14 +2,14 @@ internal import Secrets
 internal import Statements
 internal import Vocabulary
 
-/// The data that only an unlocked wallet may read; sealed under the data key.
+/// Data that may only be read while the wallet is unlocked, which is sealed under the data key.
 struct AccessData: Hashable, Sendable {
     /// The check value of the unlock share, which authenticates it when no slot can be opened
     /// (safe-biometric.md).
     var shareCheck: [UInt8]
     /// The check value of the next unlock share; nil unless the shares are being replaced.
     var nextShareCheck: [UInt8]?
-    /// The deletion code, until the user confirms that it is written down.
+    /// The deletion code, until the user confirms having written it down.
     var deletionCode: DeletionCode?
 
     private static let version: UInt8 = 1
@@ -46,7 +46,7 @@ struct AccessData: Hashable, Sendable {
         return dataKey.seal(SecretBytes(copying: bytes), associatedData: Self.label(walletID))
     }
 
-    /// Whether this is the wallet's unlock share, or the one that is to replace it.
+    /// Returns whether this is the wallet's unlock share, or the one that will replace it.
     func accepts(_ share: Share) -> Bool {
         let check = SlotKeys.checkValue(share: share)
         let isNext = self.nextShareCheck.map { constantTimeEqual(check, $0) } ?? false

@@ -3,20 +3,20 @@ internal import Secrets
 internal import Statements
 internal import Vocabulary
 
-/// The data key, sealed under the keychain item that a prompt releases and the presence share that
-/// the server gives to an active wallet (safe-biometric.md).
+/// The data key, sealed under both a keychain item, which is released by a prompt, and the presence share, which the
+/// server gives to an active wallet (safe-biometric.md).
 struct BiometricSlot: Codable, Hashable, Sendable {
     /// The id of the keychain item; random for each item, so that a new item never replaces an old
     /// one and items left by a crash can be distinguished from the current one.
     var item: StoredID<KeychainItemKind>
-    /// The means that open the item.
+    /// The unlock method for the item.
     var method: StoredMethod
     var slot: StoredBytes
     /// The slot under the next presence share; nil unless the shares are being replaced.
     var next: NextSlot?
     /// True in the safe mode: the slot of every PIN pair is also sealed under the item.
     ///
-    /// One flag for all pairs, written together with them, so that no crash leaves only some of
+    /// There is one flag for all pairs, which is written together with them, so that a crash can't leave only some of
     /// them sealed.
     var guardsPINSlots: Bool
 
@@ -28,7 +28,7 @@ struct BiometricSlot: Codable, Hashable, Sendable {
 
     /// Seals the data key.
     ///
-    /// Returns nil if the result does not open again; nothing may depend on such a slot.
+    /// Returns nil if the result does not open again; we must not rely on such a slot.
     static func make(
         item: OpenedItem,
         method: UnlockMethod,
@@ -47,7 +47,7 @@ struct BiometricSlot: Codable, Hashable, Sendable {
         return made
     }
 
-    /// Seals the data key under the presence share and the one that is to replace it.
+    /// Seals the data key under the presence share and the one that will replace it.
     mutating func seal(
         _ dataKey: borrowing SecretBytes,
         with item: OpenedItem,
@@ -85,7 +85,7 @@ struct BiometricSlot: Codable, Hashable, Sendable {
         return slot
     }
 
-    /// Returns the data key if item and presence share are the right ones.
+    /// Returns the data key if the item and the presence share are right.
     func open(with item: OpenedItem, share: Share, walletID: WalletID) throws(SealBroken) -> SecretBytes {
         let key = SlotKeys.biometricSlot(item: item.secret, share: share, walletID: walletID)
         return try key.open(self.slot.bytes, associatedData: Self.label(self.item, walletID))
@@ -125,8 +125,9 @@ extension PINPair {
     private static var sealInfo: [UInt8] { Array("remote-pin/1 sealed pin slot".utf8) }
 }
 
-/// The secret of a keychain item that a prompt released; held in memory only, wiped with the last
-/// reference.
+/// The secret of a keychain item released by a prompt.
+///
+/// It's only kept in memory, and wiped when the last reference is gone.
 final class OpenedItem {
     let id: StoredID<KeychainItemKind>
     let secret: SecretBytes

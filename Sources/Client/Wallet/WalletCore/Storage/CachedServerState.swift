@@ -1,9 +1,9 @@
 internal import Vocabulary
 internal import WalletFlows
 
-/// The server's latest statements, for display while it cannot be reached.
+/// The latest state received from the server, to be displayed while the server can't be reached.
 ///
-/// They prove nothing, so no registration, slot or access data depends on them.
+/// It doesn't prove anything, so no registration, slot or access data depends on it.
 struct CachedServerState: Codable, Hashable, Sendable {
     var revocation: Revoked?
     var update: Update?
@@ -12,8 +12,7 @@ struct CachedServerState: Codable, Hashable, Sendable {
 
     /// The features that the server offers to this wallet.
     ///
-    /// A forged flag for the safe mode causes at most a migration, which requires the PIN and a
-    /// prompt.
+    /// The worst a forged flag for the safe mode can do is cause a migration, which requires the PIN and a prompt.
     struct CachedFeatures: Codable, Hashable, Sendable {
         var deletionCode: Bool
         var safeBiometricUnlock: Bool

@@ -1,9 +1,9 @@
 internal import HostSystem
 
-/// The storage of a wallet's files, by name; the only interface through which this target writes.
+/// The storage for a wallet's files, and the only interface this target uses for writing.
 ///
-/// Each write is atomic and durable when it returns. Tests substitute it to count writes and to end
-/// the process before or after each of them.
+/// Each write is atomic and durable when it returns. Tests substitute it to count writes and to end the process before
+/// or after each of them.
 public protocol LocalDisk: Sendable {
     /// Returns the contents of the file, or nil if it does not exist.
     func read(_ file: LocalFile) throws(LocalDiskError) -> [UInt8]?
@@ -15,7 +15,7 @@ public protocol LocalDisk: Sendable {
     func remove(_ file: LocalFile) throws(LocalDiskError)
 }
 
-/// The failure of a ``LocalDisk``; the file is unchanged.
+/// An error from a ``LocalDisk``; the file was not changed.
 public struct LocalDiskError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The failed operation, the file and the cause, without file contents.
     public let description: String
@@ -31,12 +31,12 @@ public struct LocalDiskError: Error, Hashable, Sendable, CustomStringConvertible
 public enum LocalFile: String, Sendable, CaseIterable {
     /// Enrollment, registration, PIN slots and salts, and a wipe not yet reported.
     ///
-    /// Its writes are the commit points: each operation is done or not done by one of them.
+    /// Writing this file is the commit point: until it's written, an operation has not happened.
     case state = "state.json"
-    /// The data that only an unlocked wallet may read, sealed under the data key.
+    /// Data that may only be read while the wallet is unlocked, sealed under the data key.
     case accessData = "access.sealed"
-    /// The server's latest statements, which prove nothing; a separate file so that no reply
-    /// rewrites the others.
+    /// The latest state received from the server, which doesn't prove anything; it has a separate file so that a reply
+    /// never causes the others to be rewritten.
     case serverState = "server-words.json"
     /// The pinned receipt key, the last receipt and the attempts sent since; no other file depends on it.
     case receipts = "receipts.json"
@@ -46,7 +46,7 @@ public enum LocalFile: String, Sendable, CaseIterable {
 public struct FolderDisk: LocalDisk {
     private let folder: String
 
-    /// The longest file that is read, in bytes; the wallet writes none near it.
+    /// The maximum size of a file in bytes; the wallet never writes anything close to it.
     private static let maximumByteCount = 4 << 20
 
     /// Opens the folder, or creates it with access for its owner only.

@@ -9,18 +9,18 @@ internal import WalletFlows
 /// It contains no verifier of the PIN: no PIN key, public or private, and no signature. The slots
 /// open only with a share that the server holds (docs/protocol.md, G2).
 struct LocalState: Codable, Hashable, Sendable {
-    /// The format version of the file; a newer one is rejected and left unchanged.
+    /// The format version of the file; files with a newer version are rejected and left unchanged.
     ///
-    /// Version 2 added biometrics and the identity, version 3 the checksum of ``StateFile`` and
-    /// slots under next shares.
+    /// Version 2 added biometrics and the identity, version 3 the checksum of ``StateFile`` and slots under next
+    /// shares.
     var version = LocalState.currentVersion
-    /// The format version that is written, and the newest one that is read.
+    /// The format version we write, and the newest one we can read.
     static let currentVersion = 3
 
     /// The token and the key that was attested for it, until the first session.
     var enrollment: PendingEnrollment?
     var registration: LocalRegistration?
-    /// The id of a wallet that was wiped on this device without a report to the server.
+    /// The id of a wallet that was wiped on this device but not yet reported to the server.
     var unreportedWipe: StoredID<WalletIDKind>?
 
     /// True if the file can be removed.
@@ -47,15 +47,15 @@ struct LocalRegistration: Codable, Hashable, Sendable {
     var walletID: StoredID<WalletIDKind>
     /// The last known current pair, then every pair that was sent to replace it.
     ///
-    /// A message that seemed lost may still arrive while the first pair is current. No pair is
-    /// removed before a valid PIN has opened the slot of a successor.
+    /// A message we believe to be lost may still arrive while the first pair is current. We don't remove a pair until a
+    /// valid PIN has opened the slot of a successor.
     var pairs: [PINPair]
     var progress: StoredProgress
     /// False until the first session; until then the token can be registered again.
     var hadSession: Bool
     /// Nil while biometrics are off.
     var biometrics: BiometricSlot?
-    /// True once an issuer has identified the user; nil before.
+    /// True once an issuer has identified the user, and nil before that.
     var hasPID: Bool?
 
     /// The current use of biometrics.
@@ -103,8 +103,8 @@ struct PINPair: Codable, Hashable, Sendable {
     var id: StoredID<PINKeyIDKind>
     var salt: StoredBytes
     var slot: StoredBytes
-    /// The slot under the next unlock share, from the time when the wallet makes it until it knows
-    /// that the server has replaced the share; nil otherwise.
+    /// The slot under the next unlock share, from when the wallet creates it until it knows that the server has
+    /// replaced the share; nil otherwise.
     var nextSlot: StoredBytes?
 
     /// Creates a pair for a new PIN with a random id and salt; with a slot for `next`, too, if the
@@ -161,8 +161,9 @@ struct PINPair: Codable, Hashable, Sendable {
         return SlotKeys.pinSlot(part: part, share: share, walletID: walletID)
     }
 
-    /// Returns the data key if PIN and share are the right ones: the only proof of `valid` that a
-    /// wallet accepts.
+    /// Returns the data key if the PIN and the share are right.
+    ///
+    /// This is the only proof of `valid` that a wallet accepts.
     func open(with entry: PINEntry, share: Share, walletID: WalletID) throws(SealBroken) -> SecretBytes {
         let slotKey = self.slotKey(for: entry, share: share, walletID: walletID)
         return try slotKey.open(
@@ -179,8 +180,7 @@ struct PINPair: Codable, Hashable, Sendable {
         return pair
     }
 
-    /// Derives the PIN key from the entered PIN and the salt of this pair; keep it only while
-    /// signing.
+    /// Derives the PIN key from the entered PIN and the salt of this pair; only keep it while signing.
     func key(for entry: PINEntry) -> PINKey {
         let salt = SecretBytes(copying: self.salt.bytes)
         return entry.withPIN { PINKey(pin: $0, salt: salt) }

@@ -1,12 +1,12 @@
 internal import FoundationEssentials
 
-/// The reason why a wallet's files cannot be used; none of them was changed.
+/// An error that prevents a wallet's files from being used; none of them was changed.
 public enum StorageError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The storage failed; show the text to the user.
     case file(LocalDiskError)
     /// The file is damaged or was edited; only deleting the wallet helps.
     case notAsWritten(LocalFile)
-    /// The file is missing, although data exists that only it explains; only deleting the wallet helps.
+    /// The file is missing even though there is data that depends on it; only deleting the wallet helps.
     case missing(LocalFile)
     /// A newer version of the app wrote the file in this format version; use that version of the
     /// app.
@@ -25,7 +25,7 @@ public enum StorageError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The wallet's files as values; used by one ``WalletEngine`` only.
+/// The wallet's files as values, which are only used by one ``WalletEngine``.
 final class LocalStore {
     private let disk: any LocalDisk
     /// The contents of `state.json`; changed only by ``save(_:)``.
@@ -33,11 +33,11 @@ final class LocalStore {
     private(set) var serverState: CachedServerState
     private(set) var receipts = ReceiptRecord()
 
-    /// Reads all files, replaces a state of an earlier version, and removes access data without a
-    /// registration, which an interrupted wipe or enrollment leaves.
+    /// Reads all files, replaces a state of an earlier version, and removes access data without a registration, which
+    /// may be left behind by an interrupted wipe or enrollment.
     ///
-    /// Both interruptions leave a state file. Access data without a state file belongs to a wallet whose state was
-    /// lost; it must not look like a wallet that was never set up.
+    /// In both cases there is a state file. If there is access data but no state file, the wallet's state was lost, and
+    /// it must not look as if it had never been set up.
     init(_ disk: any LocalDisk) throws {
         self.disk = disk
         self.state = LocalState()
@@ -46,18 +46,18 @@ final class LocalStore {
             let file = try StateFile(reading: bytes)
             self.state = file.state
             self.state.version = LocalState.currentVersion
-            // After a failed write the next change writes the new format.
+            // If this fails, the new format is written with the next change.
             if !file.isChecked { try? self.confirm() }
         } else if try disk.read(.accessData) != nil {
             throw StorageError.missing(.state)
         }
         if let bytes = try disk.read(.serverState) {
-            // An unreadable file is dropped: it proves nothing, and the next answer of the server
-            // replaces it.
+            // If the file can't be read we drop it, since it doesn't prove anything and will be replaced with the
+            // server's next answer.
             self.serverState = Self.decode(CachedServerState.self, bytes) ?? CachedServerState()
         }
         if let bytes = try disk.read(.receipts) {
-            // Without it the wallet pins the key again at its next session.
+            // If this is missing, the wallet pins the key again in its next session.
             self.receipts = Self.decode(ReceiptRecord.self, bytes) ?? ReceiptRecord()
         }
         if self.state.registration == nil { try self.removeAccessData() }
@@ -70,10 +70,10 @@ final class LocalStore {
         self.state = state
     }
 
-    /// Writes the current state again, so that the disk certainly holds it.
+    /// Writes the current state again, so that we know for sure that it's on the disk.
     ///
-    /// A write that failed may still have reached the disk. Call this before removing anything that
-    /// only another state names.
+    /// A write that failed may still have reached the disk. Call this before removing anything that a different state
+    /// might still refer to.
     func confirm() throws { try self.write(self.state) }
 
     private func write(_ state: LocalState) throws {
@@ -91,7 +91,7 @@ final class LocalStore {
         try self.save(state)
     }
 
-    /// Caches a statement of the server; a failed write loses only the cache.
+    /// Caches something received from the server; if the write fails, only the cache is lost.
     func remember(_ change: (inout CachedServerState) -> Void) {
         var serverState = self.serverState
         change(&serverState)
@@ -113,7 +113,7 @@ final class LocalStore {
 
     func saveAccessData(_ sealed: [UInt8]) throws { try self.disk.write(sealed, to: .accessData) }
 
-    /// Removes the access data, then a state that was kept only to explain it.
+    /// Removes the access data, and then the state if there was no other reason to keep it.
     func removeAccessData() throws {
         try self.disk.remove(.accessData)
         if self.state.isEmpty { try self.disk.remove(.state) }

@@ -1,16 +1,16 @@
 internal import FoundationEssentials
 internal import Vocabulary
 
-/// The format of `state.json`: the state, and a checksum over all its values.
+/// The format of `state.json`, which contains the state and a checksum over all of its values.
 ///
 /// The checksum detects damage, such as a flipped bit in a key's name, which could make a wallet look as if it were not
-/// set up. It does not protect against a person who edits the file: only the slots and the server do.
+/// set up. It does not protect against manual changes to the file; only the slots and the server do that.
 struct StateFile: Codable {
     /// The first version with a checksum.
     private static let checkedVersion = 3
 
     var state: LocalState
-    /// Nil in files of earlier versions, which are replaced when they are read.
+    /// Nil in files written by earlier versions, which are replaced when they are read.
     private var checksum: StoredID<SHA256DigestKind>?
 
     private enum Key: String, CodingKey {
@@ -25,8 +25,8 @@ struct StateFile: Codable {
 
     /// Reads a file.
     ///
-    /// - Throws: ``StorageError/newerVersion(_:version:)``, or ``StorageError/notAsWritten(_:)`` for a file with
-    ///   another value, key or form than the app wrote.
+    /// - Throws: ``StorageError/newerVersion(_:version:)``, or ``StorageError/notAsWritten(_:)`` if any value or key,
+    ///   or the form of the file, is not as it was written by the app.
     init(reading bytes: [UInt8]) throws(StorageError) {
         let data = Data(bytes)
         if let version = (try? JSONDecoder().decode(Version.self, from: data))?.version,

@@ -1,9 +1,9 @@
 internal import Statements
 internal import Vocabulary
 
-/// A JSON value of any form, by which a file is compared with the state that was read from it.
+/// Any JSON value, used to compare a file with the state that was read from it.
 ///
-/// A decoder ignores keys that it does not know, so a damaged name would look like a missing value.
+/// Decoders ignore unknown keys, so a damaged name would look like a missing value.
 enum StoredTree: Hashable, Decodable {
     case object([String: StoredTree])
     case list([StoredTree])
@@ -31,7 +31,7 @@ enum StoredTree: Hashable, Decodable {
 
     /// The SHA-256 of the value in one fixed form: keys in the order of their bytes, each text with its length.
     ///
-    /// It does not depend on the form in which a version of the JSON encoder writes the same value.
+    /// This way, it doesn't matter if another version of the JSON encoder writes the same value differently.
     var digest: SHA256Digest {
         var bytes: [UInt8] = []
         self.add(to: &bytes)
