@@ -1,7 +1,6 @@
 public import WalletFlows
 
-/// An event that the observer of a ``Wallet`` receives; events arrive in the order in which they
-/// occur.
+/// An event sent to the observer of a ``Wallet``; events arrive in the order they occurred.
 public enum WalletEvent: Sendable {
     /// The flows took a step.
     case step(StepID)
@@ -13,11 +12,11 @@ public enum WalletEvent: Sendable {
     case locked(Bool)
 }
 
-/// The reason that a ``Wallet`` rejected a call; nothing has changed.
+/// An error from a call rejected by a ``Wallet``; nothing has changed.
 public enum WalletError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The wallet's files cannot be used.
     case storage(StorageError)
-    /// The device states an app or system version that the protocol cannot carry.
+    /// The device has an app or system version that can't be sent in the protocol.
     case deviceProfile
     /// Another call is in progress: wait for it.
     case busy

@@ -1,9 +1,9 @@
-/// A place in the app that a command or the host opens directly, on top of the present screen.
+/// A place in the app that can be opened directly by a command or the host, on top of the current screen.
 public enum AppDestination: Hashable, Sendable {
-    /// Only while unlocked.
+    /// The change of the PIN; only while unlocked.
     case changePIN
-    /// Only while unlocked.
+    /// The deletion code; only while unlocked.
     case deletionCode
-    /// At any time: deleting needs no PIN, as from `Forgot PIN?`.
+    /// The wipe, at any time: like from `Forgot PIN?`, deleting doesn't need a PIN.
     case wipe
 }

@@ -1,6 +1,6 @@
-/// An event for the host of the app, which may have to act on it.
+/// An event for the app's host, which may have to act on it.
 public enum AppEvent: Hashable, Sendable {
-    /// The app went to the background: Back on a screen without one before it, or a phone call.
+    /// The app went to the background, either because of a phone call or because Back was selected on the first screen.
     case suspended
     /// Close was selected; the next resume shows the same screen.
     case closed
@@ -15,7 +15,7 @@ public enum AppEvent: Hashable, Sendable {
     /// The server's receipts contradict the attempts that this wallet sent; shown after the next unlock, too.
     case tampering(Tampering)
 
-    /// The name for programs, which never changes its meaning.
+    /// The name used by programs, whose meaning never changes.
     public var name: String {
         switch self {
         case .suspended: "suspended"

@@ -2,7 +2,9 @@ internal import Vocabulary
 
 /// Opening, leaving and locking: the two kinds of start of UC1.2, and the timeouts of LOCK.
 extension AppStateMachine {
-    /// A process of the app starts: always locked, regardless of the state in which the last one ended.
+    /// The app is started.
+    ///
+    /// It's always locked at first, no matter what state the last process was in.
     ///
     /// - Parameter link: The link that the phone started the app with; resolved once the app is unlocked (PF2.7).
     package mutating func launch(_ snapshot: Snapshot, opening link: IncomingLink? = nil) -> Action {
@@ -50,14 +52,14 @@ extension AppStateMachine {
         self.resume(snapshot, opening: link)
     }
 
-    /// The app came back, or received a link, while an effect was under way; ``timeDue(_:)`` resumes the app
-    /// afterwards.
+    /// The app came back or received a link while an effect was in progress; it will be resumed afterwards by
+    /// ``timeDue(_:)``.
     package mutating func noteResume(opening link: IncomingLink? = nil, _ snapshot: Snapshot) {
         self.keep(link, snapshot)
         self.owesResume = true
     }
 
-    /// Keeps a link for PF2.7; drops it if there is no wallet yet that could take it.
+    /// Keeps a link for PF2.7; drops it if there is no wallet yet.
     private mutating func keep(_ link: IncomingLink?, _ snapshot: Snapshot) {
         if let link, snapshot.setup != .notStarted { self.link = link }
     }
@@ -67,18 +69,19 @@ extension AppStateMachine {
         self.idleness.hide(at: snapshot.now)
     }
 
-    /// The time for which an app out of sight may still keep its keys and an entered PIN; zero if they must go now.
+    /// The time for which the app may still keep its keys and an entered PIN while it's out of sight; zero if they must
+    /// be dropped now.
     ///
-    /// Nil if it keeps none, or if the app is in sight.
+    /// Nil if there aren't any, or if the app is in sight.
     package func timeToForget(_ snapshot: Snapshot) -> Duration? {
         guard !snapshot.isLocked || self.stack.keepsPIN else { return nil }
         return self.idleness.timeLeftHidden(snapshot)
     }
 
-    /// Ends all confirmations and drops an entered PIN, because the time of ``timeToForget(_:)`` is over and the keys
-    /// are erased.
+    /// Ends all confirmations and drops an entered PIN, because the time returned by ``timeToForget(_:)`` is over and
+    /// the keys have been erased.
     ///
-    /// In the background the app shows no screen and asks for no effect. The lock with its steps (LOCK/1.3) follows
+    /// In the background, the app doesn't show a screen or ask for effects. The lock with its steps (LOCK/1.3) follows
     /// when the user returns, before anything else.
     ///
     /// - Precondition: No effect is in progress.
@@ -87,15 +90,15 @@ extension AppStateMachine {
             self.owesLock = true
             return self.stack.endConfirmations()
         }
-        // As if the user had closed the error: the PIN is asked for again.
+        // This is as if the user had closed the error: we ask for the PIN again.
         guard self.stack.endValidation() else { return }
         _ = self.handle(.returned(.retry), snapshot)
     }
 
     /// Reacts to the passing of time, a few times a second; nil if nothing is due.
     ///
-    /// These can be due: the end of the present screen's timer, the warning before the lock (LOCK/1.4), the lock after
-    /// inactivity (LOCK/1.5), and a resume that had to wait for an effect. Nothing happens in the background, since a
+    /// This handles the end of the current screen's timer, the warning before the lock (LOCK/1.4), the lock after
+    /// inactivity (LOCK/1.5), and a resume that had to wait for an effect. Nothing happens in the background, because a
     /// prompt of the operating system must not appear there; the next resume catches up.
     package mutating func timeDue(_ snapshot: Snapshot) -> Action? {
         guard !self.isWaiting, self.scene != nil else { return nil }
@@ -109,7 +112,7 @@ extension AppStateMachine {
         return self.follow(.call(LockWarning(locksAt: self.idleness.locksAt(snapshot))), snapshot)
     }
 
-    /// Returns whether the present screen's timer has ended.
+    /// Returns whether the current screen's timer has ended.
     func isTimerDue(_ snapshot: Snapshot) -> Bool {
         switch self.scene?.timer?.end {
         case .none: false
@@ -118,10 +121,10 @@ extension AppStateMachine {
         }
     }
 
-    /// Locks an app whose timeout has passed before it takes an event; nil if none has passed.
+    /// Locks the app before it takes an event if a timeout has passed; returns nil if none has.
     ///
-    /// So a host that never calls ``timeDue(_:)`` cannot keep the app open: the first selection or entry after the
-    /// timeout is lost.
+    /// This way, a host can't keep the app open by never calling ``timeDue(_:)``; the first selection or entry after
+    /// the timeout is lost.
     mutating func lockOverdue(_ snapshot: Snapshot) -> Action? {
         guard !snapshot.isLocked || self.owesLock else { return nil }
         let reason: LockTheApp.Reason
@@ -143,7 +146,7 @@ extension AppStateMachine {
         return self.stack.top is LockWarning && self.idleness.isUnused(snapshot) ? .inactivity : nil
     }
 
-    /// Ends all confirmations and begins the flow that makes the wallet forget its keys.
+    /// Ends all confirmations and starts the flow that makes the wallet forget its keys.
     mutating func beginLock(_ reason: LockTheApp.Reason, _ snapshot: Snapshot) -> Transition {
         self.owesLock = false
         switch reason {

@@ -1,30 +1,30 @@
 package import DeviceInterface
 internal import Vocabulary
 
-/// The whole app: the present flow on top of those that called it.
+/// The state of the whole app: the current flow, on top of the flows that called it.
 ///
 ///     launch ──▶ UC1.2 ──go to──▶ one flow ──call──▶ another on top ──finish──▶ the caller again
 ///
-/// It is small because each flow is a value with its own states. It holds the parts that the flows share: the stack
-/// with the screens to return to, the rules of the lock, the pending link, and the trace. It performs no I/O and reads
-/// no clock: a snapshot comes with each event.
+/// This can be small because each flow is a value with its own states. It only contains the parts shared by the flows:
+/// the stack with the screens to return to, the rules for locking, the pending link, and the trace. It doesn't do any
+/// I/O or read the clock; instead, each event comes with a snapshot.
 ///
-/// Invariant: while the snapshot says that the app is locked, no screen from behind the lock is shown, regardless of
-/// the event that led to it; ``follow(_:_:)`` shows UC2.3 instead. While the app is out of sight, nothing is shown, and
-/// the last screen stays until the return.
+/// Invariant: while the snapshot says that the app is locked, no screen from behind the lock is shown, no matter which
+/// event led to it; ``follow(_:_:)`` shows UC2.3 instead. While the app is out of sight, nothing is shown, and the last
+/// screen is kept until it comes back.
 package struct AppStateMachine: Sendable {
     var stack = FlowStack()
     var idleness = Idleness()
     /// The universal link that no flow has taken yet.
     var link: IncomingLink?
-    /// The effect that was asked for and has no answer yet.
+    /// The effect that was asked for but has not been answered yet.
     var asked: Effect?
-    /// The app came back while an effect was under way.
+    /// True if the app came back while an effect was in progress.
     var owesResume = false
-    /// The keys were forgotten while the app was out of sight; the rest of that lock follows at the next return.
+    /// True if the keys were dropped while the app was out of sight; the rest of locking is done when it comes back.
     var owesLock = false
     var banner: Text?
-    /// The time at which the present screen appeared.
+    /// The time at which the current screen appeared.
     var shownAt = Timestamp(milliseconds: 0)
     /// The steps taken since ``takeTrace()``.
     private var trace: [StepID] = []
@@ -45,7 +45,7 @@ package struct AppStateMachine: Sendable {
         case leave(AppEvent, Scene?)
     }
 
-    /// The present screen; nil while an effect is under way before the first one.
+    /// The current screen; nil if the first one is still waiting for an effect.
     package var scene: Scene? { self.stack.dialog?.scene }
 
     var isWaiting: Bool { self.asked != nil }
@@ -58,7 +58,7 @@ package struct AppStateMachine: Sendable {
 
     /// The names of the flows that received an event that their state does not take, since the last call.
     ///
-    /// A host that follows the actions causes none, so each one is a defect of a flow or of its host.
+    /// This never happens if the host follows the actions, so each of these is a bug in a flow or the host.
     mutating func takeIgnored() -> [String] {
         defer { self.ignored = [] }
         return self.ignored
@@ -72,11 +72,11 @@ package struct AppStateMachine: Sendable {
         return self.events
     }
 
-    /// Goes to the destination of a one-shot command, on top of the present screen.
+    /// Goes to the destination of a one-shot command, on top of the current screen.
     package mutating func open(_ destination: AppDestination, _ snapshot: Snapshot) -> Action {
         self.idleness.use(at: snapshot.now)
         if self.mustCover(snapshot) {
-            // The keys were forgotten while the app was out of sight: the destination comes on top of the lock.
+            // The keys were dropped while the app was out of sight, so show the destination on top of the lock.
             self.owesLock = false
             _ = self.follow(self.cover(snapshot), snapshot)
         }
@@ -87,7 +87,7 @@ package struct AppStateMachine: Sendable {
         }
     }
 
-    /// Selects one of the present screen's actions; nil if the screen does not offer it.
+    /// Selects one of the current screen's actions; nil if the screen doesn't offer it.
     package mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Action? {
         guard !self.isWaiting, let dialog = self.stack.dialog, let transition = dialog.transitions[action],
             let choice = dialog.scene.choices.first(where: { $0.id == action })
@@ -98,7 +98,7 @@ package struct AppStateMachine: Sendable {
         return self.follow(transition, snapshot)
     }
 
-    /// Enters a PIN; nil if the present screen asks for none.
+    /// Enters a PIN; nil if the current screen doesn't ask for one.
     package mutating func enter(_ input: PINInput, _ snapshot: Snapshot) -> Action? {
         guard !self.isWaiting, let asked = self.scene?.input else { return nil }
         if let lock = self.lockOverdue(snapshot) { return lock }
@@ -107,7 +107,7 @@ package struct AppStateMachine: Sendable {
         return self.handle(.entered(input), snapshot)
     }
 
-    /// Presents something to the phone; nil if the present screen is no prompt of the operating system.
+    /// Presents something to the phone; nil if the current screen isn't a prompt of the operating system.
     package mutating func present(_ presentation: Presentation, _ snapshot: Snapshot) -> Action? {
         guard !self.isWaiting, self.scene?.prompt != nil else { return nil }
         if let lock = self.lockOverdue(snapshot) { return lock }
@@ -124,7 +124,7 @@ package struct AppStateMachine: Sendable {
         return self.handle(.answered(answer), snapshot) ?? self.launch(snapshot)
     }
 
-    /// The present screen's time is over; nil if it has no timer.
+    /// The current screen's time is over; nil if it has no timer.
     package mutating func timerFired(_ snapshot: Snapshot) -> Action? {
         guard !self.isWaiting, let timer = self.scene?.timer, let timeout = self.stack.dialog?.timeout else {
             return nil
@@ -133,7 +133,7 @@ package struct AppStateMachine: Sendable {
         return self.follow(timeout, snapshot)
     }
 
-    /// Adds steps that no flow takes to the trace.
+    /// Adds steps to the trace that aren't taken by a flow.
     mutating func note(_ steps: StepID...) {
         self.trace += steps
     }
@@ -142,14 +142,14 @@ package struct AppStateMachine: Sendable {
 // MARK: - Transitions
 
 extension AppStateMachine {
-    /// Passes an event to the present flow and carries out its transition; nil if there is no flow.
+    /// Passes an event to the current flow and executes its transition; nil if there is no flow.
     mutating func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Action? {
         self.stack.top.map { flow in self.follow(flow.handle(event, snapshot), snapshot) }
     }
 
-    /// Carries out a transition, and those that follow from it, until there is a screen or an effect.
+    /// Executes a transition and any that follow from it, until there is a screen or an effect.
     mutating func follow(_ first: Transition, _ snapshot: Snapshot) -> Action {
-        // Leaving the app must not lose the screen that is left.
+        // When the app is left, we must not lose the current screen.
         let before = self.stack
         var transition = first
         while true {
@@ -161,7 +161,7 @@ extension AppStateMachine {
             case .enter:
                 transition = self.stack.top?.enter(snapshot) ?? .ignored
             case .show(let dialog):
-                // Before the lock asks for the PIN, the dialog is recorded as the one to come back to.
+                // Before the lock asks for the PIN, record the dialog as the one to come back to.
                 self.stack.show(dialog)
                 guard self.mustCover(snapshot) else { return self.show(dialog, snapshot) }
                 transition = self.cover(snapshot)
@@ -198,7 +198,7 @@ extension AppStateMachine {
         }
     }
 
-    /// Shows the present screen again.
+    /// Shows the current screen again.
     mutating func stay(_ snapshot: Snapshot) -> Action {
         guard var dialog = self.stack.dialog else { return .leave(.suspended, nil) }
         self.addNotice(to: &dialog, snapshot)
@@ -246,7 +246,7 @@ extension AppStateMachine {
         self.ignored.append(self.stack.top.map { "\(type(of: $0))" } ?? "")
     }
 
-    /// Ends the present flow and passes its result to its caller; nil if there is none to return to.
+    /// Ends the current flow and passes its result to the caller; nil if there is none to return to.
     private mutating func pop(_ result: FlowResult, _ snapshot: Snapshot) -> Transition? {
         switch result {
         case .returned:
@@ -254,7 +254,7 @@ extension AppStateMachine {
             return self.stack.isEmpty ? nil : .stay
         case .unlocked:
             self.stack.popToScene()
-            // If the lock has ended the flows below, the app continues as after a shutdown.
+            // If the lock has ended the flows below, continue as if the app had been shut down.
             return self.stack.isEmpty ? .goTo(Dashboard()) : .stay
         case .allowed, .confirmed, .retry, .back, .succeeded, .link, .tryAgain, .closed:
             self.stack.pop()
@@ -262,7 +262,7 @@ extension AppStateMachine {
         }
     }
 
-    /// Returns whether the present screen must not be seen now.
+    /// Returns whether the current screen must be hidden now.
     func mustCover(_ snapshot: Snapshot) -> Bool {
         snapshot.isLocked && self.stack.isBehindLock
     }

@@ -2,8 +2,9 @@ internal import DeviceInterface
 
 /// A scene with the transitions that start at it, which are written where the scene offers them.
 ///
-/// A choice without a transition cannot be offered, so no flow switches over ``ActionID``. The transitions are made
-/// when the scene is shown: a decision that depends on a later snapshot belongs in the entry action of a state.
+/// A choice can't be offered without a transition, so flows never need to switch over ``ActionID``. The transitions are
+/// created when the scene is shown, so any decision that depends on a later snapshot belongs in the entry action of a
+/// state.
 struct Dialog: Sendable {
     var scene: Scene
     private(set) var transitions: [ActionID: Transition] = [:]
@@ -27,7 +28,7 @@ struct Dialog: Sendable {
         }
     }
 
-    /// Offers the placeholder that Help shows everywhere.
+    /// Offers the placeholder that is shown everywhere for Help.
     func offeringHelp(_ step: StepID) -> Dialog {
         self.offering(.help, step, .call(UnderConstruction(step: step)))
     }

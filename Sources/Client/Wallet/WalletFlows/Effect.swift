@@ -1,9 +1,9 @@
 package import DeviceInterface
 package import Vocabulary
 
-/// A request of a flow to the server, the device or the storage.
+/// A request from a flow to the server, the device or the storage.
 ///
-/// Exactly one ``Answer`` follows each.
+/// There is exactly one ``Answer`` to each effect.
 package enum Effect: Equatable, Sendable {
     /// PF1.4: the server's update policy for this version of the app.
     case askUpdatePolicy
@@ -44,8 +44,8 @@ package enum Effect: Equatable, Sendable {
 
     /// Returns whether `answer` can be the answer to this effect.
     ///
-    /// ``AppStateMachine`` ignores any other, so a flow that waits for an answer names those of its own effect only. A
-    /// new case of ``Answer`` does not compile until this function assigns it to an effect.
+    /// ``AppStateMachine`` ignores any other answer, so a flow only needs to handle the answers to its own effect. If a
+    /// case is added to ``Answer``, the code doesn't compile until this function assigns it to an effect.
     func takes(_ answer: Answer) -> Bool {
         switch answer {
         case .updatePolicy: self == .askUpdatePolicy
@@ -92,7 +92,7 @@ package enum Answer: Sendable {
     case pinChanged
     /// The wallet's deletion code.
     case deletionCode(DeletionCode)
-    /// `serverTold` is false if a later launch has to notify the server.
+    /// The local data is deleted; `serverTold` is false if the server has to be notified at a later launch.
     case wiped(serverTold: Bool)
     /// The progress of the setup is stored.
     case progressKept
@@ -113,7 +113,7 @@ package enum Answer: Sendable {
     /// The effect was not performed.
     case failed(Failure)
 
-    /// True if only a person can have caused this answer, so that it counts as use of the app.
+    /// True if this answer can only have been caused by a person, so it counts as using the app.
     var comesFromPerson: Bool {
         switch self {
         case .prompted, .itemGone, .pid: true
@@ -135,7 +135,7 @@ package enum WalletStatus: Hashable, Sendable {
     case mustEnrollAnew
 }
 
-/// The reason why an effect was not performed (flows.md, Errors); nothing that depends on it has happened.
+/// The reason why an effect was not performed (flows.md, Errors); nothing that depends on it has been done.
 package enum Failure: Error, Hashable, Sendable {
     /// The device has no network.
     case noInternet

@@ -2,46 +2,47 @@ internal import DeviceInterface
 
 /// One use case or partial flow of flows.md as a state machine: a value without clock, disk or network.
 ///
-/// The machine is written as its diagram is drawn. ``enter(_:)`` holds the nodes: the screen that a state shows, with
+/// The code has the same structure as the diagram. ``enter(_:)`` holds the nodes: the screen that a state shows, with
 /// the transition of each of its choices, the effect that it asks for, or the flow that it calls. ``handle(_:_:)``
 /// holds the edges that carry a value: a PIN, a prompt's presentation, an answer, the result of a called flow.
 ///
-/// A flow never changes itself. It returns a ``Transition``, and ``AppStateMachine`` carries it out.
+/// A flow never changes itself. It returns a ``Transition``, which is executed by ``AppStateMachine``.
 protocol Flow: Sendable {
     associatedtype State: Sendable = Void
 
     var state: State { get set }
 
-    /// The entry action of the present state.
+    /// Returns the entry action of the current state.
     ///
-    /// A state that is only entered together with its effect or call has none and returns ``Transition/ignored``.
+    /// A state that is always entered together with its effect or call doesn't have one and returns
+    /// ``Transition/ignored``.
     func enter(_ snapshot: Snapshot) -> Transition
 
-    /// The transition that follows an event in the present state.
+    /// Returns the transition for an event in the current state.
     ///
-    /// It is ``Transition/ignored`` if the state takes no such event.
+    /// This is ``Transition/ignored`` if the state doesn't take the event.
     func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition
 
-    /// The side of the lock on which this flow stands in its present state.
+    /// The side of the lock that this flow is on in its current state.
     var place: Place { get }
 
-    /// True if the lock ends this flow in its present state, together with all flows that it called.
+    /// True if locking the app ends this flow in its current state, together with all flows it has called.
     ///
     /// A confirmation must not outlive the lock: another person may unlock, and a locked app keeps no PIN in memory.
     var endsWithLock: Bool { get }
 
-    /// The flow that begins in place of this one after the next unlock, if the lock has ended it; nil for none.
+    /// If the lock has ended this flow, the flow to start in its place after the next unlock; nil for none.
     ///
-    /// So the app returns to the same use case, at its confirmation.
+    /// This way, the app returns to the same use case, at its confirmation.
     var restart: (any Flow)? { get }
 
     /// True if the start of this flow consumes the pending link: it resolves the link, or no wallet can take it.
     var takesLink: Bool { get }
 }
 
-/// An event that carries a value into the present flow.
+/// An event that passes a value to the current flow.
 ///
-/// Choices and timers are no events: a ``Dialog`` holds their transitions.
+/// Choices and timers are not events, because their transitions are part of a ``Dialog``.
 enum FlowEvent: Sendable {
     /// A PIN was entered; only on a screen that has such an input.
     case entered(PINInput)
@@ -59,14 +60,14 @@ enum Place: Sendable {
     case beforeLock
     /// The flow is the lock.
     case atLock
-    /// Only an unlocked app shows it.
+    /// Behind it: only shown while the app is unlocked.
     case behindLock
     /// The place of the flow that called it.
     case anywhere
 }
 
 extension Flow {
-    /// A flow that only shows screens takes no event.
+    /// A flow that only shows screens doesn't take any events.
     func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition { .ignored }
     var place: Place { .anywhere }
     var endsWithLock: Bool { false }
@@ -75,7 +76,7 @@ extension Flow {
 
     /// Moves to `state`; without `next` its entry action follows.
     ///
-    /// The result does not refer to the present state, so a PIN that only this state holds is wiped.
+    /// The result doesn't refer to the current state, so a PIN that is only held by this state is wiped.
     func to(_ state: State, _ next: Transition.Next = .enter, after steps: StepID...) -> Transition {
         var flow = self
         flow.state = state
@@ -98,9 +99,9 @@ extension Flow where State == Void {
     }
 }
 
-/// The reaction to one event: the steps taken on the way, and one thing to do next.
+/// The reaction to an event: the steps taken on the way, and what to do next.
 struct Transition: Sendable {
-    /// The present flow in its next state; nil if the state does not change.
+    /// The current flow in its next state; nil if the state does not change.
     var flow: (any Flow)?
     /// The steps for the trace; screens and selected choices are added where they happen.
     var steps: [StepID]
@@ -120,13 +121,13 @@ struct Transition: Sendable {
         /// "Go to": another flow replaces all that are under way.
         case goTo(any Flow)
         case finish(FlowResult)
-        /// The app locks itself, regardless of the flows under way.
+        /// The app locks itself, no matter which flows are active.
         case lock(LockTheApp.Reason)
         /// The app is left; the screen stays for the next resume.
         case leave(AppEvent)
-        /// The present screen stays.
+        /// The current screen stays.
         case stay
-        /// The same, since the state takes no such event; noted for tests.
+        /// The same, because the state doesn't take the event; this is recorded for tests.
         case ignored
     }
 

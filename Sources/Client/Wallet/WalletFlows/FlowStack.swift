@@ -1,4 +1,4 @@
-/// The flows under way, the present one on top, each with the dialog that it shows or showed last.
+/// The active flows, with the current one on top, and the dialog each of them is showing or showed last.
 struct FlowStack: Sendable {
     private struct Frame {
         var flow: any Flow
@@ -14,10 +14,10 @@ struct FlowStack: Sendable {
 
     var isEmpty: Bool { self.frames.isEmpty }
 
-    /// The present flow.
+    /// The current flow.
     var top: (any Flow)? { self.frames.last?.flow }
 
-    /// The present flow's dialog; nil before its first one.
+    /// The current flow's dialog; nil if it has not shown one yet.
     ///
     /// For a flow that the lock has ended and that begins again later, the last dialog below it.
     var dialog: Dialog? {
@@ -33,24 +33,24 @@ struct FlowStack: Sendable {
         self.frames = []
     }
 
-    /// Removes the present flow.
+    /// Removes the current flow.
     mutating func pop() {
         if !self.frames.isEmpty { self.frames.removeLast() }
     }
 
-    /// Removes the present flow and every flow below it that has no screen to return to.
+    /// Removes the current flow and any flows below it that have no screen to return to.
     mutating func popToScene() {
         self.pop()
         self.popWithoutScene()
     }
 
-    /// Puts the present flow into its next state.
+    /// Puts the current flow in its next state.
     mutating func replaceTop(_ flow: any Flow) {
         guard let top = self.frames.indices.last else { return }
         self.frames[top].flow = flow
     }
 
-    /// Records the dialog that the present flow shows.
+    /// Records the dialog shown by the current flow.
     mutating func show(_ dialog: Dialog) {
         guard let top = self.frames.indices.last else { return }
         self.frames[top].dialog = dialog
@@ -68,7 +68,7 @@ struct FlowStack: Sendable {
         }
     }
 
-    /// Returns true once for a present flow that begins again after a lock.
+    /// Returns true once if the current flow is starting again after a lock.
     mutating func takeRestart() -> Bool {
         guard let top = self.frames.indices.last, self.frames[top].isRestarted else { return false }
         self.frames[top].isRestarted = false
@@ -103,7 +103,7 @@ struct FlowStack: Sendable {
         self.frames.contains { frame in frame.flow.place == .atLock }
     }
 
-    /// True if only an unlocked app may show the present screen.
+    /// True if the current screen may only be shown while the app is unlocked.
     var isBehindLock: Bool {
         guard let last = self.frames.lastIndex(where: { $0.flow.place != .anywhere }) else { return false }
         return self.frames[last].flow.place == .behindLock

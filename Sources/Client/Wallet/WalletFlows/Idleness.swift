@@ -1,6 +1,6 @@
 internal import Vocabulary
 
-/// The times of the last use and of going out of sight, which decide when an unlocked app must lock itself.
+/// The times when the app was last used and when it went out of sight, which determine when it must lock itself.
 ///
 /// Time out of sight and time without use are measured separately. Coming back counts as use, unless the warning was
 /// shown.
@@ -19,7 +19,7 @@ struct Idleness: Sendable {
         self.usedAt = now
     }
 
-    /// The app came back to the same screen, which alone is not use.
+    /// The app came back to the same screen, which doesn't count as use by itself.
     mutating func comeBack() {
         self.hiddenSince = nil
     }
@@ -31,7 +31,7 @@ struct Idleness: Sendable {
 
     /// The time that the app may still be out of sight before it must lock itself; nil while it is in sight.
     ///
-    /// Zero if the clock was set back, because the time out of sight is unknown then.
+    /// Zero if the clock was set back, because we can't tell how long the app was out of sight.
     func timeLeftHidden(_ snapshot: Snapshot) -> Duration? {
         guard let hiddenSince = self.hiddenSince else { return nil }
         let time = snapshot.now - hiddenSince

@@ -3,15 +3,15 @@ package import Vocabulary
 
 /// One entry of a PIN by a person, from the last digit until the action that it was entered for is done.
 ///
-/// It is a class so that the flows, which are values, can pass it on without copying the digits, which are wiped when
-/// the last flow releases it. The attempt id lives exactly as long: sending the same entry again after a lost reply
-/// never costs a second attempt, and a new entry never gets the verdict of an old one (docs/protocol.md).
+/// This is a class so that the flows, which are values, can pass it on without copying the digits. The digits are wiped
+/// when the last flow releases it. The attempt id has the same lifetime, so sending the same entry again after a lost
+/// reply never costs a second attempt, and a new entry never gets the verdict on an old one (docs/protocol.md).
 public final class PINEntry: Sendable, CustomStringConvertible, CustomReflectable {
     /// Identifies this entry to the server.
     package let attemptID: AttemptID
     private let pin: PIN
 
-    /// Takes over the digits, under a new attempt id.
+    /// Takes ownership of the digits and creates a new attempt id.
     package init(_ pin: consuming PIN) {
         self.pin = pin
         self.attemptID = .random()
@@ -29,7 +29,7 @@ public final class PINEntry: Sendable, CustomStringConvertible, CustomReflectabl
         self.pin.isEqual(to: other.pin)
     }
 
-    /// The rule that this PIN breaks as a new one; nil if it may be chosen.
+    /// The rule this PIN would break as a new PIN; nil if it may be chosen.
     package var brokenRule: PINRule? {
         switch self.pin.weakness() {
         case .none: nil
@@ -40,7 +40,7 @@ public final class PINEntry: Sendable, CustomStringConvertible, CustomReflectabl
     }
 
     public var description: String { "(PIN entry)" }
-    /// Empty, so that `dump` does not print the digits.
+    /// This is empty so that `dump` doesn't print the digits.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
@@ -62,7 +62,7 @@ public enum PINRule: String, Hashable, Sendable, CaseIterable {
 public enum PINInput: Sendable {
     /// Six digits, as one entry with an attempt id.
     case complete(PINEntry)
-    /// Not six digits: never sent anywhere, and no attempt.
+    /// Not six digits, so this is never sent and doesn't count as an attempt.
     case malformed(PINRule)
 
     /// Reads the typed characters; the caller wipes its own copy.
@@ -93,7 +93,7 @@ extension PINInput {
         }
     }
 
-    /// Returns the same digits as another entry, under a new attempt id.
+    /// Returns the same digits as a new entry with a new attempt id.
     package func enteredAgain() -> PINInput {
         switch self {
         case .complete(let entry): .complete(PINEntry(entry.withPIN { $0.copy() }))

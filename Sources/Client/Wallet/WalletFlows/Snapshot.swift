@@ -3,7 +3,7 @@ package import Vocabulary
 
 /// The state of device and storage at one event, taken by the caller of the flows.
 ///
-/// The flows read no clock, file or sensor themselves, so a transcript of events and snapshots is complete.
+/// The flows don't read any clocks, files or sensors themselves, so events and snapshots make up a complete transcript.
 package struct Snapshot: Sendable {
     /// The time of the event, on the wallet's clock.
     package var now: Timestamp
@@ -12,13 +12,13 @@ package struct Snapshot: Sendable {
     package var isRooted = false
     /// The progress of this wallet's setup.
     package var setup = SetupProgress.notStarted
-    /// True if the data key is out of memory, as after every launch.
+    /// True if the data key is not in memory, which is always the case after a launch.
     package var isLocked = true
     /// True if an issuer has given this wallet an identity.
     package var hasPID = false
-    /// The attempt policy that the server stated last.
+    /// The last attempt policy received from the server.
     package var policy = AttemptPolicy.standard
-    /// The revocation that the server stated last, unless it has called the wallet active since.
+    /// The last revocation received from the server, unless it has said since that the wallet is active.
     package var lastRevocation: Revocation?
     /// The last answer of the update policy.
     package var lastUpdate: RememberedUpdate?
@@ -43,7 +43,7 @@ package struct Snapshot: Sendable {
     var link: IncomingLink?
     /// The server's last feature flag: whether it gives wallets a deletion code.
     package var offersDeletionCode = true
-    /// The facts about attempts that were not shown yet.
+    /// The facts about attempts that have not been shown yet.
     package var attemptNotice: AttemptNotice?
     /// Host and port of the server, as `App information` shows it.
     package var server = ""
@@ -99,7 +99,7 @@ package struct RememberedUpdate: Hashable, Sendable {
 
     /// The verdict that still applies; nil if none does.
     ///
-    /// A block applies to the version for which it was given, however old it is. Every other answer applies for a day,
+    /// A block applies to the version it was given for, no matter how old it is. Every other answer applies for a day,
     /// but not if the clock has been set back to a time before the answer.
     package func verdict(at now: Timestamp, for version: AppVersion) -> UpdateVerdict? {
         guard version == self.appVersion else { return nil }

@@ -1,6 +1,6 @@
 /// A step of the wallet's flows, by its exact name there: `UC2.1/1.3b`.
 ///
-/// Written in full where a flow takes the step, so that a search for the name finds its place in the code.
+/// The name is always written in full where a flow takes the step, so that it can be found by searching the code.
 public struct StepID: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// The step's name in the flows.
     public let description: String

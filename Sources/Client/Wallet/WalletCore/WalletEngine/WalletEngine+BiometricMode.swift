@@ -3,14 +3,13 @@ internal import Secrets
 internal import Vocabulary
 internal import WalletFlows
 
-/// Turning biometrics on and off, and the migration from the PIN-fallback mode to the safe mode
-/// (safe-biometric.md).
+/// Turning biometrics on and off, and the migration from the PIN-fallback mode to the safe mode (safe-biometric.md).
 ///
-/// Each change commits by one write of the state. Before it the old state applies, after it the new
-/// one. Keychain items are added before the commit and removed after it.
+/// Each change is committed by a single write of the state. Keychain items are added before the commit and removed
+/// after it.
 extension WalletEngine {
-    /// Creates an item and the slot under it, in the mode that the server's flag requests; replaces
-    /// earlier biometrics.
+    /// Creates an item and the slot under it, in the mode requested by the server's flag, replacing any earlier
+    /// biometrics.
     func enableBiometrics(_ method: UnlockMethod) throws -> Answer {
         let item = OpenedItem.random()
         try self.addItem(item, for: method)
@@ -29,14 +28,13 @@ extension WalletEngine {
             state.registration?.biometrics = nil
         }
         self.unlocked?.item = nil
-        // The change is committed; an item that cannot be removed now is removed at the next
-        // unlock.
+        // The change is already committed. If the item can't be removed now, it will be at the next unlock.
         try? self.removeItems(except: nil)
         return .biometricsChanged
     }
 
-    /// Migrates from the fallback mode to the safe mode, directly after a valid PIN; completes or
-    /// changes nothing.
+    /// Migrates from the fallback mode to the safe mode, right after a valid PIN; this either succeeds or changes
+    /// nothing.
     ///
     ///     add the new item ──▶ read it back with a prompt ──▶ seal and open the slot ──▶ commit
     ///     ──▶ remove the old item
@@ -56,7 +54,7 @@ extension WalletEngine {
         do {
             stored = try await self.openItem(item.id, Prompt(.migrate, accepts: method), presentation)
         } catch {
-            // No state has named this item.
+            // There has never been a state that refers to this item.
             try? self.device.keychain.remove(item.id.name)
             return try Self.answer(to: error)
         }
@@ -68,7 +66,7 @@ extension WalletEngine {
         return .prompted(.confirmed)
     }
 
-    /// Makes the slot under an item that is in the keychain, opens it once, and commits.
+    /// Creates the slot under an item that is already in the keychain, opens it once to check it, and commits.
     private func turnOn(_ item: OpenedItem, _ method: UnlockMethod, guardsPINSlots: Bool) throws {
         guard let unlocked = self.unlocked, let share = unlocked.presenceShare,
             let walletID = self.store.state.registration?.walletID.value

@@ -4,16 +4,15 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// UC2.3/1.2 and every other prompt of the operating system, by which the phone's owner opens the
-/// keychain item.
+/// UC2.3/1.2 and every other prompt of the operating system, with which the phone's owner opens the keychain item.
 extension WalletEngine {
     /// Shows a prompt.
     ///
-    /// If the unlocked wallet has a keychain item, the prompt of that item, which opens it for the
-    /// next operation.
+    /// If the wallet is unlocked and has a keychain item, this is the item's prompt, which opens it for the next
+    /// operation.
     ///
-    /// Unlocking does not keep the item open: changing the PIN and turning biometrics off prompt
-    /// again, and in the safe mode cannot proceed without the item.
+    /// Unlocking does not keep the item open: changing the PIN and turning off biometrics prompt again, and in the safe
+    /// mode they can't proceed without the item.
     func prompt(_ prompt: Prompt, _ presentation: Presentation) async throws -> Answer {
         guard self.unlocked != nil, let biometrics = self.store.state.registration?.biometrics else {
             return .prompted(try await self.device.authenticate(prompt, presentation))
@@ -29,8 +28,8 @@ extension WalletEngine {
 
     /// Unlocks in the order: prompt, session, slot.
     ///
-    /// The session is opened after the prompt, so that a presence share received before a
-    /// revocation opens nothing after it.
+    /// The session is opened after the prompt, so that a presence share received before a revocation is useless after
+    /// it.
     func unlockWithBiometrics(_ presentation: Presentation) async throws -> Answer {
         guard let biometrics = self.store.state.registration?.biometrics else { return .itemGone }
         let item: OpenedItem
@@ -44,7 +43,7 @@ extension WalletEngine {
         let connection = try await self.activeSession()
         guard let session = connection.session else { throw Failure.local(.replyUnexpected) }
         guard let share = session.presenceShare else { return .verdict(.blockedPermanently) }
-        // A share that opens nothing did not come from the server; nothing is changed.
+        // If the share doesn't open the slot, it did not come from the server, and we don't change anything.
         let dataKey = try self.open(biometrics, with: item, share: share, walletID: session.walletID)
         try self.unlock(with: dataKey, of: session.walletID)
         self.unlocked?.presenceShare = share
@@ -57,10 +56,10 @@ extension WalletEngine {
 
     /// Completes pending changes after an unlock.
     ///
-    /// A failure does not lock the user out; the next unlock tries again.
+    /// If this fails, the user isn't locked out; we try again at the next unlock.
     ///
-    /// The flag comes from the session whose share has just opened the slot, so a false server
-    /// cannot use it to leave the safe mode.
+    /// The flag comes from the session whose share has just opened the slot, so an impostor can't use it to leave the
+    /// safe mode.
     private func finishUnlock(with item: OpenedItem, wantsSafeMode: Bool, of walletID: WalletID) {
         if self.store.state.registration?.biometricMode == .safe, !wantsSafeMode {
             self.unlocked?.item = item
@@ -71,7 +70,7 @@ extension WalletEngine {
         if self.store.state.registration?.progress == .done { try? self.forgetWrittenDownCode(of: walletID) }
     }
 
-    /// Returns to the PIN-fallback mode by one write; both kinds of slot open as before.
+    /// Returns to the PIN-fallback mode with a single write; slots of both kinds still open as before.
     private func leaveSafeMode() throws {
         let pairs = try self.unsealedPairs()
         try self.change { state in

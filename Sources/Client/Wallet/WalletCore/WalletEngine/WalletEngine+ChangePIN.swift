@@ -4,11 +4,11 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// UC2.6: one instruction replaces the PIN; two PINs are never valid at the same time
-/// (docs/protocol.md, Changing the PIN).
+/// UC2.6: one instruction replaces the PIN; two PINs are never valid at the same time (docs/protocol.md, Changing the
+/// PIN).
 ///
-/// In the safe mode a prompt has opened the keychain item before, and the slot of the new pair is
-/// sealed under it like that of the current pair.
+/// In the safe mode, a prompt has already opened the keychain item, and the new pair's slot is sealed under it just
+/// like the current pair's.
 ///
 ///     write the new pair next to the current one
 ///       └─▶ send ChangePin ──▶ answered, or lost: the next session states the current pair
@@ -20,17 +20,17 @@ extension WalletEngine {
         let outcome: InstructionOutcome?
         do {
             outcome = try await self.instruct(paidBy: old) { current in
-                // An earlier message for the same change was executed although its answer was lost.
+                // An earlier message for the same change was executed, but its answer was lost.
                 if current.id == successor.id { return nil }
-                // Another delayed change was executed: the old PIN does not belong to this pair and
-                // would cost an attempt.
+                // A different, delayed change was executed. The old PIN doesn't belong to this pair, so using it would
+                // cost an attempt.
                 guard current.id.value == replaced else { throw Failure.local(.changeSuperseded) }
                 let newKey = successor.key(for: new).publicKey
                 return (.changePIN(newKey: newKey, newKeyID: successor.id.value), newPIN: (new, successor))
             }
         } catch {
-            // A loss of the network does not show whether the earlier message arrived; either PIN
-            // may be the right one.
+            // Now that the network is gone, we can't tell whether the earlier message arrived, so either PIN may be the
+            // right one.
             if Failure(error) == .noInternet, self.unanswered == old.attemptID {
                 throw Failure.serverUnreachable(notCounted: false)
             }
@@ -44,10 +44,9 @@ extension WalletEngine {
         }
     }
 
-    /// Returns the pair for this entry of a new PIN, stored next to the current one before anything
-    /// is sent.
+    /// Returns the pair for this entry of a new PIN, stored next to the current one before anything is sent.
     ///
-    /// Trying again with the same entry returns the same pair, so that one entry is one change.
+    /// Trying again with the same entry returns the same pair, so that an entry never leads to more than one change.
     private func successor(for new: PINEntry, _ unlocked: UnlockedKeys) throws -> PINPair {
         guard let registration = self.store.state.registration, let share = unlocked.unlockShare else {
             throw Failure.local(.notReady)
@@ -72,7 +71,7 @@ extension WalletEngine {
         return pair
     }
 
-    /// Records the change in memory only: the answer proves nothing that files may depend on.
+    /// Records the change in memory only, because the answer doesn't prove enough to change any files.
     private func changed(to successor: PINPair) -> Answer {
         self.connection?.update(currentPINKey: successor.id.value)
         self.unlocked?.pairID = successor.id.value

@@ -37,7 +37,7 @@ extension WalletEngine {
         case beginAnew(Failure)
     }
 
-    /// Returns the stored enrollment while its token is valid, or begins a new one.
+    /// Returns the stored enrollment if its token is still valid, or starts a new one.
     private func enrollment() async throws -> PendingEnrollment {
         if let pending = self.store.state.enrollment, pending.expiresAtMs > self.clock.now().milliseconds,
             self.device.hasKey
@@ -69,7 +69,8 @@ extension WalletEngine {
         var id = PINKeyID.random()
         var salt = SecretBytes.random(count: PINKey.saltByteCount)
         let result = try await self.callWithRetry { connection in
-            // New for each message: the id that the first session states shows which message the server registered.
+            // Use a new id for each message, so that the id returned by the first session tells us which message the
+            // server registered.
             id = .random()
             salt = .random(count: PINKey.saltByteCount)
             return try await self.registration(entry, id: id, salt: salt, enrollment, on: connection)
@@ -119,7 +120,7 @@ extension WalletEngine {
 
     /// Creates the data key and its slot.
     ///
-    /// The access data is written first; the write of the state commits.
+    /// The access data is written first; writing the state commits.
     private func saveRegistration(
         _ registration: Registration,
         _ entry: PINEntry,
@@ -143,7 +144,7 @@ extension WalletEngine {
         )
         let sealed = accessData.sealed(under: dataKey, walletID: walletID)
         try self.store.saveAccessData(sealed)
-        // Before the commit: the numbers of another wallet would contradict those of this one.
+        // Do this before the commit, because the numbers of a different wallet would contradict those of this one.
         let now = self.clock.now()
         self.store.changeReceipts { $0 = ReceiptRecord(registeredWith: registration.receiptKeys, at: now) }
         try self.change { state in
@@ -160,12 +161,12 @@ extension WalletEngine {
         self.unlocked = unlocked
     }
 
-    /// Opens the first session, which states the PIN key that is registered: until then a delayed
-    /// duplicate of the registration may replace it.
+    /// Opens the first session, which tells us the registered PIN key.
     ///
-    /// - Parameter registering: The connection on which the registration was confirmed. The peer there
-    ///   gave the wallet its unlock share; on any other connection the presence share is not proven
-    ///   yet.
+    /// Until then, it may be replaced by a delayed duplicate of the registration.
+    ///
+    /// - Parameter registering: The connection on which the registration was confirmed. The peer there gave the wallet
+    ///   its unlock share; on any other connection the presence share is not proven yet.
     private func openFirstSession(after registering: WalletConnection?, _ entry: PINEntry) async throws -> Outcome {
         let opening: Opening
         do {
@@ -180,8 +181,8 @@ extension WalletEngine {
                 if connection === registering {
                     self.unlocked?.presenceShare = connection.session?.presenceShare
                 } else {
-                    // A right PIN costs no attempt. If this check proves nothing, the next one
-                    // will; until then no biometric slot can be made.
+                    // A right PIN doesn't cost an attempt. If this check doesn't prove anything, the next one will;
+                    // until then, we can't make a biometric slot.
                     _ = try? await self.checkPIN(entry)
                 }
                 return .done

@@ -3,12 +3,12 @@ internal import Secrets
 internal import Vocabulary
 internal import WalletFlows
 
-/// The keychain and the state: two stores that cannot be written together.
+/// Keeps the keychain and the state consistent, even though they can't be written atomically.
 ///
 ///     item added ──▶ state names it (commit) ──▶ items that no state names are removed
 ///
-/// After a crash between any two steps, the state names an existing item. Left-over items are
-/// removed at a later unlock.
+/// If we crash between any two steps, the state still refers to an existing item. Leftover items are removed at a later
+/// unlock.
 extension WalletEngine {
     /// Shows the prompt that guards an item and returns the item if the prompt is confirmed.
     ///
@@ -35,7 +35,7 @@ extension WalletEngine {
         }
     }
 
-    /// The item that the state names, if a prompt has opened it since the wallet was unlocked.
+    /// The item in the state, if a prompt has opened it since the wallet was unlocked.
     var openedItem: OpenedItem? {
         guard let item = self.unlocked?.item, item.id == self.store.state.registration?.biometrics?.item else {
             return nil
@@ -43,22 +43,21 @@ extension WalletEngine {
         return item
     }
 
-    /// Adds an item that no state names yet.
+    /// Adds an item that isn't in the state yet.
     func addItem(_ item: OpenedItem, for method: UnlockMethod) throws(KeychainError) {
         try self.device.keychain.add(item.secret, as: item.id.name, access: method)
     }
 
-    /// Removes items that the state does not name, and a biometric slot whose item no longer
-    /// exists.
+    /// Removes items that aren't in the state, and a biometric slot whose item no longer exists.
     ///
-    /// The state is written again before anything is removed: a failed write of another state may
-    /// have reached the disk.
+    /// The state is written again before anything is removed: an earlier write may have failed but still reached the
+    /// disk.
     func cleanUpKeychain() throws {
         guard let names = try? self.device.keychain.names() else { return }
         let biometrics = self.store.state.registration?.biometrics
         if let biometrics, !biometrics.guardsPINSlots, !names.contains(biometrics.item.name) {
-            // For example after a restore to another phone. Nothing can open this slot; the PIN
-            // does not need it.
+            // This happens, for example, after a restore to another phone. The slot can't be opened any longer, and
+            // isn't needed for the PIN.
             try self.change { $0.registration?.biometrics = nil }
         }
         let current = self.store.state.registration?.biometrics?.item.name

@@ -17,10 +17,10 @@ extension WalletEngine {
 
     /// Sends CheckPin.
     ///
-    /// A right PIN opens its slot; only that unlocks the wallet.
+    /// The wallet is only unlocked if the PIN's slot can be opened.
     ///
-    /// In the safe mode a locked wallet sends no CheckPin: its slots are sealed, so it could not
-    /// tell a right PIN from a false answer.
+    /// In the safe mode a locked wallet sends no CheckPin: its slots are sealed, so it could not tell if an answer is
+    /// genuine.
     func checkPIN(_ entry: PINEntry) async throws -> Answer {
         if self.unlocked == nil, self.store.state.registration?.biometricMode == .safe {
             throw Failure.local(.itemNotOpened)
@@ -59,8 +59,8 @@ extension WalletEngine {
 
     /// Accepts a valid PIN if its share proves it, and unlocks.
     ///
-    /// A share that opens nothing, or has another check value, did not come from the server;
-    /// nothing is changed.
+    /// If the share doesn't open the slot or has a different check value, it did not come from the server, and we don't
+    /// change anything.
     private func accept(_ share: Share, of entry: PINEntry, _ outcome: InstructionOutcome) throws {
         let pairID = outcome.pair.id.value
         let pair = try self.unsealedPair(outcome.pair)
@@ -76,13 +76,13 @@ extension WalletEngine {
         self.unlocked?.unlockShare = share
         self.unlocked?.pairID = pairID
         self.forgetReplacedCheck(share, of: outcome.walletID)
-        // Earlier statements on the same connection came from the server, too.
+        // This means that anything received earlier on the same connection also came from the server.
         if let session = outcome.connection.session, let share = session.presenceShare {
             self.unlocked?.presenceShare = share
             self.unlocked?.nextPresenceShare = session.nextPresenceShare
         }
         self.change = nil
-        // Cleaning up: a failure does not lock the user out; the next unlock tries again.
+        // This is just cleaning up. If it fails, the user isn't locked out, and we try again at the next unlock.
         if pair != nil { try? self.removeReplacedPairs(keeping: pairID) }
         try? self.cleanUpKeychain()
         if self.store.state.registration?.progress == .done {
@@ -101,8 +101,8 @@ extension WalletEngine {
 
     /// Sends one instruction, in a new session if none is open.
     ///
-    /// After a lost reply the same entry is sent under the same attempt id on a new connection:
-    /// automatically up to twice, then each time the user tries again.
+    /// If the reply is lost, the same entry is sent with the same attempt id on a new connection, automatically up to
+    /// twice and then each time the user tries again.
     func instruct(_ instruction: Instruction, paidBy entry: PINEntry) async throws -> InstructionOutcome {
         guard let outcome = try await self.instruct(paidBy: entry, { _ in (instruction, nil) }) else {
             throw Failure.local(.notReady)
@@ -110,10 +110,10 @@ extension WalletEngine {
         return outcome
     }
 
-    /// Sends the instruction that `make` returns for the current pair, signed also by the new PIN
-    /// if `make` returns one.
+    /// Sends the instruction that `make` returns for the current pair, signed also by the new PIN if `make` returns
+    /// one.
     ///
-    /// Returns nil if `make` returns nil because nothing has to be sent.
+    /// Returns nil if `make` returns nil because there is nothing to send.
     func instruct(
         paidBy entry: PINEntry,
         _ make: (PINPair) throws -> (Instruction, newPIN: (entry: PINEntry, pair: PINPair)?)?
@@ -169,8 +169,7 @@ extension WalletEngine {
         throw failure
     }
 
-    /// Prepares another try after a refusal that allows one, and throws every other refusal; no PIN
-    /// was judged.
+    /// Prepares for another try if the refusal allows it, and throws the refusal otherwise; no PIN was judged.
     private func recover(from refusal: Refusal, on connection: WalletConnection) async throws -> Failure {
         switch refusal.reason {
         case .pinKeyChanged(let current):
@@ -209,7 +208,7 @@ extension WalletEngine {
                 body: body
             )
         }
-        // Without `pin_nonce_y`: computing it would cost a phone more than it saves a server.
+        // We leave out `pin_nonce_y`, because computing it costs a phone more than it saves the server.
         return Instruct(
             counter: counter,
             body: body,

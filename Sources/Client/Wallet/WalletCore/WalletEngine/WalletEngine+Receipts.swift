@@ -2,11 +2,11 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// The receipts of verdicts: attempts that this wallet did not send become visible.
+/// Checks the receipts of verdicts, which show if there were attempts that this wallet did not make.
 ///
-/// A finding changes nothing else: the verdict is believed or not for its own reasons.
+/// A finding has no other effect; in particular, it doesn't influence whether we believe the verdict.
 extension WalletEngine {
-    /// Counts an instruction before it is sent, so that it explains a gap even after a crash.
+    /// Counts an instruction before it's sent, so that we can explain a gap even after a crash.
     func noteSend() { self.store.changeReceipts { $0.noteSend() } }
 
     /// Checks and keeps the receipt of an answer.

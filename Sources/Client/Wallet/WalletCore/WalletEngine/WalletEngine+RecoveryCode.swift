@@ -7,9 +7,9 @@ internal import Wire
 extension WalletEngine {
     /// Links the code, then records durably that the wallet has an identity.
     ///
-    /// The answer alone proves nothing that a file may depend on. The PIN is right if the link was
-    /// made, so a check of the same PIN on the same connection costs no attempt, and its share
-    /// proves that the server answered.
+    /// The answer itself doesn't prove enough to change any files. If the code was linked, the PIN is right, so
+    /// checking the same PIN on the same connection doesn't cost an attempt, and its share proves that it was the
+    /// server that answered.
     func linkRecoveryCode(_ code: RecoveryCode, paidBy entry: PINEntry) async throws -> Answer {
         let outcome = try await self.instruct(.linkRecoveryCode(code.bytes), paidBy: entry)
         switch outcome.result {
@@ -19,8 +19,8 @@ extension WalletEngine {
         }
         if !outcome.connection.isServerProven {
             _ = try await self.checkPIN(entry)
-            // A check on another connection proves only the peer there: the user has to try the
-            // link again.
+            // If the check was made on a different connection, it only proves the peer there, so the user has to try
+            // again.
             guard outcome.connection.isServerProven else { throw Failure.serverUnreachable(notCounted: true) }
         }
         try self.change { $0.registration?.hasPID = true }

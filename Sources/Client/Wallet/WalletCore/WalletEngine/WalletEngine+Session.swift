@@ -36,15 +36,14 @@ extension WalletEngine {
 
     /// The OpenSession to send directly after the Hello, if the wallet has had its first session.
     ///
-    /// The first session is not opened early: it ends the time during which the token can be
-    /// registered again. Returns nil if the proof cannot be made; the error is then thrown where
-    /// the session is needed.
+    /// The first session is never opened early, because the token can't be registered again after that. Returns nil if
+    /// the proof can't be made; the error will then be thrown when the session is needed.
     private func earlyOpening(on channel: any CallChannel) async -> OpenSession? {
         guard let registration = self.store.state.registration, registration.hadSession else { return nil }
         return try? await self.sessionRequest(registration.walletID.value, channel.channelBinding)
     }
 
-    /// Sends a call; a lost connection is dropped, so that the next call opens a new one.
+    /// Sends a call; if the connection is lost, it's dropped, so that the next call opens a new one.
     func call(_ call: Call, on connection: WalletConnection) async throws(CallChannelError) -> CallResult {
         do {
             return try await connection.channel.call(call)
@@ -58,8 +57,7 @@ extension WalletEngine {
     enum Opening {
         case active(WalletConnection)
         case revoked(Revocation)
-        /// The server does not know the wallet, or knows it by another key; the refusal does not
-        /// state which.
+        /// The wallet is unknown to the server, or it has a different key; the refusal doesn't tell us which.
         case notKnown(Refusal)
     }
 
@@ -91,7 +89,7 @@ extension WalletEngine {
                 if walletID == self.store.state.registration?.walletID.value { self.adopt(wallet.receiptKeys) }
                 return .active(connection)
             case .success(.openSession(.revoked(let revocation))):
-                // A connection allows one OpenSession, so the next call needs a new connection.
+                // Only one OpenSession is allowed per connection, so the next call needs a new connection.
                 await self.disconnect()
                 return .revoked(revocation)
             case .success(.refused(let refusal)) where refusal.reason == .authenticationFailed:
@@ -103,8 +101,8 @@ extension WalletEngine {
                 .success(.judged), .success(.revokeWithCode), .success(.reportWipe), .success(.confirmShares):
                 throw Failure.local(.replyUnexpected)
             case .failure(let error):
-                // An idle connection may have ended long ago, which does not mean that the server
-                // is unreachable.
+                // An idle connection may have been closed long ago, so this doesn't mean that the server is
+                // unreachable.
                 if !hadConnection { throw Failure(error, notCounted: true) }
             }
         }
@@ -137,8 +135,7 @@ extension WalletEngine {
         return OpenSession(walletID: walletID, body: body, deviceProof: proof)
     }
 
-    /// Proves a statement with the hardware key; called when the connection that carries the proof
-    /// is ready.
+    /// Proves a statement with the hardware key; called once the connection for sending the proof is ready.
     func proof(of statement: Statement) async throws -> DeviceProof {
         guard let proof = DeviceProof(try await self.device.prove(statement: statement.bytes)) else {
             throw Failure.local(.deviceFormat)
@@ -146,8 +143,7 @@ extension WalletEngine {
         return proof
     }
 
-    /// Opens a session for this wallet; the first one ends the time during which its token can be
-    /// registered again.
+    /// Opens a session for this wallet; after the first one, its token can't be registered again.
     func walletSession() async throws -> Opening {
         guard let registration = self.store.state.registration else { throw Failure.local(.notReady) }
         let opening = try await self.openSession(for: registration.walletID.value)
@@ -158,8 +154,8 @@ extension WalletEngine {
                 if let features = connection.session?.features { cached.lastFeatures = features }
             }
             guard !registration.hadSession else { return opening }
-            // Another PIN key in the first session: a delayed duplicate of the registration
-            // replaced it. Enroll again.
+            // If the first session has a different PIN key, a delayed duplicate of the registration has replaced it, so
+            // we have to enroll again.
             guard let session = connection.session, registration.pair(session.pinKeyID) != nil else { return opening }
             try self.change { state in
                 state.registration?.hadSession = true
@@ -188,7 +184,7 @@ extension WalletEngine {
         self.store.remember { cached in
             cached.lastUpdate = RememberedUpdate(verdict: terms.update, receivedAt: now, appVersion: self.appVersion)
             cached.attemptPolicy = terms.policy
-            // The features of a registered wallet come from its session.
+            // A registered wallet gets its features from its session.
             if self.store.state.registration == nil { cached.lastFeatures = terms.features }
             if terms.solutionRevoked {
                 cached.lastRevocation = Revocation(reason: .solution, mayRegisterAnew: false)

@@ -4,16 +4,16 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// The replacement of the server's shares (docs/protocol.md, Replacing shares).
+/// Replaces the server's shares (docs/protocol.md, Replacing shares).
 ///
 ///     next shares received ──▶ slots also under them, durable ──▶ ConfirmShares ──▶ slots under the old ones removed
 ///
-/// Invariant: from the first write until the server's confirmation every slot opens with the old
-/// share and with the next one, so the wallet unlocks whichever of them the server holds after a
-/// crash or a lost reply. Slots are prepared only with shares from a connection on which a share has
-/// opened a slot: a slot under a share from a false server would never open.
+/// Invariant: from the first write until the server's confirmation every slot opens with the old share and with the
+/// next one, so the wallet can be unlocked no matter which of them the server has after a crash or a lost reply. We
+/// only use shares from a connection on which a share has opened a slot, because a slot under a share from an impostor
+/// could never be opened.
 ///
-/// A PIN change that was sent and not answered does not prevent a replacement: the server rejects it after
+/// A PIN change that was sent but not answered doesn't prevent a replacement: the server rejects it after
 /// ConfirmShares. If it has taken effect before, the server rejects ConfirmShares.
 extension WalletEngine {
     /// Opens a pair's slot, or the one under the next share if the server has replaced the share.
@@ -45,7 +45,7 @@ extension WalletEngine {
         } catch {
             guard biometrics.next != nil else { throw error }
             let dataKey = try biometrics.promoted().open(with: item, share: share, walletID: walletID)
-            // A failed write is repeated at the next unlock.
+            // If the write fails, it's repeated at the next unlock.
             try? self.change { $0.registration?.biometrics = biometrics.promoted() }
             return dataKey
         }
@@ -53,7 +53,7 @@ extension WalletEngine {
 
     /// Seals the biometric slot also under the next presence share, if the session received one.
     ///
-    /// A failure delays the replacement until the next unlock by biometrics.
+    /// If this fails, the replacement has to wait for the next unlock by biometrics.
     func prepareNextPresenceShare(with item: OpenedItem, of walletID: WalletID) {
         guard let unlocked = self.unlocked, let share = unlocked.presenceShare, let next = unlocked.nextPresenceShare,
             var slot = self.store.state.registration?.biometrics, slot.item == item.id, !slot.isPrepared(for: next)
@@ -63,10 +63,9 @@ extension WalletEngine {
         try? self.change { $0.registration?.biometrics = prepared }
     }
 
-    /// Seals the slots under the next shares and confirms those that are prepared, directly after a
-    /// valid PIN.
+    /// Seals the slots under the next shares and confirms the ones that are ready, right after a valid PIN.
     ///
-    /// No step can lock the user out, and a failure delays the replacement until the next valid PIN.
+    /// None of the steps can lock the user out. If one fails, the replacement has to wait for the next valid PIN.
     func replaceShares(next: Share?, of entry: PINEntry, _ outcome: InstructionOutcome) async {
         guard let unlocked = self.unlocked else { return }
         unlocked.nextUnlockShare = next
@@ -75,8 +74,8 @@ extension WalletEngine {
         if let next = unlocked.nextPresenceShare {
             confirmation.presence = self.store.state.registration?.biometrics?.isPrepared(for: next) ?? true
         }
-        // Written again first: a failed write may have reached the disk, with a slot that only the old
-        // share opens.
+        // Write the state again first: a failed write may have reached the disk, with a slot that can only be opened
+        // with the old share.
         guard confirmation.unlock || confirmation.presence, (try? self.store.confirm()) != nil,
             case .confirmShares? = try? await self.call(.confirmShares(confirmation), on: outcome.connection)
         else { return }
@@ -88,19 +87,18 @@ extension WalletEngine {
         if confirmation.presence {
             (unlocked.presenceShare, unlocked.nextPresenceShare) = (unlocked.nextPresenceShare, nil)
             outcome.connection.presenceShareReplaced()
-            // A failed write is repeated at the next unlock, which opens the slot under the next share.
+            // If the write fails, it's repeated at the next unlock, which opens the slot under the next share.
             let promoted = self.store.state.registration?.biometrics?.promoted()
             try? self.change { $0.registration?.biometrics = promoted }
         }
     }
 
-    /// Seals the PIN's slot under the unlock share and the next one; returns false if a slot remains
-    /// that cannot be sealed now.
+    /// Seals the PIN's slot under the unlock share and the next one; returns false if a slot remains that cannot be
+    /// sealed now.
     ///
-    /// Both slots are made anew: if a write failed after an earlier replacement, the stored ones may
-    /// not include one under the present share. A slot in the safe mode needs the keychain item, which a
-    /// prompt has to open. The slots of PIN changes stay as they are, for a change that takes effect before
-    /// ConfirmShares.
+    /// Both slots are created from scratch, because if a write failed after an earlier replacement, there may not be a
+    /// stored one under the current share. A slot in the safe mode needs the keychain item, which a prompt has to open.
+    /// The slots of PIN changes stay as they are, for a change that takes effect before ConfirmShares.
     private func prepare(_ next: Share, for entry: PINEntry, _ outcome: InstructionOutcome) throws -> Bool {
         guard let unlocked = self.unlocked, let share = unlocked.unlockShare,
             let registration = self.store.state.registration, let pair = registration.pair(outcome.pair.id.value)
@@ -124,10 +122,9 @@ extension WalletEngine {
 
     /// Removes the pair's slot under the unlock share that the server has replaced.
     ///
-    /// After the server's answer the other pairs belong to changes that can no longer take effect. Without
-    /// the answer, one of them may have been sent since; the slots of other pairs may be under other next
-    /// shares and stay. A failed write is repeated at the next unlock, which opens the slot under the next
-    /// share.
+    /// Once the server has answered, the other pairs belong to changes that can no longer take effect. If there was no
+    /// answer, one of them may have been sent since, so we keep the slots of other pairs, which may be under different
+    /// next shares. A failed write is repeated at the next unlock, which opens the slot under the next share.
     private func unlockShareReplaced(in pairID: StoredID<PINKeyIDKind>, endsOthers: Bool = false) {
         let pairs = (self.store.state.registration?.pairs ?? []).filter { !endsOthers || $0.id == pairID }
         let promoted = pairs.map { $0.id == pairID ? $0.promoted() : $0 }
@@ -136,7 +133,7 @@ extension WalletEngine {
 
     /// Removes the check value of the share that this proven one has replaced.
     ///
-    /// Otherwise a false server with the old share, from a stolen store, could pass a wrong PIN for the right one.
+    /// Otherwise, an impostor with the old share from a stolen store could make a wrong PIN look like the right one.
     func forgetReplacedCheck(_ share: Share, of walletID: WalletID) {
         guard let unlocked = self.unlocked, let next = unlocked.accessData.nextShareCheck,
             constantTimeEqual(SlotKeys.checkValue(share: share), next)

@@ -2,7 +2,7 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// PF1.4 and UC1.2/2.4: the server's statements about the app version and this wallet.
+/// PF1.4 and UC1.2/2.4: the server's information about the app version and this wallet.
 extension WalletEngine {
     /// Returns the update verdict of the last Hello if it was not reported yet, or of a new one.
     func askUpdatePolicy() async throws -> Answer {
@@ -14,13 +14,13 @@ extension WalletEngine {
         return Self.answer(terms)
     }
 
-    /// Returns the status stated at the opening of a session, in a new session unless the current
-    /// one was not reported yet.
+    /// Returns the status stated at the opening of a session, in a new session unless the current one was not reported
+    /// yet.
     ///
-    /// Without the hardware key the wallet cannot authenticate: the app was restored to another
-    /// phone. The server may also no longer know the wallet: its store was restored to a time
-    /// before the registration, or a revoked wallet was purged. Both cases continue to the unlock,
-    /// which finds that nothing opens and offers the reset (SB9).
+    /// If there is no hardware key, because the app was restored to another phone, the wallet can't authenticate. The
+    /// wallet may also be unknown to the server, because its store was restored to a time before the registration, or
+    /// because a revoked wallet was purged. In both cases we continue with the unlock, which will find that nothing can
+    /// be opened and offer the reset (SB9).
     func askStatus() async throws -> Answer {
         guard let registration = self.store.state.registration else { return .status(.active) }
         guard self.device.hasKey else {
@@ -39,7 +39,7 @@ extension WalletEngine {
         case .revoked(let revocation):
             return .status(.revoked(revocation))
         case .notKnown:
-            // The server removes a registration that has no session within a day.
+            // The server removes a registration if there is no session within a day.
             if !registration.hadSession { return try self.abandonEnrollment() }
             return self.cachedStatus
         }
@@ -52,8 +52,7 @@ extension WalletEngine {
 
     /// Drops the token, so that the next enrollment begins with a new one.
     ///
-    /// Everything else stays: a new registration replaces the old one only after the server has
-    /// confirmed it.
+    /// Everything else is kept, because a new registration only replaces the old one after the server has confirmed it.
     private func abandonEnrollment() throws -> Answer {
         try self.change { $0.enrollment = nil }
         return .status(.mustEnrollAnew)

@@ -3,19 +3,18 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// UC9.4: local data is deleted at once; wallet id and hardware key stay until the server has
-/// confirmed the report.
+/// UC9.4: local data is deleted immediately; the wallet id and the hardware key are kept until the server has confirmed
+/// the report.
 extension WalletEngine {
     func wipe() async throws -> Answer {
         self.lock()
         let walletID = self.store.state.registration?.walletID ?? self.store.state.unreportedWipe
-        // After a restore to another phone the wallet cannot report; the deletion code ends the
-        // server's record.
+        // After a restore to another phone, the wallet can't report the wipe; the user can revoke it with the deletion
+        // code.
         let pending = self.device.hasKey ? walletID : nil
-        // One write makes everything unreadable: without the slots nothing opens the access data.
+        // A single write makes everything unreadable, because the access data can't be opened without the slots.
         try self.store.save(LocalState(unreportedWipe: pending))
-        // Only after that write: while the old state exists, the item may be the only means to open
-        // it.
+        // Only do this after that write: as long as the old state exists, it may need the item to be opened.
         try? self.removeItems(except: nil)
         try self.store.removeAccessData()
         self.store.forgetServerState()
@@ -23,7 +22,7 @@ extension WalletEngine {
             try? await self.device.deleteKey()
             return .wiped(serverTold: walletID == nil)
         }
-        // The server's answers to the report are cached again; they are dropped, too.
+        // The server's answers to the report are cached as well, so drop those too.
         defer { self.store.forgetServerState() }
         do {
             try await self.completePendingWipe()
@@ -45,14 +44,14 @@ extension WalletEngine {
     /// Reports a pending wipe at a launch, if the server can be reached.
     func tryCompletingPendingWipe() async {
         guard self.store.state.unreportedWipe != nil else { return }
-        // After a failure the next launch tries again.
+        // If this fails, we try again at the next launch.
         try? await self.completePendingWipe()
     }
 
-    /// Reports a pending wipe and deletes the hardware key, whose place a new enrollment needs.
+    /// Reports a pending wipe and deletes the hardware key, because a new enrollment needs its place.
     ///
-    /// If the connection or its session ended, the server has not answered, so the report is
-    /// repeated once on a new connection.
+    /// If the connection or its session ended, the server has not answered, so the report is repeated once on a new
+    /// connection.
     func completePendingWipe() async throws {
         guard let pending = self.store.state.unreportedWipe?.value else { return }
         guard self.device.hasKey else { return try self.change { $0.unreportedWipe = nil } }
@@ -72,10 +71,10 @@ extension WalletEngine {
         case .active(let opened):
             connection = opened
         case .revoked(let revocation) where revocation.reason == .solution:
-            // The solution may be restored, and this wallet with it.
+            // The solution might be restored later, and this wallet with it.
             throw Failure.revoked(revocation)
         case .revoked, .notKnown:
-            // The server holds nothing that this key could end.
+            // There is nothing left on the server that could be wiped with this key.
             await self.disconnect()
             return nil
         }

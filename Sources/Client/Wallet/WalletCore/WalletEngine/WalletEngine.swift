@@ -4,16 +4,15 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// The data and devices of a wallet: its files, its phone, its connection and, while unlocked, its
-/// keys.
+/// The data and devices of a wallet: its files, its phone, its connection and, while unlocked, its keys.
 ///
-/// Executes the effects that the flows request and contains no rule of the flows. Not shared: one
-/// ``Wallet`` owns it and requests one effect at a time. Its methods throw any error;
-/// ``perform(_:)`` translates it to a `Failure`.
+/// This executes the effects requested by the flows, but doesn't contain any of their rules. It's not shared: it
+/// belongs to one ``Wallet``, which requests one effect at a time. Its methods throw any error, which ``perform(_:)``
+/// translates to a `Failure`.
 ///
-/// Invariant (docs/protocol.md): only a share that opens the PIN slot proves `valid`. Without that
-/// proof no reply makes the engine delete or rewrite registration, slots or access data; mere
-/// statements of the server go to ``CachedServerState``.
+/// Invariant (docs/protocol.md): only a share that opens the PIN slot proves `valid`. Without that proof, no reply can
+/// make the engine delete or rewrite the registration, slots or access data; unproven information from the server is
+/// only stored in ``CachedServerState``.
 final class WalletEngine {
     let store: LocalStore
     let device: any Device
@@ -28,10 +27,9 @@ final class WalletEngine {
     var unlocked: UnlockedKeys?
     /// The pair for a new PIN whose ChangePin may have been sent, with the entry of that PIN.
     var change: (attemptID: AttemptID, pairID: PINKeyID)?
-    /// The last PIN entry that was sent without an answer: the server may have counted it, even if
-    /// later tries fail.
+    /// The last PIN entry that was sent but got no answer; the server may have counted it, even if later tries fail.
     var unanswered: AttemptID?
-    /// The findings about receipts that were not reported yet.
+    /// The findings about receipts that have not been reported yet.
     var findings: [Tampering] = []
     /// The operation in progress in the host application.
     var hostSession: HostSession?
@@ -134,7 +132,7 @@ final class WalletEngine {
         do {
             accessData = try AccessData(opening: sealed, under: dataKey, walletID: walletID)
         } catch {
-            // The slot has opened, so the key is right.
+            // The slot could be opened, so the key must be right.
             throw Failure.local(.accessData)
         }
         if let unlocked = self.unlocked {
@@ -151,8 +149,7 @@ final class WalletEngine {
         await connection.channel.close()
     }
 
-    /// Records the progress of the setup; the write of the state commits, the removal of the code
-    /// follows it.
+    /// Records the progress of the setup; writing the state commits, and the code is removed after that.
     private func saveProgress(_ progress: SetupProgress) throws -> Answer {
         guard let stored = StoredProgress(progress), let registration = self.store.state.registration else {
             throw Failure.local(.notReady)
@@ -188,16 +185,16 @@ final class UnlockedKeys {
     var accessData: AccessData
     /// Nil until a PIN was valid; a biometric unlock does not provide it.
     var unlockShare: Share?
-    /// The share that is to replace ``unlockShare``, from the same answer.
+    /// The share that will replace ``unlockShare``, from the same answer.
     ///
     /// Until the server confirms the replacement, new slots are sealed under both.
     var nextUnlockShare: Share?
-    /// The server's half of the biometric slot's key, once proven: it has opened that slot, or it
-    /// arrived on a connection on which an unlock share has opened a PIN slot.
+    /// The server's half of the biometric slot's key, once it's proven: either it has opened that slot, or it was
+    /// received on a connection on which an unlock share has opened a PIN slot.
     ///
-    /// A slot made with a share from a false server would never open again.
+    /// A slot created with a share from an impostor could never be opened again.
     var presenceShare: Share?
-    /// The share that is to replace ``presenceShare``, from the same session.
+    /// The share that will replace ``presenceShare``, from the same session.
     var nextPresenceShare: Share?
     /// The pair of the last valid PIN or of the PIN that replaced it since; nil until a PIN was
     /// valid.

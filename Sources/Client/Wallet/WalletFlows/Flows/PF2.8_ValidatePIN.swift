@@ -9,7 +9,8 @@ internal import Vocabulary
 ///      │  └──error──▶ failed ──Close──▶ retry
 ///      └──Try again──────┘
 ///
-/// An error keeps the entry, and with it the attempt id: trying again after a lost reply is the same attempt.
+/// After an error we keep the entry along with its attempt id, so that trying again after a lost reply counts as the
+/// same attempt.
 struct ValidatePIN: Flow {
     enum State {
         case asking(PINEntry)
@@ -98,7 +99,7 @@ struct ValidatePIN: Flow {
     }
 }
 
-/// PF2.8/9: no PIN opens this wallet any more; the only way on is to start over.
+/// PF2.8/9: this wallet can't be opened with any PIN; the only way out is to start over.
 ///
 ///     locking ──▶ blocked ──Delete Wallet──▶ UC9.4
 ///
@@ -136,7 +137,7 @@ struct BlockedPermanently: Flow {
     }
 }
 
-/// PF2.8/10: the PIN is forgotten; the only way on is to start over.
+/// PF2.8/10: the user forgot the PIN; the only way out is to start over.
 struct ForgotPIN: Flow {
     func enter(_ snapshot: Snapshot) -> Transition {
         .show(

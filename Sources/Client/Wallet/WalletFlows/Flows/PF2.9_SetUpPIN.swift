@@ -102,7 +102,8 @@ struct SetUpPIN: Flow {
 
         case (.applying, .answered(.enrolled)), (.applying, .answered(.pinChanged)):
             .finish(.succeeded, after: "PF2.9/1.5a")
-        // The old PIN was right a moment ago: another client has spent attempts since, and it must be confirmed again.
+        // The old PIN was right a moment ago: another client must have used up attempts since, so the PIN has to be
+        // confirmed again.
         case (.applying, .answered(.verdict(let verdict))): .call(ValidatePIN(showing: verdict))
         case (.applying, .returned(.retry)), (.applying, .returned(.back)): .finish(.back(whileBlocked: false))
         case (.applying, .answered(.failed(let failure))): .call(self.error(failure))
@@ -139,7 +140,7 @@ struct SetUpPIN: Flow {
         }
     }
 
-    /// The consequence of a failed change: either PIN may be the right one, which the user must know.
+    /// After a failed change, either PIN may be the right one, and the user must know that.
     private var concern: ErrorScreen.Concern {
         switch self.purpose {
         case .enroll: .nothing

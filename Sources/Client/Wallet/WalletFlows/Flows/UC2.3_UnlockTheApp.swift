@@ -85,7 +85,8 @@ struct UnlockTheApp: Flow {
         case (.unlocking, .returned(.retry)), (.unlocking, .returned(.back)): self.to(isSafe ? .prompting : .entering)
         case (.unlocking, .answered(.failed(let failure))): .call(Self.error(failure))
         case (.unlocking, .returned(.tryAgain)): self.to(.prompting)
-        // If the error is permanent, Reset wallet must be within reach: it is safe mode's only other way on.
+        // If the error is permanent, the user must be able to reach Reset wallet, which is the only other way out in
+        // safe mode.
         case (.unlocking, .returned(.closed)): self.to(isSafe ? .notice(.noFallback(.mayTryAgain)) : .entering)
 
         case (.entering, .entered(let input)): self.validate(input, in: .validating)
@@ -141,7 +142,8 @@ extension UnlockTheApp {
         case .lockedOut:
             return self.to(.notice(isSafe ? .noFallback(.lockedOut) : .tooManyAttempts), after: "UC2.3/1.2g")
         case .unavailable:
-            // The item exists, and opens again once a biometric is enrolled: no reason to reset the wallet.
+            // The item still exists, and can be opened again once a biometric is enrolled, so there is no reason to
+            // reset the wallet.
             return self.to(isSafe ? .notice(.noFallback(.nothingEnrolled)) : .entering)
         }
     }

@@ -56,7 +56,8 @@ struct ObtainPID: Flow {
         case (.confirming, .returned(.back)): self.to(.offering, after: "UC3.1/1.3b")
 
         case (.linking, .answered(.recoveryCodeLinked)): .goTo(Dashboard(), after: "UC3.1/1.4a")
-        // The PIN was right a moment ago: another client has spent attempts since, and it must be confirmed again.
+        // The PIN was right a moment ago: another client must have used up attempts since, so the PIN has to be
+        // confirmed again.
         case (.linking, .answered(.verdict(let verdict))): .call(ValidatePIN(showing: verdict))
         case (.linking(_, let code), .returned(.retry)): self.to(.confirming(code))
         case (.linking, .answered(.failed(.revoked(let revocation)))) where revocation.reason == .recoveryCode:

@@ -3,7 +3,7 @@ package import Vocabulary
 
 /// A screen as the flows show it, in no language yet.
 package struct Scene: Hashable, Sendable {
-    /// The step that shows it, which identifies a screen; titles repeat.
+    /// The step that shows it, which identifies the screen, since titles aren't unique.
     package var step: StepID
     package var kind: Screen.Kind
     package var title: Text
@@ -72,11 +72,11 @@ package struct Scene: Hashable, Sendable {
     }
 }
 
-/// The reason why the present screen is not the one that the user wanted.
+/// The reason why the current screen is not the one the user wanted to see.
 public enum Obstacle: Hashable, Sendable {
     /// The PIN was wrong, and the attempt was counted.
     case wrongPIN
-    /// The wallet is in a block; no PIN was judged.
+    /// The wallet is blocked; no PIN was judged.
     case blocked
     /// The wallet is permanently blocked.
     case blockedPermanently
@@ -86,7 +86,7 @@ public enum Obstacle: Hashable, Sendable {
     case deviceInsecure
     /// The phone has no network.
     case noInternet
-    /// The server did not answer, or cannot carry out calls at present.
+    /// The server did not answer, or can't handle calls right now.
     case serverUnreachable
     /// This version of the app is blocked.
     case updateNeeded
