@@ -8,11 +8,11 @@ package struct FastSignature: Sendable {
     package let nonceY: P256NonceY
 }
 
-/// A PIN's key in a form that signs thousands of statements a second, for keys that protect nothing.
+/// A PIN's key in a form that can sign thousands of statements per second, for keys that don't protect anything.
 ///
-/// The signer knows R when it chooses the nonce, so reporting it costs nothing, and nonces are prepared in
-/// batches. Signing leaves copies of the private key in memory and takes a time that depends on it. A wallet
-/// therefore must not link this target; it signs with ``PINKey`` and drops the key after one signature.
+/// The signer knows R when it chooses the nonce, so it can report it for free, and nonces are prepared in batches.
+/// Signing leaves copies of the private key in memory, and its timing depends on the key. A wallet must therefore never
+/// link this target; it uses ``PINKey`` and drops the key after one signature.
 package final class FastPINKey: Sendable {
     package let publicKey: P256PublicKey
     private let scalar: SecretBytes

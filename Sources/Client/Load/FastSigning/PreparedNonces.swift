@@ -3,16 +3,16 @@ internal import Secrets
 internal import Synchronization
 internal import Vocabulary
 
-/// Precomputed signature nonces: for each k the point R = k·G and 1/k, which depend on neither key nor message.
+/// Precomputed signature nonces: for each k, the point R = k·G and 1/k, which don't depend on the key or the message.
 ///
-/// One inversion serves the whole batch (Montgomery's trick: Speeding the Pollard and elliptic curve methods of
-/// factorization, 1987); a separate one would take as long as the rest of a signature.
+/// We only need one inversion for the whole batch (Montgomery's trick: Speeding the Pollard and elliptic curve methods
+/// of factorization, 1987); a separate one would take as long as the rest of a signature.
 ///
 /// **Invariant: a nonce signs once.** Two signatures with the same nonce reveal the key (FIPS 186-5 §6.4.1).
 ///
 /// `@unchecked Sendable`: ``withPooled(_:)`` lends each instance to one caller at a time.
 @safe final class PreparedNonces: @unchecked Sendable {
-    /// Nonces per batch; at this size the inversion's share of each signature is negligible.
+    /// Nonces per batch; at this size, the cost of the inversion is negligible.
     private static let batch = 32
 
     private let group: OpaquePointer
@@ -20,7 +20,7 @@ internal import Vocabulary
     /// libcrypto's temporary variables.
     private let scratch: OpaquePointer
     private let nonces: [Nonce]
-    /// The number of unused nonces, which precede the used ones.
+    /// The number of unused nonces, which come before the used ones.
     private var left = 0
     private let point: OpaquePointer
     private let factor: OpaquePointer
@@ -28,7 +28,7 @@ internal import Vocabulary
 
     @safe private struct Nonce {
         let k = unsafe newNumber()
-        /// The product of this k and all k before it.
+        /// The product of this k and all previous ones.
         let product = unsafe newNumber()
         let inverse = unsafe newNumber()
         /// R's coordinates; x is less than the order and is therefore r.
@@ -63,7 +63,7 @@ internal import Vocabulary
 
     private static let pool = Mutex<[PreparedNonces]>([])
 
-    /// Lends an instance with its unused nonces to `body` exclusively.
+    /// Lends an instance and its unused nonces to `body` for exclusive use.
     static func withPooled<Result>(_ body: (PreparedNonces) -> Result) -> Result {
         let nonces = self.pool.withLock { $0.popLast() } ?? PreparedNonces()
         defer { self.pool.withLock { $0.append(nonces) } }
@@ -115,7 +115,8 @@ internal import Vocabulary
 
     /// Draws a random k from 1 to q − 1 and computes R = k·G.
     ///
-    /// Draws again if x is not less than q, once in 2¹³⁰ times: r would not be x, and y alone could not express R.
+    /// Draws again if x is not less than q, which happens once in 2¹³⁰ times, because r would not be x, and R could not
+    /// be expressed by y alone.
     private func draw(_ nonce: Nonce) -> Bool {
         repeat {
             // k is 0, for which R has no coordinates, with a probability of 2⁻²⁵⁶.

@@ -1,9 +1,9 @@
 /// Responses that are not placed in every possible order, in the order in which their operations were sent.
 struct Backlog: Sendable {
     private var all: [SentOperation] = []
-    /// The index of the first one; those before it are placed.
+    /// The index of the first one; all before it have been placed.
     private var start = 0
-    /// The judged ones by their numbers.
+    /// The responses with a judged attempt, by number.
     private var byNumber: [UInt64: SentOperation] = [:]
 
     var operations: ArraySlice<SentOperation> { self.all[self.start...] }
@@ -16,7 +16,7 @@ struct Backlog: Sendable {
         if operation.isJudged, let number = operation.place?.number { self.byNumber[number] = operation }
     }
 
-    /// Removes the first ones while all of these orders contain them.
+    /// Removes responses from the front as long as they are part of all of these orders.
     mutating func removePlaced(in possibilities: inout [Possibility]) {
         while self.start < self.all.count, possibilities.allSatisfy({ $0.hasPlaced(self.all[self.start]) }) {
             let operation = self.all[self.start]

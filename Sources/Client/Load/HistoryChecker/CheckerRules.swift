@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// The expectations that a server's responses are checked against; one instance for all wallets of a run.
+/// The rules that a server's responses are checked against; all wallets in a run share one instance.
 package final class CheckerRules: Sendable {
     /// The policy from the server's Hello.
     package let policy: AttemptPolicy
@@ -9,11 +9,11 @@ package final class CheckerRules: Sendable {
     package let clockTolerance: Duration
     /// The longest time after which an operation without a response may still take effect.
     ///
-    /// Closing a connection does not take back a request that the server has already read.
+    /// If the server has already read a request, closing the connection doesn't undo it.
     package let lateEffect: Duration
 
-    /// Creates rules whose tolerance applies to the ends of blocks, so that a clock set over the network causes no
-    /// false alarm.
+    /// Creates rules with a tolerance for the ends of blocks, so that there are no false alarms if a clock is adjusted
+    /// over the network.
     package init(
         policy: AttemptPolicy,
         clockTolerance: Duration = .milliseconds(50),

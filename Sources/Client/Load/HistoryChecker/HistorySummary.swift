@@ -15,7 +15,7 @@ package struct HistorySummary: Hashable, Sendable {
     package let first: UInt64
     package let second: UInt64
 
-    /// A wallet without operations so far.
+    /// A wallet that has not made any operations yet.
     package static let fresh = HistorySummary(first: 0, second: 0)
 
     /// A wallet in an unknown state.
@@ -56,7 +56,8 @@ package struct HistorySummary: Hashable, Sendable {
         return states.isEmpty ? ModelState.all(rules) : states
     }
 
-    /// Covers all of these states, and more if sixteen bytes cannot tell them apart.
+    /// Creates a summary that covers all of these states, and possibly more if they can't be told apart in sixteen
+    /// bytes.
     init(_ states: [ModelState], generation: Int) {
         var flags: UInt64 = 0
         var span: BlockSpan?

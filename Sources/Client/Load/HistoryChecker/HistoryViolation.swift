@@ -1,8 +1,8 @@
 package import Vocabulary
 
-/// A response that a server cannot give if it keeps the promises of docs/protocol.md.
+/// A response that would not be sent by a server that keeps the promises in docs/protocol.md.
 ///
-/// The checker has allowed for lost, interrupted and reordered messages: there is no order of the sent
+/// The checker has taken lost, interrupted and reordered messages into account, and has found no order of the sent
 /// operations in which the response would be correct.
 package enum HistoryViolation: Error, Hashable, Sendable {
     case rightPINCalledWrong
@@ -19,17 +19,17 @@ package enum HistoryViolation: Error, Hashable, Sendable {
     case permanentBlockWithoutCause
     /// A reported block has a wrong end or a wrong length.
     case impossibleBlock(said: Duration)
-    /// A session reported a state that the wallet is not in.
+    /// A session reported a state the wallet can't be in.
     case impossibleOpening(said: PINState, possible: [PINState])
-    /// The reported PIN key is not one that a change could have put in force.
+    /// The reported PIN key can't be the result of any change.
     case impossiblePINKey
     /// A verdict has no receipt.
     case missingReceipt
-    /// A receipt does not fit its verdict, for example a block that was judged.
+    /// A receipt doesn't match its verdict, for example if it says that a blocked attempt was judged.
     case receiptContradictsVerdict
-    /// A receipt's number was given before, or belongs before or after an attempt against the order in time.
+    /// A receipt's number was used before, or contradicts the order of attempts in time.
     case impossibleNumber(UInt64)
-    /// The server counted an attempt that no operation of the wallet can have caused.
+    /// The server counted an attempt that can't have been caused by any operation of the wallet.
     case unexplainedAttempt(number: UInt64)
     /// A receipt is from an epoch that had ended.
     case olderEpoch
@@ -69,7 +69,7 @@ extension HistoryViolation: CustomStringConvertible {
         }
     }
 
-    /// A name for tables and counts, independent of the numbers.
+    /// A name for tables and counts that doesn't contain any numbers.
     package var name: String {
         switch self {
         case .rightPINCalledWrong: "right-pin-called-wrong"
@@ -107,7 +107,7 @@ extension HistoryViolation: CustomStringConvertible {
 }
 
 extension WalletHistory {
-    /// Classifies a response that no order explains.
+    /// Classifies a response that can't be explained by any order.
     func violation(by sent: SentOperation) -> HistoryViolation {
         HistoryViolation(sent, among: self.possibilities, self.rules)
     }
@@ -142,7 +142,7 @@ extension HistoryViolation {
         _ rules: CheckerRules
     ) -> HistoryViolation {
         let states = possibilities.map(\.state)
-        // The order in time forbids the number: its predecessors are not known yet.
+        // The number contradicts the order in time, because its predecessors are not known yet.
         let isEarly = possibilities.allSatisfy { possibility in
             possibility.number.map { $0 + (place.isJudged ? 1 : 0) < place.number } ?? false
         }
@@ -192,7 +192,7 @@ extension HistoryViolation {
         )
     }
 
-    /// The distinct states in a stable order, limited to one line.
+    /// Returns the distinct states in a stable order, shortened to one line.
     private static func distinct(_ states: [PINState]) -> [PINState] {
         Array(Set(states).sorted { "\($0)" < "\($1)" }.prefix(4))
     }

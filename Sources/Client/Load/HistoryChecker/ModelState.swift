@@ -5,13 +5,13 @@ struct ModelState: Hashable, Sendable {
     /// Wrong PINs since the last right one.
     var failures = 0
     var isPermanent = false
-    /// The block that the last wrong PIN began; it may be over.
+    /// The block started by the last wrong PIN, which may be over.
     var block: BlockSpan?
     /// The generation of the PIN key in force; nil if unknown.
     var generation: Int?
     var lastWrong = LastWrong.none
 
-    /// The origin of the last counted wrong PIN, which decides whether a repeated attempt is counted again.
+    /// The origin of the last counted wrong PIN, which determines whether a repeated attempt is counted again.
     enum LastWrong: Hashable, Sendable {
         case none
         case attempt(Int)
@@ -35,7 +35,7 @@ struct ModelState: Hashable, Sendable {
 struct BlockSpan: Hashable, Sendable {
     var earliest: Int64
     var latest: Int64
-    /// Nil if an earlier run's policy may have begun the block.
+    /// Nil if the block may have been started under the policy of an earlier run.
     var length: Int64?
 
     /// A block with an unknown end, which may be over.
@@ -51,13 +51,14 @@ struct BlockSpan: Hashable, Sendable {
     }
 }
 
-/// The interval in which an operation met the server's clock.
+/// The interval in which the server read its clock for an operation.
 struct Window {
     let from: Int64
     let until: Int64
-    /// The earliest time that any pending operation may carry.
+    /// The earliest time that any pending operation may have.
     ///
-    /// An operation that waited in the server since then has an older time and shortens a new block accordingly.
+    /// If an operation has been waiting in the server since then, it has an older time and shortens a new block
+    /// accordingly.
     let oldest: Int64
 
     /// The smallest interval that contains both.
@@ -132,7 +133,7 @@ extension ModelState {
             return self.shows(.blocked(remaining: remaining), window, isExact: sent.isAlone, rules)
         case .blockedPermanently: return self.shows(.blockedPermanently, window, isExact: sent.isAlone, rules)
         case .wrong(let state):
-            // A repetition of the last wrong attempt reports the present state, regardless of the PIN that it carries.
+            // Repeating the last wrong attempt returns the current state, no matter which PIN is sent.
             let repeats =
                 self.lastWrong == .attempt(sent.attempt) || (sent.isRepeated && self.lastWrong == .unknown)
             guard repeats, self.mayBeOpen(window), rules.openState(after: self.failures) == state else { return nil }
@@ -151,7 +152,7 @@ extension ModelState {
         }
     }
 
-    /// Narrows the block's end: the shorter the operation, the more exact the end that it reports.
+    /// Narrows down the end of the block; the shorter the operation, the more exact the end it reports.
     private func with(remaining: Int64, _ window: Window, _ rules: CheckerRules) -> ModelState {
         guard let block = self.block else { return self }
         let tolerance = rules.tolerance(over: remaining)
@@ -169,7 +170,7 @@ extension ModelState {
         _ rules: CheckerRules
     ) -> (state: ModelState, verdict: PINVerdict)? {
         guard let named = operation.generation, self.mayHave(named), self.mayBeOpen(window) else { return nil }
-        // The invariant of a repeated attempt id: it never yields more than one answer.
+        // The invariant of a repeated attempt id: it never leads to more than one answer.
         if self.lastWrong == .attempt(attempt) { return nil }
         if operation.isRight { return (ModelState(generation: operation.generationAfterwards), .valid) }
         var state = ModelState(failures: self.failures + 1, generation: named, lastWrong: .attempt(attempt))

@@ -2,13 +2,13 @@ internal import Vocabulary
 
 /// One order in which the server may have judged a wallet's operations so far.
 ///
-/// An operation is *placed* if its place in the order is decided.
+/// An operation is *placed* if its position in the order has been determined.
 struct Possibility: Hashable, Sendable {
     /// The wallet's state after the placed operations.
     var state: ModelState
     /// The number of judged attempts; nil before the first receipt.
     var number: UInt64?
-    /// The latest event at which a placed operation was sent: a lost one that expired before it cannot follow.
+    /// The latest event at which a placed operation was sent: a lost one that expired before that can't come after it.
     var latest = 0
     /// The ids of lost operations that were judged.
     var used: Set<Int> = []

@@ -10,9 +10,10 @@ struct SentOperation: Sendable {
     let sent: Int64
     /// The earliest such time among this operation and those that were pending when it was sent.
     ///
-    /// An operation that waited in the server since then has an older time and shortens a new block accordingly.
+    /// If an operation has been waiting in the server since then, it has an older time and shortens a new block
+    /// accordingly.
     let oldest: Int64
-    /// Its place in the order of events.
+    /// Its position in the order of events.
     let began: Int
     /// The event before which it took effect, if it did: its response, or the expiry of a lost operation.
     var ended = Int.max
@@ -20,9 +21,9 @@ struct SentOperation: Sendable {
     var until = Int64.max
     /// True if no other operation of its wallet was pending between ``began`` and ``ended``.
     var isAlone = true
-    /// True if its attempt was sent more than once, so that no other operation is interchangeable with it.
+    /// True if its attempt was sent more than once, so that it can't be exchanged for any other operation.
     var isRepeated = false
-    /// True if it was pending when the state became unknown, so that its response proves nothing.
+    /// True if it was pending when the state became unknown, so that its response doesn't prove anything.
     var predatesReset = false
     /// Nil for a lost operation.
     var response: WalletResponse?
@@ -35,12 +36,12 @@ struct SentOperation: Sendable {
     /// True if the response claims that the attempt was counted and judged.
     var isJudged: Bool { self.place?.isJudged ?? false }
 
-    /// The interval in which it met the server's clock.
+    /// Returns the interval in which the server read its clock for this operation.
     func window(until: Int64 = .max) -> Window {
         Window(from: self.sent, until: min(self.until, until), oldest: self.oldest)
     }
 
-    /// Returns true if the response is possible without regard to the history.
+    /// Returns true if the response is possible when ignoring the history.
     func allows(_ response: WalletResponse) -> Bool {
         switch response {
         case .verdict(.valid, let place): self.operation.isRight && place?.isJudged == true

@@ -1,14 +1,14 @@
 internal import Vocabulary
 
-/// The search for an order of the operations, after Wing and Gong: the next operation in the order is one that began
-/// before every operation without a place has ended.
+/// Searches for an order of the operations using Wing and Gong's algorithm: the next operation in the order must be one
+/// that began before any operation without a place had ended.
 extension WalletHistory {
     private enum Step {
-        /// Nothing can be placed before another response arrives.
+        /// Nothing can be placed until another response arrives.
         case waits
         /// One more operation is placed, in these ways.
         case places([Possibility])
-        /// No order explains this operation's response, or a number for which there is no operation.
+        /// There is no order that explains this operation's response, or there is no operation for this number.
         case contradiction(SentOperation, missing: UInt64?)
     }
 
@@ -67,7 +67,7 @@ extension WalletHistory {
                 let state = possibility.state.following(operation, self.rules)
             else { continue }
             ways.append(possibility.placing(operation, state))
-            // A response that changes nothing in the state is placed as early as possible without loss.
+            // A response that doesn't change the state can be placed as early as possible without losing anything.
             isPlaced = state == possibility.state
             if isPlaced { break }
         }
@@ -113,7 +113,7 @@ extension WalletHistory {
                 continue
             }
             let isFirst = (lost.ended, lost.began) < (known.lost.ended, known.lost.began)
-            // Any of them may have begun or met a block, each at its time.
+            // Any of them may have started a block or run into one, each at a different time.
             candidates[OperationClass(lost)] = (isFirst ? lost : known.lost, known.window.hull(with: window))
         }
         return candidates.values.compactMap { lost, window in
@@ -125,7 +125,7 @@ extension WalletHistory {
     /// Operations that the server cannot tell apart.
     private struct OperationClass: Hashable {
         let operation: WalletOperation
-        /// Set if the attempt was repeated, because the server counts a repeated attempt once.
+        /// Only set if the attempt was repeated, because the server only counts a repeated attempt once.
         let attempt: Int?
 
         init(_ sent: SentOperation) {

@@ -1,26 +1,25 @@
 package import Vocabulary
 
-/// A linearizability checker for one wallet: the possible states on its server, given its operations and
-/// responses.
+/// A linearizability checker for one wallet: the possible states on its server, given its operations and responses.
 ///
-/// Implements the rules of docs/protocol.md from the client's side: some order of the operations, consistent with
-/// real time and with the attempt policy, must explain every response. There are no false alarms: the checker
-/// allows for lost responses, server crashes, reordered messages and slightly different clocks. It holds no
-/// secrets and reads no clock; the caller passes the time.
+/// This implements the rules in docs/protocol.md from the client's point of view: there must be an order of the
+/// operations that explains every response and is consistent with real time and the attempt policy. There are no false
+/// alarms, because the checker takes lost responses, server crashes, reordered messages and slightly different clocks
+/// into account. It doesn't contain any secrets or read the clock; the time is passed by the caller.
 ///
-/// The receipts number the judged attempts, so the server itself states their order, and the checker only verifies
-/// it. A response is placed once every operation that may precede it has its response or is lost. Only lost
-/// operations and responses without receipts leave a choice. The time is therefore linear in the length of the
-/// history if a bounded number of operations overlap.
+/// The receipts number the judged attempts, so the server itself states their order, and the checker only verifies it.
+/// A response is placed once every operation that might come before it has its response or is lost. There is only a
+/// choice for lost operations and for responses without a receipt, so the time is linear in the length of the history
+/// if the number of overlapping operations is bounded.
 ///
-/// Times are the server's as far as they are known: for an operation the earliest at which it can have met
-/// the server's clock, for a response the latest.
+/// Times are the server's as far as they are known: for an operation the earliest at which it can have met the server's
+/// clock, for a response the latest.
 package struct WalletHistory: Sendable {
     let rules: CheckerRules
     var possibilities: [Possibility]
     /// Operations without a response, in the order in which they were sent.
     var inFlight: [SentOperation] = []
-    /// Operations whose response will not arrive and which may still have a place in the order.
+    /// Operations that won't get a response, but may still have a place in the order.
     var lost: [SentOperation] = []
     var backlog = Backlog()
     /// The number of events so far.
@@ -31,9 +30,10 @@ package struct WalletHistory: Sendable {
     private var revoked = Int.max
     /// The last moment at which a server process is known to have ended.
     private var death = Int64.min
-    /// The number of times that too many orders were possible, so that the state was reset to unknown.
+    /// The number of times the state was reset to unknown because there were too many possible orders.
     package private(set) var overflowCount = 0
-    /// The number of times that receipts of a new epoch arrived: a backup was restored, and the state is unknown.
+    /// The number of times receipts from a new epoch arrived, which means that a backup was restored and the state is
+    /// unknown.
     package private(set) var epochStepCount = 0
 
     /// The largest number of possibilities; beyond it the state is reset to unknown.
@@ -94,10 +94,10 @@ package struct WalletHistory: Sendable {
         self.inFlight.append(sent)
     }
 
-    /// Records a response; returns a violation if no correct server can have given the responses so far.
+    /// Records a response; returns a violation if the responses so far can't have come from a correct server.
     ///
     /// The violation may concern an earlier response whose explanation depended on this one. After a violation the
-    /// history continues from an unknown state, so that one fault is reported once.
+    /// history continues from an unknown state, so that a fault is only reported once.
     package mutating func complete(_ id: Int, _ response: WalletResponse, at now: Timestamp) -> HistoryViolation? {
         guard let index = self.inFlight.firstIndex(where: { $0.id == id }) else { return .answerToAnotherQuestion }
         self.events += 1
@@ -113,7 +113,7 @@ package struct WalletHistory: Sendable {
             return violation
         }
         if sent.predatesReset {
-            // It may have been judged at any time; its response refers to a state that is no longer known.
+            // It may have been judged at any time, and its response refers to a state we no longer know.
             sent.response = nil
             self.lost.append(sent)
         } else if response != .refused, response != .revoked {
@@ -124,7 +124,7 @@ package struct WalletHistory: Sendable {
 
     /// Records that a response will not arrive: the operation was judged, may still be judged, or will never be.
     ///
-    /// Returns a violation if no correct server can have given the other responses.
+    /// Returns a violation if the other responses can't have come from a correct server.
     package mutating func lose(_ id: Int, at now: Timestamp) -> HistoryViolation? {
         guard let index = self.inFlight.firstIndex(where: { $0.id == id }) else { return nil }
         self.events += 1
@@ -139,7 +139,7 @@ package struct WalletHistory: Sendable {
         return self.settle()
     }
 
-    /// Records that the server's process ended before this moment: it will not judge an operation sent to it
+    /// Records that the server's process ended before this moment: it won't judge any operations that were sent to it
     /// earlier.
     package mutating func serverEnded(by now: Timestamp) {
         guard now.milliseconds > self.death else { return }
@@ -205,7 +205,7 @@ extension WalletHistory {
         return nil
     }
 
-    /// Resets the state to unknown; a pending operation may then get any response and may still be judged.
+    /// Resets the state to unknown; pending operations may then get any response, and may still be judged.
     mutating func reset() {
         for index in self.inFlight.indices {
             self.inFlight[index].predatesReset = true
@@ -217,13 +217,13 @@ extension WalletHistory {
         self.possibilities = ModelState.all(self.rules).map { Possibility($0) }
     }
 
-    /// Counts a reset that was necessary because too many orders were possible.
+    /// Counts a reset that was necessary because there were too many possible orders.
     mutating func overflow() {
         self.overflowCount += 1
         self.reset()
     }
 
-    /// Continues after a violation from the server's claim, so that one fault is reported once.
+    /// Continues after a violation by assuming that the server is right, so that a fault is only reported once.
     mutating func continueAfter(_ operation: SentOperation) {
         let isLast = self.inFlight.isEmpty && self.backlog.operations.allSatisfy { $0.began <= operation.began }
         self.reset()

@@ -5,7 +5,7 @@ package import Vocabulary
 /// A PIN key is identified by its generation: 0 as registered, another number for each new key. The load tool
 /// knows which PIN is right for each generation; the server knows only keys.
 package enum WalletOperation: Hashable, Sendable {
-    /// An instruction that a PIN unlocks; `generation` is that of the PIN key id it names.
+    /// An instruction that requires a PIN; `generation` is that of the PIN key id it contains.
     case check(isRight: Bool, generation: Int)
     /// A check whose effect is a new PIN key.
     case change(isRight: Bool, generation: Int, to: Int)
@@ -17,15 +17,16 @@ package enum WalletOperation: Hashable, Sendable {
 package enum WalletResponse: Hashable, Sendable {
     /// The verdict on the PIN; a changed PIN is reported as `valid`. The place is nil if the response had no receipt.
     case verdict(PINVerdict, VerdictPlace?)
-    /// The PIN was called valid, but the share in the response is not this wallet's.
+    /// The PIN was accepted, but the share in the response doesn't belong to this wallet.
     case validWithForeignShare
     /// A session was opened.
     case opened(PINState, generation: Int)
-    /// The PIN was not judged, because another PIN key is in force; nil if the wallet never had that key.
+    /// The PIN was not judged because a different PIN key is current; nil if the wallet never had that key.
     case pinKeyChanged(current: Int?)
     /// The call was rejected before the PIN was judged: too many calls, out of order, not allowed.
     ///
-    /// `unavailable` and `internal` do not say whether the PIN was judged; they count as lost responses instead.
+    /// `unavailable` and `internal` don't tell us whether the PIN was judged, so they are treated as lost responses
+    /// instead.
     case refused
     /// The wallet is revoked; nothing was judged.
     case revoked
@@ -33,7 +34,7 @@ package enum WalletResponse: Hashable, Sendable {
 
 /// The place of a verdict in the server's order of the wallet's attempts, as its receipt states it.
 package struct VerdictPlace: Hashable, Sendable {
-    /// The epoch of the store, which a restore raises.
+    /// The epoch of the store, which is incremented by a restore.
     package var epoch: UInt64
     /// The wallet's judged attempts up to this verdict.
     package var number: UInt64

@@ -1,4 +1,4 @@
-/// Exponential back-off with jitter, so that a server that returns is not met by all connections at once.
+/// Exponential back-off with jitter, so that not all connections come back at the same time when a server does.
 package struct Backoff: Sendable {
     package static let first: Duration = .milliseconds(50)
     package static let longest: Duration = .seconds(2)
@@ -13,6 +13,6 @@ package struct Backoff: Sendable {
         return self.next * Double.random(in: 0.5...1, using: &generator)
     }
 
-    /// Begins again after a success.
+    /// Starts from the beginning after a success.
     package mutating func reset() { self.next = Self.first }
 }

@@ -6,13 +6,13 @@ internal import Transport
 internal import Vocabulary
 internal import Wire
 
-/// One burst: opens sessions and signs all guesses first, then sends them at once.
+/// One burst: opens sessions and signs all guesses first, and then sends them all at the same time.
 struct Burst {
     let run: RunContext
     let plan: BurstPlan
     let wallet: CheckedWallet
 
-    /// The wallet's readiness for a burst.
+    /// The state of a wallet before a burst.
     enum Readiness {
         /// No wrong PIN is counted, and a session is open.
         case ready(FleetSession)
@@ -20,7 +20,7 @@ struct Burst {
         case never
     }
 
-    /// Opens a session and checks the right PIN, so that a whole round of attempts is left.
+    /// Opens a session and checks the right PIN, so that there is a whole round of attempts left.
     func prepare() async throws(FleetFailure) -> Readiness {
         let session = try await self.run.openSession(of: self.wallet, 0)
         switch session.opening.pinState {
@@ -44,9 +44,9 @@ struct Burst {
         )
         switch result {
         case .success where outcome == .valid: return .ready(session)
-        // Reported as a violation; the burst still shows how this server counts.
+        // This is reported as a violation, but the burst still shows how this server counts.
         case .failure(.falseShare): return .ready(session)
-        // Reported as violations; another wallet may show more.
+        // These are reported as violations; another wallet may tell us more.
         case .success, .failure(.strangePINKey), .failure(.unexpectedAnswer):
             session.close()
             return .never
@@ -66,7 +66,7 @@ struct Burst {
         throw failure
     }
 
-    /// Sends all guesses at once, with the right one at a random place.
+    /// Sends all guesses at the same time, with the right one at a random position.
     func send(
         from first: FleetSession,
         using generator: inout PlanGenerator
@@ -131,7 +131,7 @@ struct Burst {
                 in: flight.session,
                 at: ended
             )
-            // A guess called valid was judged, even with a wrong share.
+            // If the server accepted a guess it was judged, even if the share is wrong.
             let isFalseShare = if case .failure(.falseShare) = result { true } else { false }
             tally.answered(isFalseShare ? .valid : outcome, isRight: guess.isRight, at: ended)
             self.run.recorder.record(

@@ -7,9 +7,9 @@ internal import Wire
 
 /// Guesses one wallet's PIN many times at once, with one right guess, and repeats this with other wallets.
 ///
-/// It measures a promise: of guesses sent in parallel, the server judges no more than of guesses sent in sequence.
-/// Wallets that a burst has blocked are used again after their block. In a lab, the clock is advanced past the block at
-/// once.
+/// This tests the promise that the server doesn't judge more guesses when they are sent in parallel than when they are
+/// sent one by one. Wallets that a burst has blocked are used again after their block. In a lab, the clock is
+/// immediately advanced past the block.
 package struct BurstAttack: Sendable {
     private let plan: BurstPlan
     private let fleet: Fleet
@@ -67,7 +67,7 @@ package struct BurstAttack: Sendable {
                 statistics.add(result)
             } catch {
                 log.take(at: run.clock.now, isLast: true)
-                // Reports the measurements so far, above all the violations.
+                // Report the measurements so far, most importantly the violations.
                 let error = RunError(error, at: self.target)
                 guard statistics.hasBursts || log.totals.violations.count > 0, error.isOfServer else { throw error }
                 self.events.note("the attack ended early: \(error)")
@@ -172,7 +172,7 @@ package struct BurstAttack: Sendable {
         return queue.take()
     }
 
-    /// Notes blocks that the next run with these wallets would meet.
+    /// Notes any blocks that would affect the next run with these wallets.
     private func noteBlocks(under policy: AttemptPolicy) {
         guard self.plan.size > policy.attemptsPerRound, let block = policy.blocks.first, block > .zero else { return }
         let seconds = (block.milliseconds + 1999) / 1000

@@ -12,7 +12,7 @@ enum LabTime {
         let now: Timestamp
     }
 
-    /// The server carries it out, because only the server writes the clock's file while it runs.
+    /// This is done by the server, because only the server may write the clock's file while it's running.
     static func advance(_ lab: LabFolder, by duration: Duration, at target: Target) async throws(RunError) {
         let socket: String
         do throws(LabError) {

@@ -5,16 +5,16 @@ package import LoadReport
 internal import Synchronization
 internal import Vocabulary
 
-/// A lab's server that a run starts, kills repeatedly and restarts while the load continues.
+/// A lab's server that is started by a run, and then repeatedly killed and restarted under load.
 ///
 /// A kill can hit any moment: during a commit, before a response, with guesses in flight. The wallets' histories then
 /// show whether a crash allowed additional guesses or lost a right PIN's verdict.
 package final class CrashingServer: Sendable {
-    /// A reason why no server can be started; each description names the remedy.
+    /// A reason why the server can't be started; each description says how to fix it.
     package enum Problem: Error, Sendable, CustomStringConvertible {
         /// The server's program is not next to this one.
         case noProgram
-        /// Another process serves the lab.
+        /// The lab is being served by another process.
         case alreadyServed(pid: Int32)
         case notReady(ServerProgram.NotReady)
         case lab(LabError)
@@ -105,7 +105,7 @@ package final class CrashingServer: Sendable {
 
     /// Kills the server at each multiple of the interval until the task is cancelled; runs as a companion of a run.
     ///
-    /// Every second kill waits for the next verdict on a wrong PIN and happens the moment it arrives.
+    /// Every other kill waits for the next verdict on a wrong PIN and happens the moment it arrives.
     package func crash(every interval: Duration, telling events: RunEvents) async {
         var (next, number) = (interval, 0)
         while !Task.isCancelled, let now = events.now {
@@ -115,12 +115,12 @@ package final class CrashingServer: Sendable {
                 return
             }
             next += interval
-            // If the restart takes longer than the interval, the server then runs for a whole interval.
+            // If the restart takes longer than the interval, let the server run for a whole interval.
             if let now = events.now, next < now { next = now + interval }
         }
     }
 
-    /// The limit for the wait for a verdict.
+    /// The time limit when waiting for a verdict.
     private static let verdictTimeout: Duration = .milliseconds(500)
 
     /// Kills the program at the next verdict on a wrong PIN; returns false if none arrived in time.

@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// Runs an action at the moment when the next verdict on a wrong PIN arrives.
 ///
-/// A server that releases verdicts before they are durable makes them durable a fraction of a millisecond
-/// later. A kill at a fixed time rarely falls into this gap; a kill when the verdict arrives often does.
+/// A server that releases verdicts before they are durable makes them durable a fraction of a millisecond later. A kill
+/// at a fixed time rarely hits this gap, whereas one that is triggered by the verdict often does.
 final class VerdictTrigger: Sendable {
     private let isArmed = Atomic(false)
     private let action = Mutex<(@Sendable () -> Void)?>(nil)
@@ -19,7 +19,7 @@ final class VerdictTrigger: Sendable {
         self.action.withLock { $0 = nil }
     }
 
-    /// Called with every verdict on a wrong PIN; costs one atomic load while disarmed.
+    /// Called with every verdict on a wrong PIN; only costs one atomic load while disarmed.
     func fire() {
         guard self.isArmed.load(ordering: .relaxed) else { return }
         let action = self.action.withLock { action in

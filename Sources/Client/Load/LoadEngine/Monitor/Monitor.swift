@@ -5,7 +5,7 @@ internal import Synchronization
 internal import Transport
 internal import Vocabulary
 
-/// Collects a run's measurements once a second, with the processes' use of CPU, and checks them against the
+/// Collects a run's measurements and the CPU usage of the processes once a second, and checks them against the
 /// thresholds.
 final class Monitor: Sendable {
     private let run: RunContext
@@ -77,8 +77,8 @@ final class Monitor: Sendable {
 
     /// The time at which an interval with this end is taken.
     ///
-    /// Responses that arrive right after the end belong to the plan's last interval. This does not apply to a backlog
-    /// of unsent checks, because they would add more than one second's responses.
+    /// Responses that arrive right after the end belong to the plan's last interval. This doesn't apply if there is a
+    /// backlog of unsent checks, because that would add the responses of more than a second.
     private func wake(for time: Duration) -> Duration {
         let hasBacklog = self.run.queue.map { $0.waiting > 0 } ?? false
         return time == self.run.schedule.duration && !hasBacklog ? time + Self.lateness : time
@@ -88,7 +88,7 @@ final class Monitor: Sendable {
     private func wait(until time: Duration, _ state: inout State) async {
         let end = self.run.schedule.duration
         while !Task.isCancelled, self.run.clock.now < self.wake(for: time) {
-            // The wait for responses after an early end is a separate interval.
+            // After an early end, waiting for responses is a separate interval.
             if self.run.gauges.isStopping, !state.isOver, self.run.clock.now < end { break }
             if let queue = self.run.queue {
                 let unsent = queue.advance(to: self.run.clock.now)
@@ -155,7 +155,8 @@ final class Monitor: Sendable {
         let known = state.server?.pid
         self.follow(&state)
         if var server = state.server, let reading = server.meter.read() {
-            // Unknown for an interval with two processes: the use of the ended one is lost.
+            // If there were two processes in this interval we don't know, because we can't read the usage of the one
+            // that has exited.
             if server.pid == known { gauges.serverCPUSeconds = (reading.cpu - server.cpu) / .seconds(1) }
             gauges.serverResidentBytes = reading.residentBytes
             server.cpu = reading.cpu

@@ -4,7 +4,7 @@ internal import HostSystem
 ///
 /// The CPU time is the sum over all threads, in nanoseconds; a thread that has ended keeps its last known value.
 package struct ProcessMeter: Sendable {
-    /// The use of resources so far.
+    /// The resource usage so far.
     package struct Reading: Hashable, Sendable {
         /// User and system time of all threads.
         package var cpu: Duration
@@ -21,13 +21,13 @@ package struct ProcessMeter: Sendable {
         self.folder = pid.map { "/proc/\($0)" } ?? "/proc/self"
     }
 
-    /// Reads the use so far; returns nil once the process has ended.
+    /// Reads the usage so far; returns nil once the process has exited.
     package mutating func read() -> Reading? {
         guard let tasks = try? DurableFile.names(in: "\(self.folder)/task"), !tasks.isEmpty,
             let status = Self.text("\(self.folder)/status")
         else { return nil }
         for task in tasks {
-            // A thread may end between the two reads.
+            // The thread may have exited between the two reads.
             guard let text = Self.text("\(self.folder)/task/\(task)/schedstat"),
                 let nanoseconds = text.split(separator: " ").first.flatMap({ Int64($0) })
             else { continue }

@@ -10,7 +10,7 @@ package enum ServerBuild {
             path.split(separator: "/").last?.hasPrefix("remote-pin-server") == true
         else { return nil }
         let process = Process()
-        // The link leads to the running program even if its file was replaced since.
+        // The link refers to the running program even if its file has been replaced since.
         process.executableURL = URL(fileURLWithPath: link)
         process.arguments = ["--version"]
         process.standardInput = FileHandle.nullDevice

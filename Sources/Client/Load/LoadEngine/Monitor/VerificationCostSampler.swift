@@ -8,8 +8,8 @@ internal import Vocabulary
 /// Samples the CPU cost of one signature verification on this machine while the load runs.
 ///
 /// Each PIN check needs one verification, alone or in a batch. A separate thread makes a few of them ten times a
-/// second, about a hundredth of a core, with the library that the server uses. A measurement before the run would
-/// not include the cost of neighbors on a shared machine, which the server pays.
+/// second, about a hundredth of a core, with the library that the server uses. A measurement before the run would not
+/// include the cost of neighbors on a shared machine, which also affects the server.
 final class VerificationCostSampler: Sendable {
     private struct State {
         var cpu: Duration = .zero

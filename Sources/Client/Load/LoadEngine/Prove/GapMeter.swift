@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The longest time that a client waited between two answers, in each of the periods that faults begin.
+/// The longest time a client had to wait between two answers, measured separately for each fault.
 final class GapMeter: Sendable {
     private let longest = Mutex<Duration>(.zero)
 

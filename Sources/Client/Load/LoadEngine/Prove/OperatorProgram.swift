@@ -7,7 +7,7 @@ package struct OperatorProgram: Sendable {
     /// A shell's command line, to which each call appends its arguments.
     package let command: String
 
-    /// The limit for one call; a program that takes longer is killed with the processes that it started.
+    /// The limit for one call; a program that takes longer is killed along with any processes it has started.
     package static let timeLimit: Duration = .seconds(120)
     private static let outputLimit = 65_536
 

@@ -70,7 +70,7 @@ package final class Proof: Sendable {
             guard let fault = rest.popLast(), run.clock.now + pause + length < end else { break }
             await run.clock.sleep(until: run.clock.now + pause)
             guard !Task.isCancelled, !run.gauges.isStopping else { break }
-            // An injected fault is always healed, also if the run ends meanwhile.
+            // An injected fault is always healed, even if the run ends in the meantime.
             await Task { await self.inject(fault, for: length, by: hook, in: run) }.value
         }
         await run.clock.sleep(until: run.schedule.duration)
@@ -117,7 +117,7 @@ package final class Proof: Sendable {
             let began = run.clock.now
             do throws(OperatorProgram.Failure) {
                 try await program.run(["\(wallet.wallet.walletID)"])
-                // From here on an operation that is sent gets `revoked`.
+                // Any operation sent from now on must get `revoked`.
                 wallet.revocationReturned(at: run.serverTime)
                 let duration = run.clock.now - began
                 self.state.withLock { $0.revocations.append((wallet.wallet.walletID, duration)) }

@@ -13,7 +13,8 @@ enum ServerPromise: String, CaseIterable {
     init(brokenBy violation: HistoryViolation) {
         switch violation {
         case .impossibleCount(let said, let possible), .impossibleOpening(let said, let possible):
-            // Fewer attempts left than possible take a guess from the owner; more give one away.
+            // If there are fewer attempts left than possible, the owner lost a guess; if there are more, the server
+            // gave one away.
             let fewest = possible.map(\.attemptsLeft).min() ?? 0
             self = said.attemptsLeft < fewest ? .rightPINCostsNothing : .noFreeGuess
         case .judgedDuringBlock, .judgedBeyondBound, .impossibleNumber, .unexplainedAttempt, .olderEpoch,

@@ -5,7 +5,7 @@ package import Vocabulary
 extension Fleet {
     /// Creates a file for this many wallets, none of them registered yet, and opens it.
     ///
-    /// Allocates the disk space at once. Only the owner can read the file, because it holds the keys.
+    /// The disk space is allocated immediately. The file can only be read by its owner, because it contains the keys.
     /// - Parameter fingerprint: that of the server that the wallets will be registered with (``Target/fingerprint``).
     package static func create(
         at path: String,
@@ -69,12 +69,12 @@ extension Fleet {
             throw .cut(path: path, whole: whole, expected: header.count)
         }
         header.count = max(header.count, wallets)
-        // The last process did not close the file: the machine may have crashed too and lost the last counters.
+        // The last process did not close the file, so the machine may have crashed as well and lost the last counters.
         let mayBeBehind = header.isInUse
         if mayBeBehind { header.counterBase += self.counterLeap }
         header.isInUse = true
         if mending { try FleetError.wrapping(try file.extend(to: self.offset(of: header.count))) }
-        // Durable before any proof is made.
+        // This must be durable before any proof is made.
         try FleetError.wrapping(try header.writeNext(to: file))
         let scan = try FleetError.wrapping(try FleetScan(file, count: header.count))
         return Fleet(path: path, lock: lock, file: file, header: header, scan: scan, mayBeBehind: mayBeBehind)

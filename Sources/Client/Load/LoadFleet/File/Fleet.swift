@@ -6,38 +6,39 @@ package import Vocabulary
 
 /// The file of a fleet's wallets, open and locked against other processes.
 ///
-/// A record holds the server's choices and the changing values (``FleetRecord``), 64 bytes; the rest is derived
-/// from the seed in the header. 10,000,000 wallets take 640,008,192 bytes on disk and in the system's file cache,
-/// and almost no memory in this process.
+/// A record has 64 bytes and contains the values chosen by the server and those that change (``FleetRecord``).
+/// Everything else is derived from the seed in the header. 10,000,000 wallets take 640,008,192 bytes on disk and in the
+/// system's file cache, and almost no memory in this process.
 ///
 /// Invariants, kept even if the process is killed at any instruction:
-/// - The file contains a wallet only if the server has it: a slot is written after the response to Register.
+/// - The file only contains wallets that exist on the server, because a slot is written after the response to Register.
 /// - An App Attest counter is never used twice: it is written before the proof exists. A crash of the machine may lose
 ///   the last writes; all counters then continue from a base beyond any used value (``FleetHeader/counterBase``).
 /// - A partial write is detected: each record has a checksum, and the header has two copies.
 package final class Fleet: Sendable {
     package let path: String
-    /// The number of wallets that the file has room for.
+    /// The number of wallets the file has room for.
     package let slotCount: Int
     /// The number of wallets registered when the file was opened, which have the indices below it.
     package let count: Int
-    /// The number of slots whose record was torn when the file was opened; they count as free.
+    /// The number of slots whose record was torn when the file was opened; they are treated as free.
     package let tornCount: Int
     /// True if the last process with this file ended without ``close()``, so that a crash may have lost its last
     /// writes.
     ///
-    /// Counters and PINs are recovered; a history may then be older than the server's state.
+    /// Counters and PINs are recovered, but a history may be older than the server's state.
     package let mayBeBehind: Bool
     /// The fingerprint of the server that the wallets are registered with.
     package let fingerprint: SHA256Digest
 
     let keys: FleetKeys
-    /// Serializes the proofs of each iOS wallet, by slot: the next one is made after the response to the last.
+    /// Serializes the proofs of each iOS wallet, by slot, so that each proof is only made after the response to the
+    /// previous one.
     ///
-    /// App Attest counters must arrive in order. Of two proofs sent at once over two connections, the later
-    /// one may arrive first, and the server then rejects the other.
+    /// App Attest counters must arrive in order. Of two proofs sent at once over two connections, the later one may
+    /// arrive first, and the server then rejects the other.
     let proofs = KeyedAsyncLock<Int>()
-    /// Free slots below the last registered one, ascending; an interrupted registration leaves some.
+    /// Free slots below the last registered one, ascending; these are left behind by an interrupted registration.
     let gaps: [Int]
     let counterBase: UInt64
     private let file: RecordFile
@@ -126,7 +127,7 @@ package final class Fleet: Sendable {
         return proof
     }
 
-    /// Flushes all counters before the number of unwritten proofs exceeds the growth of the counter base after a crash.
+    /// Flushes all counters before there are more unwritten proofs than the counter base is increased by after a crash.
     private func countProof() throws(FleetError) {
         let isDue = self.state.withLock { state in
             state.proofsSinceFlush += 1
@@ -136,7 +137,7 @@ package final class Fleet: Sendable {
     }
 
     static let mostUnwrittenProofs = 1 << 19
-    /// The growth of the counter base if the last process did not close the file.
+    /// The amount the counter base is increased by if the last process did not close the file.
     static let counterLeap: UInt64 = 1 << 20
 
     // MARK: - Records
@@ -148,7 +149,7 @@ package final class Fleet: Sendable {
     }
 
     func record(in slot: Int) throws(FleetError) -> FleetRecord {
-        // Under the lock: a concurrent write could leave half of each record in the bytes read.
+        // Hold the lock while reading, because a concurrent write could otherwise give us half of each record.
         try self.state.withLock { (_) throws(FleetError) in try self.read(slot) }
     }
 
@@ -197,7 +198,7 @@ package final class Fleet: Sendable {
         try self.state.withLock { (state) throws(FleetError) in
             guard let lock = state.lock else { return }
             state.lock = nil
-            // Released only after the mark is written.
+            // Only release the lock after the mark has been written.
             defer { withExtendedLifetime(lock) {} }
             state.header.isInUse = false
             try FleetError.wrapping(try self.file.synchronize())

@@ -1,12 +1,12 @@
 package import HostSystem
 
-/// A reason why a fleet's file cannot be used; each description names the remedy.
+/// A reason why a fleet's file can't be used; each description says how to fix it.
 package enum FleetError: Error, Hashable, CustomStringConvertible {
     /// The file cannot be created, read or written.
     case file(FileError)
-    /// Another process uses it: wait for that process or end it.
+    /// Another process is using it: wait for that process or end it.
     case inUse(path: String, pid: Int32?)
-    /// The file is of another kind: name another file.
+    /// This is a different kind of file: specify another one.
     case foreign(path: String)
     /// Another version of this program wrote the file: register new wallets.
     case version(path: String, found: UInt32)
@@ -14,9 +14,9 @@ package enum FleetError: Error, Hashable, CustomStringConvertible {
     case damaged(path: String)
     /// The file ends before its last record: `provision` registers the missing wallets again.
     case cut(path: String, whole: Int, expected: Int)
-    /// A record changed under this process, or the disk is failing: register the wallet again.
+    /// A record was changed by something else, or the disk is failing: register the wallet again.
     case recordDamaged(path: String, number: Int)
-    /// The wallets belong to a server with another certificate authority: name the matching server or file.
+    /// The wallets belong to a server with another certificate authority: specify the right server or file.
     case otherServer(path: String)
     /// The file contains no registered wallet: `provision` continues.
     case empty(path: String)

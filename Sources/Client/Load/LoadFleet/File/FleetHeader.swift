@@ -15,8 +15,8 @@ internal import Vocabulary
 ///            112  zeros                     12
 ///            124  CRC-32 of the above        4
 ///
-/// Numbers are little-endian. The two copies are in separate blocks and are written alternately: a torn write
-/// leaves the other copy intact, and with it the seed.
+/// Numbers are little-endian. The two copies are in separate blocks and are written alternately: if a write is torn,
+/// the other copy is still intact, including the seed.
 struct FleetHeader: Hashable {
     var count: Int
     var sequence: UInt64 = 0
@@ -47,9 +47,9 @@ struct FleetHeader: Hashable {
 
     /// A defect of one copy.
     enum Defect: Error, Hashable {
-        /// The magic is that of another kind of file.
+        /// The magic number belongs to a different kind of file.
         case foreign
-        /// The version or the record length is not this program's.
+        /// The version or the record length doesn't match this program.
         case version(UInt32)
         /// The checksum is wrong.
         case torn

@@ -1,6 +1,6 @@
 /// A limit on the change of a metric between two runs.
 ///
-/// `p99>+10%` fails if the metric grew by more, `rate<-5%` if it fell by more.
+/// `p99>+10%` fails if the metric increased by more than that, `rate<-5%` if it decreased by more.
 package struct ChangeLimit: Sendable, Equatable {
     /// The limit as written, without spaces.
     package let text: String
@@ -12,13 +12,13 @@ package struct ChangeLimit: Sendable, Equatable {
 
     /// True if the change exceeds the limit; nil if a run does not have the metric.
     ///
-    /// Growth from zero exceeds every limit.
+    /// Any increase from zero exceeds every limit.
     package func isExceeded(in comparison: Comparison) -> Bool? {
         let row = comparison.row(self.name, self.metric)
         guard let before = row.before, let after = row.after else { return nil }
         guard before != 0 else { return self.isGrowth && after > 0 }
         let bound = before * (1 + self.limit)
-        // From 100 to 110 is 10%, although 110 / 100 is not exactly 1.1 in binary.
+        // From 100 to 110 is 10%, even though 110 / 100 isn't exactly 1.1 in binary.
         let slack = bound.magnitude * 1e-9
         return self.isGrowth ? after > bound + slack : after < bound - slack
     }
@@ -47,7 +47,7 @@ extension ChangeLimit {
     }
 }
 
-/// The reason why a text is not a ``ChangeLimit``; a mistake in the command line.
+/// An error from parsing a ``ChangeLimit``, which is a mistake in the command line.
 package enum ChangeLimitError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Neither `<` nor `>`.
     case noRelation(String)

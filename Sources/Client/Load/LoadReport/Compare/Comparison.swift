@@ -9,7 +9,7 @@ package struct Comparison: Sendable {
         package let after: Double?
         let metric: Metric
         let isShare: Bool
-        /// The difference that chance alone explains, in the same unit; nil if the runs are too short to tell.
+        /// The difference that could be explained by chance, in the same unit; nil if the runs are too short to tell.
         package let noise: Double?
 
         /// The later value divided by the earlier one; nil if one is missing or the earlier one is zero.
@@ -28,7 +28,7 @@ package struct Comparison: Sendable {
         }
     }
 
-    /// The meaning of a difference.
+    /// The interpretation of a difference.
     package enum Finding: String, Sendable {
         case same
         case withinNoise = "within noise"
@@ -110,7 +110,7 @@ package struct Comparison: Sendable {
         let second = Dictionary(after.map { ($0.name, $0.value) }, uniquingKeysWith: { $0 + ", " + $1 })
         var names: [String] = []
         for (name, _) in before + after where !names.contains(name) { names.append(name) }
-        // The command differs in file names; its other options are in the plan.
+        // Ignore the command, because it contains file names and its other options are part of the plan.
         return names.filter { $0 != "command" && first[$0] != second[$0] }.map {
             Difference(name: $0, before: first[$0], after: second[$0])
         }
