@@ -1,8 +1,8 @@
-/// The biometric of the phone's owner that an app can use, as the operating system reports it.
+/// The biometric an app can use, as reported by the operating system.
 public enum BiometricSupport: String, Hashable, Sendable, CaseIterable {
     /// The phone has no sensor.
     case none
-    /// The phone has a sensor with nothing enrolled: every prompt would fail.
+    /// The phone has a sensor but nothing is enrolled, so every prompt would fail.
     case notEnrolled = "not-enrolled"
     /// A face is enrolled.
     case face
@@ -13,8 +13,8 @@ public enum BiometricSupport: String, Hashable, Sendable, CaseIterable {
     public var isEnrolled: Bool { self == .face || self == .fingerprint }
 }
 
-/// The means by which the owner opens a keychain item, and with it the wallet (safe-biometric.md,
-/// "Passcode or biometry").
+/// The method the owner uses to open a keychain item, and with it the wallet (safe-biometric.md, "Passcode or
+/// biometry").
 public enum UnlockMethod: String, Hashable, Sendable, CaseIterable {
     /// Any enrolled biometric: `BIOMETRY_ANY`.
     case biometric

@@ -2,8 +2,8 @@ public import Vocabulary
 
 /// The phone that a wallet runs on.
 ///
-/// The hardware key never leaves the phone: the wallet receives only evidence and proofs.
-/// Operations that may wait for the operating system or the vendor are asynchronous.
+/// The hardware key never leaves the phone: the wallet only gets evidence and proofs. Operations that may wait for the
+/// operating system or the vendor are asynchronous.
 public protocol Device: Sendable {
     /// The platform, which determines the format of evidence and proofs.
     var platform: Platform { get }
@@ -11,7 +11,7 @@ public protocol Device: Sendable {
     var osVersion: String { get }
     /// The manufacturer's name of the model.
     var model: String { get }
-    /// True if the app finds signs of a rooted or jailbroken system.
+    /// True if there are signs that the system is rooted or jailbroken.
     var isRooted: Bool { get }
     /// True if the phone has a network connection.
     var hasNetwork: Bool { get }
@@ -24,7 +24,7 @@ public protocol Device: Sendable {
 
     /// The biometric that prompts can use.
     var biometrics: BiometricSupport { get }
-    /// True if a passcode guards the phone.
+    /// True if the phone is protected by a passcode.
     var hasPasscode: Bool { get }
     /// True if prompts are answered outside the program: by a real phone's owner, or by a simulated
     /// sensor.
@@ -34,7 +34,7 @@ public protocol Device: Sendable {
     /// The keychain of the host application.
     var keychain: any Keychain { get }
 
-    /// Shows a prompt that opens no keychain item.
+    /// Shows a prompt that doesn't open a keychain item.
     func authenticate(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult
 
     /// Creates a hardware key, which replaces an existing one, and returns the vendor's evidence
@@ -50,7 +50,7 @@ public protocol Device: Sendable {
     /// this returns, so that the device never repeats a counter after a crash.
     func prove(statement: [UInt8]) async throws(DeviceError) -> [UInt8]
 
-    /// Deletes the hardware key, or does nothing if none exists.
+    /// Deletes the hardware key, or does nothing if there is none.
     func deleteKey() async throws(DeviceError)
 }
 
@@ -62,7 +62,7 @@ public enum DeviceEvidence: Hashable, Sendable {
     case apple(object: [UInt8], keyID: [UInt8])
 }
 
-/// The failure of a device operation.
+/// An error from a device operation.
 public enum DeviceError: Error, Hashable, CustomStringConvertible {
     /// The device has no hardware key; the wallet has to be registered.
     case noKey

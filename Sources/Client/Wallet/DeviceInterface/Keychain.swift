@@ -11,7 +11,7 @@ public protocol Keychain: Sendable {
 
     /// Stores a secret under a new name; the item is durable when this returns.
     ///
-    /// - Parameter access: The means that confirm the prompt of this item.
+    /// - Parameter access: The unlock method for this item's prompt.
     func add(_ secret: borrowing SecretBytes, as name: String, access: UnlockMethod) throws(KeychainError)
 
     /// Shows the prompt that guards the item and returns its secret if the prompt is confirmed.
@@ -27,11 +27,11 @@ public protocol Keychain: Sendable {
     func remove(_ name: String) throws(KeychainError)
 }
 
-/// The failure of a keychain operation, which has changed nothing.
+/// An error from a keychain operation, which did not change anything.
 public enum KeychainError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The item does not exist: it was never added, or the app was restored to another phone.
     case notFound
-    /// The prompt ended with another result than `confirmed`.
+    /// The result of the prompt was not `confirmed`.
     case prompt(PromptResult)
     /// The screen is locked; no item can be read until it is unlocked.
     case screenLocked

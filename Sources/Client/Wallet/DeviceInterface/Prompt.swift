@@ -1,6 +1,6 @@
 /// A request to the operating system to authenticate the phone's owner.
 public struct Prompt: Hashable, Sendable {
-    /// The reason that the app states for the prompt.
+    /// The reason given by the app for showing the prompt.
     public enum Purpose: String, Hashable, Sendable, CaseIterable {
         /// Open the locked wallet.
         case unlock
@@ -16,7 +16,7 @@ public struct Prompt: Hashable, Sendable {
 
     /// The stated reason.
     public var purpose: Purpose
-    /// The means that confirm the prompt.
+    /// The unlock method accepted by the prompt.
     public var accepts: UnlockMethod
 
     /// Creates a prompt that any enrolled biometric confirms, unless `accepts` says otherwise.
@@ -47,7 +47,7 @@ public enum Presentation: String, Hashable, Sendable, CaseIterable {
 public enum PromptResult: String, Hashable, Sendable, CaseIterable {
     /// The owner was recognized.
     case confirmed
-    /// The input was not recognized; the sensor counts it.
+    /// The input was not recognized, and was counted by the sensor.
     case rejected
     /// The prompt was dismissed.
     case cancelled

@@ -1,7 +1,7 @@
 internal import DeviceInterface
 internal import SimulatedPhone
 
-/// A simulated phone whose prompts a person answers if the sensor would otherwise match.
+/// A simulated phone whose prompts are answered by a person if the sensor would otherwise match.
 ///
 /// A sensor that is set to another behavior, and a biometric hook, still answer prompts.
 struct ManualPromptDevice: DeviceWrapper {

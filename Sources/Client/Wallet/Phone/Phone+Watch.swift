@@ -1,10 +1,10 @@
 package import WalletCore
 
 extension Phone {
-    /// A stream of the current screen: the present one, then each change, at most five a second.
+    /// A stream of screens: the current one, then each change, at most five per second.
     ///
-    /// Reading it also processes the app's timers, as the display of a phone would: the end of a
-    /// block, of the splash screen and of the lock times. It ends when the reader drops it.
+    /// Reading it also processes the app's timers, as the display of a phone would: the end of a block, of the splash
+    /// screen and of the lock times. It ends when the reader drops it.
     package nonisolated func watch() -> AsyncStream<Screen> {
         let (screens, continuation) = AsyncStream.makeStream(of: Screen.self, bufferingPolicy: .bufferingNewest(1))
         let ticking = Task {

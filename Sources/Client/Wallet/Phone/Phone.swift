@@ -38,7 +38,7 @@ package actor Phone {
 
     /// The behavior of the phone toward its caller.
     package struct Behavior: Hashable, Sendable {
-        /// True to end the splash screen at once, for scripts and scenarios.
+        /// True to skip the splash screen, for scripts and scenarios.
         package var skipsSplash: Bool
         /// True if a prompt that a normal sensor would answer waits for ``Phone/present(_:)``.
         package var asksPerson: Bool
@@ -139,7 +139,7 @@ package actor Phone {
         return screen
     }
 
-    /// Tells the observer of actions that one has ended.
+    /// Notifies the observer that an action has ended.
     private func end(_ action: PhoneAction, hasEffect: Bool) async {
         guard let actions else { return }
         let state = PhoneState(
@@ -272,7 +272,7 @@ extension Phone {
     /// True while a call is running.
     package var isBusy: Bool { self.isTaken }
 
-    /// The reason why the current screen is not the one that the user wanted; nil if it is.
+    /// The reason why this is not the screen the user wanted to see; nil if it is.
     package var obstacle: Obstacle? {
         get async { await self.wallet?.obstacle }
     }

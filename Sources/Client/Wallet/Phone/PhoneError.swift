@@ -5,11 +5,11 @@ internal import LabFiles
 internal import SimulatedPhone
 package import WalletCore
 
-/// The failure of an operation on a ``Phone``; nothing has changed.
+/// An error from an operation on a ``Phone``; nothing has changed.
 package enum PhoneError: Error, Hashable, Sendable, CustomStringConvertible {
     /// An option, a setting or a lab cannot be used: print the text and stop.
     case usage(String)
-    /// Another process uses the home: wait for it to end.
+    /// Another process is using the home: wait for it to end.
     case homeInUse(path: String, holder: Int32?)
     /// The home's files cannot be used: print the text and stop.
     case storage(String)
