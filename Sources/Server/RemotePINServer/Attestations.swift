@@ -3,7 +3,7 @@ internal import Logging
 internal import Synchronization
 internal import Vocabulary
 
-/// The verifier of registrations, with a status list that follows its file while the server runs.
+/// Verifies registrations, using a status list that is reloaded from its file while the server runs.
 final class Attestations: Sendable {
     private struct State {
         var verifier: EvidenceVerifier
@@ -23,7 +23,7 @@ final class Attestations: Sendable {
     /// Whether the status list comes from a file that can be read again.
     var hasFile: Bool { self.file != nil }
 
-    /// The fetch time of the current list, and whether the list is stale.
+    /// Returns when the current list was fetched, and whether it is stale.
     func age(at now: Timestamp) -> (fetched: Timestamp?, isStale: Bool) {
         self.state.withLock { state in
             let list = state.verifier.statusList
@@ -31,8 +31,8 @@ final class Attestations: Sendable {
         }
     }
 
-    /// The fetch time of the current list and the time from which it is stale, or nil if there is no list
-    /// or without a maximum age.
+    /// The fetch time of the current list and the time at which it becomes stale, or nil if there is no list or no
+    /// maximum age.
     var statusListTimes: (fetched: Timestamp?, expiry: Timestamp?) {
         self.state.withLock { state in
             let fetched = state.verifier.statusList?.fetched

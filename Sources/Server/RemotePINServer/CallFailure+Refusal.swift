@@ -5,15 +5,15 @@ internal import Vocabulary
 internal import WalletStore
 internal import Wire
 
-// The only mapping from a failure to the answer that the peer gets.
+// This is the only place where failures are mapped to the answers that peers receive.
 extension CallFailure {
-    /// The delay before a client repeats a call that could not be answered.
+    /// The delay before a client should repeat a call that could not be answered.
     private static let retryAfter: Duration = .seconds(2)
 
-    /// The reason that the peer receives.
+    /// The reason that is sent to the peer.
     ///
-    /// An unknown wallet and a wrong proof give the same answer. A failure of the store or the
-    /// vault never looks like a verdict.
+    /// An unknown wallet and an invalid proof result in the same answer. A failure of the store or the vault never
+    /// looks like a verdict.
     var refusal: Refusal.Reason {
         switch self {
         case .malformed(.unknownInstruction), .unsupported: .unsupported
@@ -30,16 +30,16 @@ extension CallFailure {
         case .store(.unavailable), .store(.notErased), .vault(.unreachable), .contended:
             .unavailable(retryAfter: Self.retryAfter)
         case .store(.corrupt), .store(.notCertified), .store(.outcomeUnknown), .vault(.notOurs), .unexpected: .internal
-        // Not sent.
+        // This reason is never sent.
         case .unanswered(let failure): failure.refusal
         }
     }
 
-    /// Whether the peer gets an answer.
+    /// Whether the peer receives an answer.
     ///
-    /// Without a receipt it gets none, as after a crash: the attempt is counted, and no answer says whether the PIN
-    /// was right. Nor does it get one if the outcome of a commit is unknown: `unavailable` would state that nothing
-    /// was judged.
+    /// If the receipt could not be made, no answer is sent, just as after a crash: the attempt has been counted, but
+    /// the peer does not learn whether the PIN was correct. No answer is sent either if the outcome of a commit is
+    /// unknown, because `unavailable` would imply that nothing was judged.
     var isAnswered: Bool {
         switch self {
         case .store(.notCertified), .store(.outcomeUnknown), .unanswered: false
@@ -47,9 +47,9 @@ extension CallFailure {
         }
     }
 
-    /// Whether the connection ends with the answer.
+    /// Whether the connection is closed after the answer.
     ///
-    /// It ends after an invalid proof, so that every further attempt costs a handshake.
+    /// This happens after an invalid proof, so that every further attempt costs a handshake.
     var endsConnection: Bool {
         switch self {
         case .authentication, .store(.notCertified), .store(.outcomeUnknown), .unanswered: true
@@ -60,7 +60,7 @@ extension CallFailure {
         }
     }
 
-    /// The text for the log, which holds nothing that the peer sent.
+    /// The text for the log, which never contains anything sent by the peer.
     var logged: String {
         switch self {
         case .violation(.message(let error)): "malformed: \(error)"
@@ -91,7 +91,7 @@ extension CallFailure {
         }
     }
 
-    /// The log level: an error needs an operator's attention; the peer causes the rest.
+    /// The log level, which is only an error if an operator needs to act; everything else is caused by the peer.
     var logLevel: Logger.Level {
         switch self {
         case .store(.corrupt), .store(.notErased), .store(.notCertified), .store(.outcomeUnknown), .vault(.notOurs),
@@ -102,7 +102,7 @@ extension CallFailure {
         case .violation, .malformed, .inconsistent, .unsupported, .order, .notAllowed, .pinKeyChanged:
             .info
         case .unanswered(let failure): failure.logLevel
-        // Clients determine how many there are, so they are counted and logged in summary.
+        // Clients control how often this happens, so these are counted and only summarized in the log.
         case .rateLimited: .debug
         }
     }

@@ -4,16 +4,16 @@ internal import Vocabulary
 internal import WalletStore
 internal import Wire
 
-/// The reason that a call was not carried out, as the server knows it.
+/// The reason why a call failed, as seen by the server.
 ///
-/// Calls throw the errors of the layers below as they are. ``Conversation`` and the portal translate them once, with
-/// ``init(_:)``. `CallFailure+Refusal.swift` alone decides how much a peer learns of a failure.
+/// Calls throw the errors of the layers below unchanged. ``Conversation`` and the portal translate them once, with
+/// ``init(_:)``. How much of a failure is disclosed to the peer is decided in `CallFailure+Refusal.swift` only.
 enum CallFailure: Error {
     /// The frame is not a call; the transport decides whether the connection ends.
     case violation(Violation)
     /// A signed body is malformed.
     case malformed(WireError)
-    /// Parts of the call contradict each other or are missing.
+    /// Parts of the call are missing or contradict each other.
     case inconsistent(Inconsistency)
     case unsupported
     /// The call is not allowed in the connection's state.
@@ -26,18 +26,18 @@ enum CallFailure: Error {
     case notAllowed(StateFault)
     case revoked(Revocation)
     case pinKeyChanged(current: PINKeyID)
-    /// The source has used up its allowance; no part of the call was examined.
+    /// The source has used up its allowance, so the call was not examined at all.
     case rateLimited(SourceLimit, retryAfter: Duration)
     case store(StoreError)
     case vault(VaultError)
-    /// The wallet's identity changed at each attempt to use it; nothing was judged.
+    /// The wallet's identity changed during every attempt to use it, so nothing was judged.
     case contended
-    /// The verdict is durable and its answer could not be prepared.
+    /// The verdict is durable, but its answer could not be prepared.
     ///
-    /// The connection ends without an answer: `unavailable` would state that nothing was judged. The client
-    /// repeats the call, as after any lost answer.
+    /// The connection is closed without an answer, because `unavailable` would imply that nothing was judged. The
+    /// client repeats the call, as it does whenever an answer is lost.
     indirect case unanswered(CallFailure)
-    /// An error that no layer below is known to throw, by the name of its type.
+    /// An error that no lower layer is known to throw, identified by the name of its type.
     case unexpected(String)
 
     /// Translates an error that a call threw.

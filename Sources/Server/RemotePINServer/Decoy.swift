@@ -5,23 +5,22 @@ internal import Vault
 internal import Vocabulary
 internal import WalletStore
 
-/// A stand-in for wallets that do not exist, with a sealed identity like any other: proofs of
-/// unknown wallets are checked against it.
+/// A stand-in for wallets that do not exist, against which proofs of unknown wallets are checked.
 ///
-/// A class, because the sealed identity is replaced once the vault's key version that sealed it is
-/// removed.
+/// Its sealed identity looks like any other. This is a class because the sealed identity has to be replaced when the
+/// key version it was sealed with is removed from the vault.
 final class Decoy: Sendable {
     let record: IdentityRecord
     private let sealed: Mutex<[UInt8]>
     private let sealedShare: [UInt8]
-    /// A wallet that exists, or nil until the first session.
+    /// The id of a wallet that exists, or nil until the first session.
     private let known = Mutex<WalletID?>(nil)
     private let walletID: WalletID
     private let vault: any Vault
 
-    /// Creates a key, discards its private part and seals its identity.
+    /// Creates a key, discards the private part, and seals the identity.
     ///
-    /// `appID` is an id of real wallets, so that an assertion is checked as far as theirs are.
+    /// `appID` is an id used by real wallets, so that the check of an assertion gets as far as it does for them.
     init(appID: String, vault: any Vault) async throws(VaultError) {
         let walletID = WalletID.random()
         let key = P256.Signing.PrivateKey().publicKey.x963Representation
@@ -42,22 +41,22 @@ final class Decoy: Sendable {
         self.sealedShare = try await vault.seal(Share.random().copy(), as: .unlockShare, of: walletID)
     }
 
-    /// Notes a wallet that exists, for ``find(in:)``.
+    /// Remembers a wallet that exists, for ``find(in:)``.
     func note(_ wallet: WalletID) { self.known.withLock { $0 = wallet } }
 
-    /// Reads a wallet that exists, at the same cost as a rejected proof of a known wallet.
+    /// Reads a wallet that exists, at the same cost as when a proof of a known wallet is rejected.
     func find(in store: any WalletStore) async throws(StoreError) {
         guard let wallet = self.known.withLock({ $0 }) else { return }
         _ = try await store.identity(of: wallet)
     }
 
-    /// Opens a share with the vault, at the same cost as a right PIN.
+    /// Unseals a share with the vault, at the same cost as for a correct PIN.
     func openShare() async {
-        // A failure of the vault must not change the answer to a wrong PIN.
+        // A failure of the vault must not affect the answer to a wrong PIN.
         _ = try? await self.vault.unseal(self.sealedShare, as: .unlockShare, of: self.walletID)
     }
 
-    /// Opens the record with the vault, as for a real wallet.
+    /// Unseals the record with the vault, as for a real wallet.
     func open() async -> IdentityRecord {
         let sealed = self.sealed.withLock { $0 }
         guard let bytes = try? await self.vault.unseal(sealed, as: .identity, of: self.walletID) else {

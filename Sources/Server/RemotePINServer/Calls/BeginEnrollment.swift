@@ -5,7 +5,7 @@ internal import WalletStore
 internal import Wire
 
 extension Conversation {
-    /// Issues an enrollment token; the server stores nothing until the token returns with evidence.
+    /// Issues an enrollment token; the server does not store anything until the token is returned with evidence.
     mutating func beginEnrollment() async throws -> CallResult {
         try self.machine.receiveEnrollment()
         guard try await !self.server.store.isSolutionRevoked() else { throw CallFailure.revoked(.solution) }
@@ -20,7 +20,7 @@ extension Conversation {
 }
 
 extension Revocation {
-    /// The revocation of every wallet until an operator restores the solution; no wallet can
-    /// register meanwhile.
+    /// The revocation that applies to every wallet until an operator restores the solution; no wallet can be registered
+    /// during that time.
     static let solution = Revocation(reason: .solution, mayRegisterAnew: false)
 }

@@ -6,11 +6,11 @@ internal import WalletStore
 internal import Wire
 
 extension Conversation {
-    /// Makes next shares current once the wallet has sealed its data under them, and destroys the old ones.
+    /// Makes the next shares current after the wallet has sealed its data with them, and destroys the old ones.
     ///
-    /// The wallet names no share: it confirms those that this connection sent. If another refresh has replaced them
-    /// since, nothing changes, and the wallet receives the newer ones at its next unlock. The same holds if the PIN was
-    /// changed on another connection since.
+    /// The wallet does not name any share: it confirms the shares sent on this connection. If they have been replaced
+    /// by another refresh since then, nothing changes, and the wallet receives the newer ones with its next unlock. The
+    /// same applies if the PIN was changed on another connection in the meantime.
     mutating func confirmShares(_ call: ConfirmShares) async throws -> CallResult {
         let session = try self.machine.receiveConfirmShares(at: self.calledAt)
         let (unlock, presence) = (session.offered.unlock, session.offered.presence)

@@ -19,7 +19,7 @@ internal import Wire
 // the attempt, and `store.judge` returns only when that commit is synced. So a crash may cost a
 // user an attempt and never gives an attacker one, and a forged call costs no attempt.
 extension Conversation {
-    /// Judges an entered PIN and carries out the instruction that a right one allows.
+    /// Judges an entered PIN, and carries out the instruction if the PIN is correct.
     mutating func instruct(_ call: Instruct) async throws -> CallResult {
         let session = try self.machine.receiveInstruct(counter: call.counter, at: self.calledAt)
         await self.instructionLock?.acquire()
@@ -31,8 +31,8 @@ extension Conversation {
         return .judged(result, receipt)
     }
 
-    /// Verifies the candidate key's signature and, for a change of the PIN, the new key's, over the
-    /// bytes as received.
+    /// Verifies the signature of the candidate key over the bytes as received and, if the PIN is being changed, that of
+    /// the new key as well.
     private func verifySignatures(of call: Instruct, body: InstructBody, for walletID: WalletID) async throws {
         self.server.store.expectedSteps.begin()
         defer { self.server.store.expectedSteps.end() }
@@ -76,7 +76,7 @@ extension Conversation {
         }
     }
 
-    /// Verifies a signature together with others, or alone if the wallet recently sent a false one.
+    /// Verifies a signature together with others, or separately if the wallet has recently sent a false one.
     private func isTrue(_ claim: SignatureClaim, of wallet: WalletID) async -> Bool {
         let falseSigners = self.server.limits.falseSigners
         if falseSigners.contains(wallet, at: self.calledAt) { return claim.isTrue }
@@ -85,10 +85,10 @@ extension Conversation {
         return isTrue
     }
 
-    /// Counts and judges the attempt, and answers it with its receipt; repeats the step if the wallet's identity
-    /// changed meanwhile.
+    /// Counts and judges the attempt, answers it with its receipt, and tries again if the wallet's identity has changed
+    /// in the meantime.
     ///
-    /// A change of the PIN is not repeated: it needs a new session then.
+    /// A change of the PIN is not retried, because it requires a new session in that case.
     private mutating func judge(
         _ body: InstructBody,
         in session: ConnectionStateMachine.Session
@@ -115,7 +115,8 @@ extension Conversation {
                 }
             switch certified.outcome {
             case .identityChanged(let sealed):
-                // A message from before a replacement of shares: its PIN's slot may be sealed under the old share.
+                // The message was created before the shares were replaced, so the slot of its PIN may be sealed with
+                // the old share.
                 if case .changePIN = body.instruction { throw OrderViolation.sessionRequired }
                 identity = try await self.identity(sealed, of: session.walletID)
                 self.machine.identityReplaced(by: identity)
@@ -138,8 +139,9 @@ extension Conversation {
         throw CallFailure.contended
     }
 
-    /// Prepares the values that a right PIN writes, so that the commit needs no key, and the
-    /// wallet's new identity if the instruction changes it.
+    /// Prepares the values that a correct PIN will write, including the new identity if the instruction changes it.
+    ///
+    /// This way, no key is needed during the commit.
     private func effect(
         of instruction: Instruction,
         on identity: OpenedIdentity,
@@ -162,7 +164,7 @@ extension Conversation {
         }
     }
 
-    /// Opens as many shares as the right PIN would have, so that the time of the answer does not tell the verdict.
+    /// Opens as many shares as a correct PIN would have, so that the response time does not reveal the verdict.
     private func imitateRelease(after instruction: Instruction, hasNextShare: Bool) async {
         switch instruction {
         case .checkPIN, .showDeletionCode:
@@ -171,10 +173,10 @@ extension Conversation {
         }
     }
 
-    /// Reports a verdict other than `valid`; it is durable, so it may now be sent and logged.
+    /// Reports a verdict other than `valid`, which is durable at this point and may be sent and logged.
     ///
-    /// `wrong` with a block answers the attempt that began the block; every other attempt during it
-    /// gets `blocked`.
+    /// The attempt that causes a block is answered with `wrong` and the block; every other attempt during the block is
+    /// answered with `blocked`.
     private func result(
         of verdict: PINVerdict,
         on wallet: WalletID,
@@ -201,7 +203,7 @@ extension Conversation {
         }
     }
 
-    /// Returns the answer to a right PIN.
+    /// Returns the answer to a correct PIN.
     private mutating func release(
         _ effect: AttemptOutcome.Effect,
         to walletID: WalletID
@@ -225,7 +227,7 @@ extension Conversation {
         case .linkedToAnother:
             throw CallFailure.notAllowed(.linkedToAnother)
         case .codeDenied:
-            // `judge(_:linking:)` has replaced this outcome with the wallet's end.
+            // `judge(_:linking:)` has already replaced this outcome with the revocation of the wallet.
             throw StoreError.corrupt
         }
     }

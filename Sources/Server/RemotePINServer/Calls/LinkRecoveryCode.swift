@@ -4,13 +4,13 @@ internal import Logging
 internal import Vocabulary
 internal import WalletStore
 
-// The link to a recovery code that is on the deny list: instead of linking, it ends the wallet.
+// If a wallet is linked to a recovery code on the deny list, the wallet is revoked instead.
 extension Conversation {
-    /// Judges an attempt that links a recovery code, and ends the wallet if the code is denied.
+    /// Judges an attempt that links a recovery code, and revokes the wallet if the code is on the deny list.
     ///
-    /// The end is recorded only after the commit that found the PIN right: a wrong PIN, a repeated
-    /// or outdated attempt and a wallet that is linked already leave no entry. The lock keeps a
-    /// denial of the same code from committing between the verdict and the end.
+    /// The revocation is only recorded after the commit in which the PIN turned out to be correct. A wrong PIN, a
+    /// repeated or outdated attempt, or a wallet that is already linked leaves no entry. The lock prevents a denial of
+    /// the same code from being committed between the verdict and the revocation.
     func judge(_ attempt: Attempt, linking code: RecoveryCodeMAC) async throws -> CertifiedOutcome {
         let (store, revocations) = (self.server.store, self.server.revocations)
         let outcome = try await revocations.recoveryCodeLocks.withLock(code) {
@@ -22,7 +22,7 @@ extension Conversation {
                 throw CallFailure.afterVerdict(error)
             }
         }
-        // Nothing that the wallet's other connections carry may outlive this answer (G7).
+        // No data on the wallet's other connections may be sent after this answer (G7).
         if case .revoked(let revocation) = outcome.outcome, revocation.reason == .recoveryCode {
             await self.server.registry.abortAll(of: attempt.walletID, except: self.handle.id)
         }
@@ -44,7 +44,7 @@ extension Conversation {
             try await store.end([wallet], as: revocation, at: attempt.now)
         }
         guard ending.ended == 0 else { return revocation }
-        // Another request ended the wallet first.
+        // Another request revoked the wallet first.
         return try await store.report(of: wallet)?.revocation ?? revocation
     }
 }

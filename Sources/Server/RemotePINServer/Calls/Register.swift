@@ -9,11 +9,11 @@ internal import WalletStore
 internal import Wire
 
 extension Conversation {
-    /// Turns an enrollment into a wallet if the device and the app are what they claim to be.
+    /// Turns an enrollment into a wallet, provided that the device and the app are what they claim to be.
     ///
-    /// The protocol fixes the order of the checks: the token's MAC, its time, its use; the PIN
-    /// signature; the attestation; the device proof. A used token is rejected before any other part
-    /// of the call is examined, so that it is no oracle for the wallet that it became.
+    /// The order of the checks is defined by the protocol: the MAC of the token, its time, and whether it has been
+    /// used; then the PIN signature, the attestation, and the device proof. A used token is rejected before any other
+    /// part of the call is examined, so that it cannot serve as an oracle for the wallet that was registered with it.
     mutating func register(_ call: Register) async throws -> CallResult {
         try self.machine.receiveEnrollment()
         let (server, now) = (self.server, self.server.clock.now())
@@ -34,9 +34,9 @@ extension Conversation {
         return try await self.store(identity, counter: counter, attested: device.json(), as: token.walletID, at: now)
     }
 
-    /// Returns the device that the evidence attests.
+    /// Returns the device attested by the evidence.
     ///
-    /// The challenge is the token's digest, so the evidence was made for this enrollment.
+    /// The challenge is the digest of the token, which proves that the evidence was created for this enrollment.
     private func attest(_ attestation: Attestation, token: [UInt8], at now: Timestamp) throws -> AttestedDevice {
         let challenge = Vocabulary.SHA256Digest.of(token)
         let verifier = self.server.devices.attestations.verifier
@@ -71,8 +71,9 @@ extension Conversation {
         return record
     }
 
-    /// Creates and seals the shares and the deletion code, and stores the registration; they
-    /// replace those of an earlier attempt with the same token.
+    /// Creates and seals the shares and the deletion code, and stores the registration.
+    ///
+    /// They replace those from an earlier attempt with the same token.
     private mutating func store(
         _ identity: IdentityRecord,
         counter: UInt32?,

@@ -5,8 +5,7 @@ internal import WalletStore
 internal import Wire
 
 extension Conversation {
-    /// Ends a wallet that wiped itself, as a revocation by its user does: a copy of its storage
-    /// becomes useless.
+    /// Ends a wallet that has wiped itself, which makes any copy of its storage useless, as if its user had revoked it.
     mutating func reportWipe() async throws -> CallResult {
         let (server, now) = (self.server, self.server.clock.now())
         let wallet = try self.machine.receiveReportWipe(at: now).walletID

@@ -7,7 +7,7 @@ internal import WalletStore
 internal import Wire
 
 extension Conversation {
-    /// Revokes the wallet that a deletion code names; the call needs no session and no other proof.
+    /// Revokes the wallet with the given deletion code; the call needs no session and no other proof.
     func revokeWithCode(_ text: String) async throws -> CallResult {
         let (server, now, log) = (self.server, self.calledAt, self.log.ofCall)
         try server.limits.takeCode(of: self.account, at: now, log: log)
@@ -24,14 +24,14 @@ extension Conversation {
 }
 
 extension Revocations {
-    /// Revokes the wallet that a deletion code names, for a client's connection or for the portal.
+    /// Revokes the wallet with the given deletion code, on behalf of a connected client or the portal.
     ///
-    /// The answer means that the server sends nothing more of the wallet (G7): the end is
-    /// committed, then the wallet's connections are closed, and only then does this method return.
+    /// Once the answer has been sent, the server sends no more of the wallet's data (G7): the revocation is committed
+    /// first, then the wallet's connections are closed, and only then does this method return.
     ///
     /// - Parameters:
-    ///   - actor: The actor for the audit log.
-    ///   - asking: The connection that receives the answer and stays open, or nil for the portal.
+    ///   - actor: The actor to record in the audit log.
+    ///   - asking: The connection that is waiting for the answer and stays open, or nil for the portal.
     func revoke(
         deletionCode text: String,
         by actor: AuditActor,
@@ -39,11 +39,10 @@ extension Revocations {
         at now: Timestamp,
         log: Logger
     ) async throws -> CodeRevocation {
-        // Malformed text is looked up like a code, so that a mistyped code and an unknown one get
-        // the same answer.
+        // Malformed text is looked up like a code, so that a mistyped code gets the same answer as an unknown one.
         let digest = DeletionCode(text).map(\.lookupDigest) ?? .of(Array(text.utf8))
-        // The audit entry names the wallet before the commit; a code belongs to one wallet for all
-        // time.
+        // The wallet has to be known before the commit, because the audit entry names it. A code always belongs to the
+        // same wallet.
         guard let wallet = try await self.store.wallet(ofDeletionCode: digest) else {
             if let purgedAt = try await self.store.purged(deletionCode: digest) { return .revoked(at: purgedAt) }
             return self.notRecognized(log)
@@ -76,7 +75,6 @@ extension Revocations {
 }
 
 extension DeletionCode {
-    /// The digest under which the store finds a wallet by its code; text that is not a code never
-    /// has one of these.
+    /// The digest used to look up a wallet by its code; text that is not a code never has one of these digests.
     var lookupDigest: Vocabulary.SHA256Digest { .of(Array(self.characters.utf8)) }
 }

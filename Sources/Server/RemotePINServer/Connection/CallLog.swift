@@ -2,15 +2,15 @@ internal import Logging
 internal import Transport
 internal import Vocabulary
 
-/// The log of one connection; each line names its call, its peer and, in a session, its wallet.
+/// The log of one connection, where each line contains the call, the peer and, during a session, the wallet.
 ///
-/// Each line carries the correlation id that the peer receives with a refusal. All these values are formatted when
-/// a line is written, so that a connection or a PIN check without log lines does not pay for them.
+/// Each line also contains the correlation id that is sent to the peer with a refusal. All of these values are only
+/// formatted when a line is written, so a connection or PIN check that logs nothing does not pay for them.
 struct CallLog: Sendable {
     private let logger: Logger
     private let connectionID: UInt64
     private let connection: ServerConnection
-    /// The wallet of the session, or nil before it.
+    /// The wallet of the session, or nil if there is no session yet.
     var wallet: WalletID?
     private(set) var correlationID: CorrelationID
 
@@ -21,7 +21,7 @@ struct CallLog: Sendable {
         self.correlationID = .random()
     }
 
-    /// Attributes the following lines to this call of the peer; 0 stands for the connection.
+    /// Attributes the following log lines to this call of the peer, or to the connection if `call` is 0.
     mutating func begin(call: UInt64) { self.correlationID.call = call }
 
     private var metadata: Logger.Metadata {
@@ -33,7 +33,7 @@ struct CallLog: Sendable {
         return values
     }
 
-    /// A logger for work that other types do for this call.
+    /// A logger for work that other types do on behalf of this call.
     var ofCall: Logger {
         var logger = self.logger
         for (key, value) in self.metadata { logger[metadataKey: key] = value }
@@ -66,12 +66,12 @@ struct CallLog: Sendable {
     }
 }
 
-/// An id that links an answer to its log lines; 16 hexadecimal digits.
+/// An id that connects an answer to its log lines, written as 16 hexadecimal digits.
 ///
-/// The first ten digits are random for each connection, so that ids differ between connections,
-/// servers and restarts. The last six are the end of the peer's call id, so that the peer's log
-/// finds the same call; zero stands for the connection. The id is for people and no decision
-/// depends on it: a peer that repeats a call id confuses only its own lines.
+/// The first ten digits are random for each connection, so that ids differ between connections, servers and restarts.
+/// The last six digits are those of the peer's call id, so that the same call can be found in the peer's log; zero
+/// stands for the connection itself. The id is meant for people, and no decision depends on it: a peer that reuses a
+/// call id only confuses its own log lines.
 struct CorrelationID: Hashable, Sendable, CustomStringConvertible {
     private static let callBits: UInt64 = 24
     private static let callMask: UInt64 = 1 << Self.callBits - 1

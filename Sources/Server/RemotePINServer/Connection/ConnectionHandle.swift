@@ -2,31 +2,30 @@ internal import Synchronization
 internal import Transport
 internal import Vocabulary
 
-/// The operations of ``ConnectionRegistry`` on a connection, independent of its transport.
+/// The operations that ``ConnectionRegistry`` needs from a connection, independent of the transport.
 struct ConnectionHandle: Sendable {
     /// Unique among the connections of this process.
     let id: UInt64
-    /// Closes the connection at once and drops queued data.
+    /// Closes the connection immediately and drops any queued data.
     let abort: @Sendable () -> Void
-    /// Notes the end of the session: the connection may be displaced by new ones.
+    /// Marks the session as ended, so that the connection may be closed to make room for new ones.
     let endSession: @Sendable () -> Void
-    /// Returns when the connection is closed and can send nothing more.
+    /// Returns once the connection is closed and can no longer send anything.
     let closed: @Sendable () async -> Void
-    /// Whether nothing of the connection is in flight: no call is being answered, and the peer's
-    /// machine has acknowledged every answer.
+    /// Returns whether no call is being answered and the peer's machine has acknowledged every answer.
     ///
-    /// Waits briefly for the acknowledgment; returns false without one.
+    /// Waits briefly for the acknowledgment, and returns false if there is none.
     var isIdle: @Sendable () async -> Bool = { false }
 }
 
-/// The activity of a connection: whether it answers a call, and the number of its instructions.
+/// The activity of a connection: whether it is answering a call, and how many instructions it has received.
 final class CallActivity: Sendable {
     private let busy = Atomic<Bool>(false)
     private let instructionCount = Atomic<Int>(0)
 
-    /// Whether a call is being answered; true before the call can reach the store.
+    /// Whether a call is being answered; this is true even before the call can reach the store.
     var isBusy: Bool { self.busy.load(ordering: .sequentiallyConsistent) }
-    /// The number of instructions so far, for operators.
+    /// The number of instructions received so far, shown to operators.
     var instructions: Int { self.instructionCount.load(ordering: .relaxed) }
 
     func begin() { self.busy.store(true, ordering: .sequentiallyConsistent) }
@@ -34,17 +33,17 @@ final class CallActivity: Sendable {
     func countInstruction() { self.instructionCount.add(1, ordering: .relaxed) }
 }
 
-/// An open session, for operators.
+/// An open session, as shown to operators.
 struct SessionSummary: Sendable {
     let walletID: WalletID
     let source: PeerSource
     let since: Timestamp
-    /// As Hello claimed.
+    /// The app according to Hello.
     let app: ClaimedApp
     let activity: CallActivity
 }
 
-/// The version and platform that Hello claims; nothing depends on their truth.
+/// The version and platform claimed in Hello, which nothing relies on to be true.
 struct ClaimedApp: Sendable {
     let version: AppVersion
     let platform: Platform

@@ -4,11 +4,11 @@ internal import Vocabulary
 
 /// The connections that may carry data of each wallet.
 ///
-/// It establishes G7 on this server: once a revocation returns, no share leaves. A connection joins
-/// a wallet *before* the store step that may release data of it, and leaves only when it is closed.
-/// A revocation commits first, then aborts all joined connections and waits until they are closed.
-/// A connection that joins later finds the wallet revoked in the store, one that joined earlier is
-/// aborted, and no third case exists.
+/// This is what guarantees G7 on this server: once a revocation returns, no more shares are sent. A connection joins a
+/// wallet *before* the store operation that may release its data, and only leaves once it is closed. A revocation
+/// commits first, then aborts all connections that have joined and waits until they are closed. If a connection joined
+/// before that, it is aborted; if it joins later, it finds that the wallet is revoked in the store. There is no third
+/// case.
 final class ConnectionRegistry: Sendable {
     private struct Member {
         let connection: ConnectionHandle
@@ -29,13 +29,13 @@ final class ConnectionRegistry: Sendable {
 
     private let members = Mutex(Members())
 
-    /// The number of connections that joined a wallet.
+    /// The number of connections that have joined a wallet.
     var count: Int { self.members.withLock { $0.byConnection.count } }
 
     /// Declares that a connection may soon carry data of a wallet.
     ///
-    /// - Important: Call it before the store step that may release the data, never after.
-    /// - Returns: The lock that serializes the wallet's instructions over all its connections.
+    /// - Important: Must be called before the store operation that may release the data, never after it.
+    /// - Returns: The lock that serializes the wallet's instructions across all of its connections.
     @discardableResult
     func join(_ connection: ConnectionHandle, wallet: WalletID) -> AsyncLock {
         self.members.withLock { members in
@@ -45,7 +45,7 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Notes a connection's session, which ends at `end`.
+    /// Records that a connection has a session, which ends at `end`.
     func sessionOpened(on connection: UInt64, until end: Timestamp, _ session: SessionSummary? = nil) {
         self.members.withLock { members in
             members.byConnection[connection]?.sessionEnd = end
@@ -53,10 +53,10 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// The first open sessions after a connection, at most `limit` in the order of their connections, and whether
-    /// others follow.
+    /// Returns at most `limit` open sessions that follow a given connection, in connection order, and whether there are
+    /// more.
     ///
-    /// Every call waits for the lock, so only numbers and one page of sessions are copied under it.
+    /// Since every call has to wait for the lock, only numbers and one page of sessions are copied while it is held.
     func sessions(after last: UInt64, limit: Int) -> (page: [(UInt64, SessionSummary)], hasMore: Bool) {
         let open = self.members.withLock { members in
             members.byConnection.compactMap { id, member in id > last && member.session != nil ? id : nil }
@@ -71,7 +71,7 @@ final class ConnectionRegistry: Sendable {
     /// The number of open sessions.
     var sessionCount: Int { self.members.withLock { $0.byConnection.values.count { $0.session != nil } } }
 
-    /// Removes a closed connection, which can send nothing more.
+    /// Removes a connection that is closed and can no longer send anything.
     func leave(_ connection: UInt64) {
         self.members.withLock { members in
             guard let member = members.byConnection.removeValue(forKey: connection) else { return }
@@ -82,12 +82,12 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Aborts all connections of a wallet and returns when they are closed.
+    /// Aborts all connections of a wallet and returns once they are closed.
     ///
-    /// The requesting connection stays open for its answer: it serves one call at a time, so it has
-    /// no other in flight.
+    /// The connection that made the request stays open to receive the answer. It handles one call at a time, so no
+    /// other answer can be in flight on it.
     ///
-    /// - Important: Call it after the revocation's commit, never before.
+    /// - Important: Must be called after the revocation has been committed, never before.
     func abortAll(of wallet: WalletID, except asking: UInt64?) async {
         let doomed = self.members.withLock { members in
             (members.byWallet[wallet]?.connections ?? []).filter { $0 != asking }.compactMap {
@@ -98,15 +98,15 @@ final class ConnectionRegistry: Sendable {
         for connection in doomed { await connection.closed() }
     }
 
-    /// The number of connections that joined a wallet.
+    /// Returns the number of connections that have joined a wallet.
     func count(of wallet: WalletID) -> Int { self.members.withLock { $0.byWallet[wallet]?.connections.count ?? 0 } }
 
-    /// Returns when no data of these wallets is in flight.
+    /// Returns once no data of these wallets is in flight.
     ///
-    /// An idle connection stays open: its next call finds the revocation in the store and reports
-    /// it to the client. A connection that may have an answer in flight is aborted.
+    /// An idle connection stays open, because its next call finds the revocation in the store and reports it to the
+    /// client. A connection that may have an answer in flight is aborted.
     ///
-    /// - Important: Call it after the revocation's commit, never before.
+    /// - Important: Must be called after the revocation has been committed, never before.
     func settle(_ wallets: some Sequence<WalletID>) async {
         let concerned = self.members.withLock { members in
             wallets.reduce(into: Set<UInt64>()) { $0.formUnion(members.byWallet[$1]?.connections ?? []) }
@@ -115,7 +115,7 @@ final class ConnectionRegistry: Sendable {
         await Self.settle(concerned)
     }
 
-    /// Returns when no data of any wallet is in flight.
+    /// Returns once no data of any wallet is in flight.
     func settleAll() async {
         await Self.settle(self.members.withLock { $0.byConnection.values.map(\.connection) })
     }
@@ -132,10 +132,10 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Ends the sessions that have expired and returns their number.
+    /// Ends all expired sessions and returns how many there were.
     ///
-    /// The connections stay open until their clients close them or their idle timeout expires: a
-    /// call that needs the session is answered with `session-required`.
+    /// Their connections stay open until the clients close them or the idle timeout expires. Calls that need the
+    /// session are answered with `session-required`.
     func endSessions(dueAt now: Timestamp) -> Int {
         let due = self.members.withLock { members in
             var due: [ConnectionHandle] = []

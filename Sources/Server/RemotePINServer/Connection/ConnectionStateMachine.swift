@@ -15,13 +15,13 @@ struct ConnectionStateMachine {
     struct Session {
         var identity: OpenedIdentity
         let walletID: WalletID
-        /// The time from which instructions are rejected.
+        /// The time after which instructions are rejected.
         let endsAt: Timestamp
-        /// The expected counter of the next instruction.
+        /// The counter expected in the next instruction.
         var nextCounter: UInt64 = 1
-        /// The sealed next shares that this connection received.
+        /// The sealed next shares that were sent on this connection.
         var offered = NextShares()
-        /// True once a CheckPIN on this connection was valid.
+        /// Whether a CheckPIN on this connection has been valid.
         var hadValidPIN = false
     }
 
@@ -29,20 +29,19 @@ struct ConnectionStateMachine {
         case awaitingHello
         case greeted(servesVersion: Bool)
         case inSession(Session, servesVersion: Bool)
-        /// The session is over; another one needs a new connection.
+        /// The session is over, and a new one requires a new connection.
         case ended
     }
 
     private var state = State.awaitingHello
 
-    /// Whether the connection has a session that no call has found expired.
+    /// Whether the connection has a session that has not been found to be expired.
     var isInSession: Bool {
         if case .inSession = self.state { return true }
         return false
     }
 
-    /// Receives the first call; `servesVersion` is the update policy's verdict on the client's
-    /// version.
+    /// Handles the first call, where `servesVersion` is the verdict of the update policy on the client's version.
     mutating func receiveHello(servesVersion: Bool) throws(OrderViolation) {
         switch self.state {
         case .awaitingHello:
@@ -52,8 +51,7 @@ struct ConnectionStateMachine {
         }
     }
 
-    /// Receives the beginning or the completion of an enrollment; allowed with and without a
-    /// session.
+    /// Handles the start or the completion of an enrollment, which are allowed with or without a session.
     func receiveEnrollment() throws(OrderViolation) {
         switch self.state {
         case .awaitingHello:
@@ -65,7 +63,7 @@ struct ConnectionStateMachine {
         }
     }
 
-    /// Receives a request for a session; a blocked version may open one only to report its wipe.
+    /// Handles a request to open a session, which a blocked version may only do to report its wipe.
     func receiveOpenSession() throws(OrderViolation) -> ShareRelease {
         switch self.state {
         case .awaitingHello:
@@ -83,9 +81,9 @@ struct ConnectionStateMachine {
         case withheld
     }
 
-    /// Opens the session of a wallet whose proof was verified.
+    /// Opens the session of a wallet whose proof has been verified.
     ///
-    /// - Precondition: ``receiveOpenSession()`` allowed it, and no other call was received in between.
+    /// - Precondition: ``receiveOpenSession()`` allowed it, and no other call has been received since.
     mutating func sessionOpened(_ session: Session) {
         guard case .greeted(let servesVersion) = self.state else {
             preconditionFailure("calls of one connection are served one after the other")
@@ -93,8 +91,7 @@ struct ConnectionStateMachine {
         self.state = .inSession(session, servesVersion: servesVersion)
     }
 
-    /// Receives an instruction with this counter; the expected counter is consumed even if the
-    /// instruction fails.
+    /// Handles an instruction with this counter; the expected counter is used up even if the instruction fails.
     mutating func receiveInstruct(counter: UInt64, at now: Timestamp) throws(OrderViolation) -> Session {
         var (session, servesVersion) = try self.session(at: now)
         guard servesVersion else { throw .notAllowed(.blockedVersion) }
@@ -104,8 +101,8 @@ struct ConnectionStateMachine {
         return session
     }
 
-    /// Records that a valid CheckPIN was answered with the unlock share, and with the next one if shares are being
-    /// replaced.
+    /// Records that a valid CheckPIN was answered with the unlock share, and also with the next share if the shares are
+    /// being replaced.
     mutating func unlockShareSent(next: Sealed?) {
         guard case .inSession(var session, let servesVersion) = self.state else { return }
         session.hadValidPIN = true
@@ -113,10 +110,10 @@ struct ConnectionStateMachine {
         self.state = .inSession(session, servesVersion: servesVersion)
     }
 
-    /// Receives a wallet's statement that it has sealed its data under next shares.
+    /// Handles a wallet's confirmation that it has sealed its data with the next shares.
     ///
-    /// Only a right PIN on this connection allows it: with the hardware key alone, a thief could otherwise replace
-    /// the share under which the owner's phone has sealed its data.
+    /// This requires a correct PIN on the same connection. Otherwise a thief with access to the hardware key alone
+    /// could replace the share with which the owner's phone has sealed its data.
     mutating func receiveConfirmShares(at now: Timestamp) throws(OrderViolation) -> Session {
         let (session, servesVersion) = try self.session(at: now)
         guard servesVersion else { throw .notAllowed(.blockedVersion) }
@@ -124,13 +121,12 @@ struct ConnectionStateMachine {
         return session
     }
 
-    /// Receives a wallet's report that it wiped itself.
+    /// Handles a wallet's report that it has wiped itself.
     mutating func receiveReportWipe(at now: Timestamp) throws(OrderViolation) -> Session {
         try self.session(at: now).session
     }
 
-    /// Replaces the identity of the session's wallet after its PIN was changed, on this connection
-    /// or another one.
+    /// Replaces the identity of the session's wallet after its PIN was changed on this or another connection.
     mutating func identityReplaced(by identity: OpenedIdentity) {
         guard case .inSession(var session, let servesVersion) = self.state else { return }
         session.identity = identity
@@ -152,12 +148,12 @@ struct ConnectionStateMachine {
     }
 }
 
-/// The reason that a call is not allowed in the connection's state; the connection stays open.
+/// The reason why a call is not allowed in the current state; the connection stays open.
 enum OrderViolation: Error, Equatable {
     case notAllowed(Cause)
     /// No session is open.
     case sessionRequired
-    /// The counter is not the expected one, which is not consumed.
+    /// The counter does not match the expected one, which is not used up.
     case outOfOrder(expected: UInt64)
 
     /// The text for the log.

@@ -4,15 +4,14 @@ internal import Vocabulary
 internal import Wire
 
 extension Conversation {
-    /// The time after which a client of a stopping server may reconnect; another server may accept
-    /// it at once.
+    /// The time after which clients of a server that is shutting down may reconnect; another server may accept them
+    /// right away.
     private static let reconnectDelay: Duration = .seconds(2)
 
-    /// Notifies the client that the server stops: `unavailable` with id 0 and a delay, the last frame
-    /// on the connection.
+    /// Notifies the client that the server is shutting down.
     ///
-    /// Every answered call is done and any other call was not begun: nothing is judged after this
-    /// frame.
+    /// This is the last frame on the connection: `unavailable` with id 0 and a delay. Every call that has been answered
+    /// is complete, and no other call has been started, so nothing is judged after this frame.
     mutating func announceShutdown() async {
         self.log.begin(call: 0)
         self.log.debug("shutdown announced")

@@ -5,26 +5,26 @@ internal import Vocabulary
 internal import WalletStore
 internal import Wire
 
-// An opened value is used for one answer and never kept: after a revocation the process holds no
-// copy of it.
+// An unsealed value is used for a single answer and never kept, so that the process holds no copy of it after a
+// revocation.
 extension Conversation {
-    /// Opens a wallet's identity.
+    /// Unseals the identity of a wallet.
     func identity(_ sealed: Sealed, of walletID: WalletID) async throws -> OpenedIdentity {
         let bytes = try await self.open(sealed, as: .identity, of: walletID)
         guard let record = IdentityRecord(bytes.exposedBytes()) else { throw VaultError.notOurs }
         return OpenedIdentity(record: record, sealed: sealed)
     }
 
-    /// Opens a share that is about to be sent.
+    /// Unseals a share that is about to be sent.
     func share(_ sealed: Sealed, as field: VaultField, of walletID: WalletID) async throws -> Share {
         guard let share = Share(try await self.open(sealed, as: field, of: walletID)) else { throw VaultError.notOurs }
         return share
     }
 
-    /// Opens a share that is to replace the current one; returns nil if it does not open.
+    /// Unseals a share that is meant to replace the current one, or returns nil if it cannot be unsealed.
     ///
-    /// The user needs only the current share. So a damaged next share does not fail the call: the wallet keeps its
-    /// current share until another replacement is begun. The vault counts the failure.
+    /// The user only needs the current share, so a damaged next share must not make the call fail. The wallet keeps its
+    /// current share until another replacement is started. The vault counts the failure.
     func nextShare(_ sealed: Sealed?, as field: VaultField, of walletID: WalletID) async -> Share? {
         guard let sealed else { return nil }
         do {
@@ -41,7 +41,7 @@ extension Conversation {
         }
     }
 
-    /// Opens a deletion code that is about to be sent.
+    /// Unseals a deletion code that is about to be sent.
     func deletionCode(_ sealed: Sealed, of walletID: WalletID) async throws -> DeletionCode {
         let bytes = try await self.open(sealed, as: .deletionCode, of: walletID)
         guard let code = DeletionCode(String(decoding: bytes.exposedBytes(), as: UTF8.self)) else {

@@ -9,14 +9,12 @@ internal import Transport
 internal import Vocabulary
 internal import Wire
 
-/// One connection from its first call to its last: reads each call, carries it out and sends the
-/// answer.
+/// Handles one connection from the first call to the last: reads each call, executes it, and sends the answer.
 ///
-/// It holds no rule. ``ConnectionStateMachine`` decides which call is allowed when,
-/// `CallFailure+Refusal.swift` maps failures to refusals, and each call has its own file.
+/// This type contains no rules. ``ConnectionStateMachine`` decides when a call is allowed, `CallFailure+Refusal.swift`
+/// maps failures to refusals, and each call is implemented in a separate file.
 struct Conversation {
-    /// The maximum number of times that a call reads the identity of a wallet that keeps changing; after that it gives
-    /// up without a verdict.
+    /// The maximum number of times that a call reads a changing identity before it gives up without a verdict.
     static let identityAttempts = 3
 
     let server: ServerState
@@ -26,30 +24,30 @@ struct Conversation {
     let channelBinding: ChannelBinding
     /// Verifies signatures together with those of other connections.
     let signatures: SignatureBatcher
-    /// The account of the peer's source, which the limits charge.
+    /// The account of the peer's source, to which the limits apply.
     let account: SourceAccount
     var source: PeerSource { self.account.source }
-    /// The time at which the current call arrived.
+    /// The time when the current call arrived.
     var calledAt: Timestamp
     var machine = ConnectionStateMachine()
-    /// Serializes the wallet's instructions over all its connections, or nil before a session.
+    /// Serializes the wallet's instructions across all of its connections, or nil if no session has been opened.
     ///
-    /// A phone never has two instructions in flight. An attacker that sends many for one wallet at
-    /// once, to outrun a block or to exhaust the server, thus occupies one processor at most, and
-    /// each commit holds at most one step of that wallet.
+    /// A phone never has two instructions in flight. If an attacker sends many of them for one wallet at once, to
+    /// outrun a block or to overload the server, they occupy at most one processor, and each commit contains at most
+    /// one operation for that wallet.
     var instructionLock: AsyncLock?
     /// Nil before Hello.
     var app: ClaimedApp?
     var idleTimeout = IdleTimeoutPolicy()
     var log: CallLog
-    /// True if no further answer is sent.
+    /// Whether the conversation is over, so that no more answers are sent.
     var isOver = false
 
-    /// Serves until a session is open or the connection is over; ``run()`` continues from there.
+    /// Serves the connection until a session is opened or the connection ends; ``run()`` continues from there.
     ///
-    /// Runs in a separate task, which has ended when this method returns. A task keeps the memory
-    /// that it has grown to; the calls before a session need most of it, and a session is mostly
-    /// idle.
+    /// This part runs in a separate task, which has finished when this method returns. Tasks do not release memory that
+    /// they have allocated while they are still running. The calls before a session need most of that memory, but a
+    /// session is mostly idle.
     func opened() async -> Conversation {
         async let conversation = self.openingSession()
         return await conversation
@@ -62,7 +60,7 @@ struct Conversation {
         return conversation
     }
 
-    /// Serves until either side ends the connection; returns once it is closed.
+    /// Serves the connection until either side ends it, and returns once it is closed.
     mutating func run() async {
         while !self.isOver { await self.serveOne() }
         self.log.begin(call: 0)
@@ -102,7 +100,7 @@ struct Conversation {
         }
     }
 
-    /// Returns the call's result or refusal, or nil for no answer, and whether the connection ends with it.
+    /// Returns the result or refusal of the call, or nil for no answer, and whether the connection ends afterwards.
     private mutating func answer(_ call: Call) async -> (result: CallResult?, endsConnection: Bool) {
         self.calledAt = self.server.clock.now()
         do {
@@ -119,8 +117,8 @@ struct Conversation {
         }
     }
 
-    /// Returns the refusal of a frame that is not a call; the frame costs its source as much as a
-    /// call.
+    /// Returns the refusal for a frame that is not a valid call, which counts as a call against the limits of its
+    /// source.
     private mutating func answer(_ violation: Violation) -> CallResult {
         self.calledAt = self.server.clock.now()
         let limited = violation.endsConnection ? nil : self.takeCall()
@@ -145,7 +143,7 @@ struct Conversation {
         }
     }
 
-    /// Logs a failure and returns the refusal for the peer; both carry the same correlation id.
+    /// Logs a failure and returns the refusal for the peer, both with the same correlation id.
     private func refuse(_ failure: CallFailure) -> Refusal {
         if case .rateLimited(let limit, _) = failure, limit != .codes {
             self.server.limits.metrics.note(limit, of: self.source, log: self.log.ofCall)

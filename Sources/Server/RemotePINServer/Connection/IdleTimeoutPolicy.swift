@@ -1,14 +1,13 @@
 internal import Wire
 
-/// Decides which answers restart a connection's idle timeout.
+/// Decides which answers restart the idle timeout of a connection.
 ///
-/// A connection is a limited resource. A client keeps its connection only by calls that have an
-/// effect: not by refused calls, not by unknown deletion codes, and not by beginning enrollments
-/// repeatedly, which needs no credential.
+/// Connections are a limited resource. A client can only keep its connection open with calls that have an effect:
+/// refused calls, unknown deletion codes, and repeated BeginEnrollment calls, which need no credentials, do not count.
 struct IdleTimeoutPolicy {
     private var hasBegunEnrollment = false
 
-    /// Whether the answer to this call restarts the idle timeout.
+    /// Returns whether the answer to this call restarts the idle timeout.
     mutating func isReset(by call: Call, _ result: CallResult) -> Bool {
         switch result {
         case .refused, .revokeWithCode(.notRecognised):

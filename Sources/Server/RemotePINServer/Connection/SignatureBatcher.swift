@@ -1,16 +1,15 @@
 internal import BatchVerification
 internal import Synchronization
 
-/// A queue of signatures from the connections of one event loop, which are verified in one batch.
+/// A queue of signatures from all connections of an event loop, which are verified as a batch.
 ///
-/// The first task of an event loop tick yields, and the tasks that are ready then add their claims;
-/// the batch is verified when the first task resumes. No claim waits for data that has not arrived.
-/// The executor, `EventLoopTaskExecutor`, guarantees that a task which yields resumes after the
-/// ready ones.
+/// The first task in an event loop tick yields, so that other tasks that are ready can add their claims. The batch is
+/// verified when the first task resumes. No claim has to wait for data that has not arrived yet. The executor,
+/// `EventLoopTaskExecutor`, guarantees that a task which yields resumes after all tasks that are ready.
 final class SignatureBatcher: Sendable {
     private struct Batch {
         var claims: [SignatureClaim] = []
-        /// The continuations of all claims but the first.
+        /// The continuations for all claims except the first.
         var continuations: [CheckedContinuation<Bool, Never>] = []
     }
 
@@ -22,7 +21,7 @@ final class SignatureBatcher: Sendable {
         self.verify = verify
     }
 
-    /// Whether the claim is true.
+    /// Returns whether the claim is true.
     func isTrue(_ claim: SignatureClaim) async -> Bool {
         let isFirst = self.batch.withLock { batch in
             guard batch.claims.isEmpty else { return false }
@@ -31,8 +30,8 @@ final class SignatureBatcher: Sendable {
         }
         if isFirst { return await self.verifyBatch() }
         return await withCheckedContinuation { continuation in
-            // If the first task runs on another thread, it may have taken the batch by now:
-            // verify this claim alone.
+            // If the first task runs on another thread, it may have taken the batch already, so verify this claim
+            // separately.
             let isTaken = self.batch.withLock { batch in
                 guard !batch.claims.isEmpty else { return true }
                 batch.claims.append(claim)
@@ -43,8 +42,7 @@ final class SignatureBatcher: Sendable {
         }
     }
 
-    /// Lets the ready tasks add their claims, then verifies the batch; returns the verdict on the
-    /// first claim.
+    /// Lets other ready tasks add their claims, verifies the batch, and returns the verdict on the first claim.
     private func verifyBatch() async -> Bool {
         await Task.yield()
         let batch = self.batch.withLock { batch in
