@@ -166,7 +166,7 @@ extension ReceiptRecord {
             return self.countsFromZero && exceeds(0) ? .unexplainedAttempts : nil
         }
         guard epoch >= last.signed.epoch else { return .olderEpoch }
-        // After a restore the same number may be used again, and after another one even a third time.
+        // A restore may lower the number and another restore may raise it again, so compare with the highest one.
         guard epoch == last.signed.epoch else { return exceeds(self.highest) ? .unexplainedAttempts : nil }
         let before = last.leaf.number
         guard leaf.number > before || (leaf.number == before && !leaf.isJudged) else { return .numberBack }
