@@ -14,8 +14,8 @@ package struct StatusList: Hashable, Sendable {
     /// The time when the list was fetched, from which its age is counted.
     package let fetched: Timestamp
 
-    /// Reads the JSON that Google publishes (https://android.googleapis.com/attestation/status), or nil for anything
-    /// else.
+    /// Reads the JSON that Google publishes (https://android.googleapis.com/attestation/status); returns nil for
+    /// anything else.
     ///
     /// Any status other than SUSPENDED counts as revoked: an unknown status is no reason to trust a certificate.
     package init?(json: [UInt8], fetched: Timestamp) {

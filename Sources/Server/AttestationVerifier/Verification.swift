@@ -15,13 +15,14 @@ package struct Verification: Sendable {
         self.passed.append(check.rawValue)
     }
 
-    /// Returns true if the private half of `key` signed `certificate`, or false once the limit of checks is used up.
+    /// Returns true if the private half of `key` signed `certificate`; returns false once the limit of checks is used
+    /// up.
     mutating func isSigned(_ certificate: Certificate, by key: SubjectPublicKey) -> Bool {
         guard let algorithm = SignatureAlgorithm(certificate.signatureAlgorithm) else { return false }
         return self.isValid(certificate.signature, of: certificate.signedPart, algorithm, key)
     }
 
-    /// Returns true if `signature` is ECDSA with SHA-256 over `message` by a P-256 key, or false once the limit is
+    /// Returns true if `signature` is ECDSA with SHA-256 over `message` by a P-256 key; returns false once the limit is
     /// used up.
     mutating func isValid(_ signature: [UInt8], of message: [UInt8], key: SubjectPublicKey) -> Bool {
         self.isValid(signature, of: message, .ecdsa(.sha256), key)

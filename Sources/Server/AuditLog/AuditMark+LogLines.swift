@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension AuditMark {
-    /// Reads the newest mark from a server's log, in either format, or nil if it has none.
+    /// Reads the newest mark from a server's log, in either format, or returns nil if it has none.
     ///
     /// Threat: a client puts the text of a mark into a value that is logged. Such a value is quoted, so the text must
     /// end the line, or be a member of the JSON object, and the message must be that of a mark.

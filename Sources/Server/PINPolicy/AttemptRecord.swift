@@ -61,7 +61,7 @@ extension AttemptRecord {
         case refused(PINVerdict)
     }
 
-    /// Counts one attempt if the wallet has one left.
+    /// Counts one attempt, unless the wallet is blocked.
     ///
     /// If the last wrong attempt is repeated, it gets the same verdict again, even if it carries a different PIN. An
     /// attempt id can therefore never be used to get more than one answer.

@@ -79,7 +79,7 @@ extension IdentityRecord {
         return bytes
     }
 
-    /// Decodes ``bytes``, or nil for any other input.
+    /// Decodes ``bytes``; returns nil for any other input.
     init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.byteCount, bytes[0] == Self.version, bytes[1] == 1 || bytes[1] == 2,
             let hardwareKey = P256PublicKey(bytes[2..<67]), let pinKey = P256PublicKey(bytes[67..<132]),

@@ -67,7 +67,7 @@ package final class Maintenance: Sendable {
         /// The wallets that the last pass could not reseal, or nil if it resealed all.
         var damaged: DamagedWallets?
         var lastPurge: Timestamp?
-        /// The time of the next check of attempt records, or nil until the first pass.
+        /// The time of the next check of attempt records; nil until the first pass.
         var nextCheck: Timestamp?
         var damageCount = 0
         var lastBackup: Timestamp?

@@ -216,7 +216,7 @@ package struct StoredVaultVersion: Hashable, Sendable {
     package var version: UInt32
     /// The time when it first sealed.
     package var activeSince: Timestamp
-    /// The time when a pass over every wallet found no value sealed by an older version, or nil until then.
+    /// The time when a pass over every wallet found no value sealed by an older version; nil until then.
     package var sealedAnewAt: Timestamp?
     /// The check value that identifies its key, or nil if an earlier server version made the record.
     package var check: [UInt8]?

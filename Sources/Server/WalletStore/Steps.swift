@@ -189,7 +189,7 @@ package enum AttemptOutcome: Hashable, Sendable {
 
     /// The result of a right PIN.
     package enum Effect: Hashable, Sendable {
-        /// `next` replaces the share once the wallet confirms it, or nil unless its shares are being replaced.
+        /// `next` replaces the share once the wallet confirms it; nil unless the wallet's shares are being replaced.
         case unlockShare(Sealed, next: Sealed?)
         case pinKeyReplaced
         case recoveryCodeLinked

@@ -26,7 +26,7 @@ package final class AdminConnection: Sendable {
         let rejection = Rejection()
         let connection = try await LocalConnection.connect(path: path, timeout: timeout) { frame in
             guard let reply = try? AdminCoding.decode(AnyReply.self, from: frame) else { return nil }
-            // Id 0 doesn't belong to any call. The reply tells us why the server is closing the connection.
+            // Id 0 does not belong to any call. The reply tells us why the server is closing the connection.
             if reply.id == 0 { rejection.failure.withLock { $0 = reply.failure } }
             return reply.id
         }
@@ -77,7 +77,7 @@ package enum AdminCallError: Error, Hashable, Sendable {
     case refused(AdminFailure)
     /// The connection failed. The command may or may not have been executed.
     case connection(CallError)
-    /// The reply doesn't match the command, because the server and the client have different versions.
+    /// The reply does not match the command, because the server and the client have different versions.
     case unexpectedReply
 }
 

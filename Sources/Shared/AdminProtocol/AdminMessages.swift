@@ -26,7 +26,7 @@ extension AdminRequest: Decodable where Arguments: Decodable {}
 package struct AdminHeader: Decodable, Sendable {
     /// Raised when a request or a reply changes its meaning.
     ///
-    /// It's not raised when a command or a member is added.
+    /// It is not raised when a command or a member is added.
     package static let currentVersion = 1
 
     package var version: Int

@@ -161,7 +161,7 @@ extension UpdateRule: Codable {
 extension Decoder {
     /// The error for a value that is rejected.
     ///
-    /// It doesn't contain the value, because that may be a recovery code.
+    /// It does not contain the value, because that may be a recovery code.
     fileprivate func invalid(_ problem: String) -> DecodingError {
         .dataCorrupted(DecodingError.Context(codingPath: self.codingPath, debugDescription: problem))
     }

@@ -1,8 +1,8 @@
 /// One mistake in a configuration file, an environment variable or a flag.
 package struct ConfigProblem: Hashable, Sendable, CustomStringConvertible {
-    /// The file's path, the environment variable or the flag; empty if the value isn't set by any source.
+    /// The file's path, the environment variable or the flag; empty if the value is not set by any source.
     package var source: String
-    /// The line in the file, counting from 1; nil if the problem isn't in a single line.
+    /// The line in the file, counting from 1; nil if the problem is not in a single line.
     package var line: Int?
     /// The key, including the keys above it, such as `steps.expect.screen`; empty for a problem of the whole source.
     package var key: String

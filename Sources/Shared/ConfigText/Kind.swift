@@ -60,7 +60,7 @@ package struct Kind<Value: Sendable>: Sendable {
         )
     }
 
-    /// Several values; if there is no limit, a single value doesn't need brackets.
+    /// Several values; without a limit, a single value does not need brackets.
     package static func list<Element: Sendable>(
         of kind: Kind<Element>,
         atMost limit: Int? = 16
@@ -138,7 +138,7 @@ extension Kind where Value: RawRepresentable<String> & CaseIterable {
 extension Kind where Value == String {
     /// A file or folder.
     ///
-    /// A relative path is relative to the folder of the file it's in, or otherwise to the current folder.
+    /// A relative path is relative to the folder of the file it is in, or otherwise to the current folder.
     package static var path: Kind {
         let kind = Kind.text("path", "a path, absolute or relative to the configuration file's folder") {
             !$0.isEmpty && $0 != "none" && !$0.utf8.contains(0)

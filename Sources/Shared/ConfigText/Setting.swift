@@ -1,7 +1,7 @@
 /// A declared setting: its name, its kind, its default and its purpose.
 ///
 /// The catalog of declarations is the only place where a program's settings are described. It is used for reading,
-/// checking, `--help`, the generated configuration file and the manual, so they can't get out of sync.
+/// checking, `--help`, the generated configuration file and the manual, so they cannot get out of sync.
 package struct Setting<Value: Sendable>: SettingDeclaration {
     package let name: String
     package let kind: Kind<Value>

@@ -5,7 +5,7 @@ package struct SettingCatalog: Sendable {
     /// The sections of the file, each with its purpose; empty for a file without sections.
     package let sections: [(name: String, text: String)]
     package let settings: [any SettingDeclaration]
-    /// The prefix of environment variables; nil if settings can't be set in the environment.
+    /// The prefix of environment variables; nil if settings cannot be set in the environment.
     package let environmentPrefix: String?
     /// Variables with that prefix that are used by other programs; names ending in `_` are prefixes.
     private let foreignVariables: [String]
@@ -154,8 +154,8 @@ struct Assignments {
 
     /// The text of a variable or a flag as YAML; values of a list are separated by commas, with `[]` for none.
     private static func node(_ text: String, _ shape: Shape) -> Node {
-        // Don't treat an empty text, which might come from an undefined variable such as `${BLOCKS}`, as an empty list.
-        // An empty list of blocks would remove all waiting times.
+        // Do not treat an empty text, which might come from an undefined variable such as `${BLOCKS}`, as an empty
+        // list. An empty list of blocks would remove all waiting times.
         guard case .list = shape, text.contains(where: { $0 != " " }) else {
             return Node(text, Tag(.implicit), .doubleQuoted)
         }

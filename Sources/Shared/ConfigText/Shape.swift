@@ -1,12 +1,11 @@
 /// The form of a value in a configuration file.
 ///
-/// It is used by the checker, the JSON schema and the manual, so they can't get out of sync.
+/// It is used by the checker, the JSON schema and the manual, so they cannot get out of sync.
 package indirect enum Shape: Sendable {
     /// No value: the key alone, or an empty value.
     case nothing
     case word(Word)
-    /// Several values. If there is a limit, they must be a YAML list. If there isn't, a single value doesn't need
-    /// brackets.
+    /// Several values. With a limit, they must be a YAML list. Without one, a single value does not need brackets.
     case list(Shape, atMost: Int?)
     /// Declared keys, and a rule for the combination of their values.
     case fields([Field], rule: FieldRule? = nil)
@@ -18,7 +17,8 @@ package indirect enum Shape: Sendable {
     case entry(name: String, [Field])
     /// The first shape that accepts the form of the node: empty, word, list or keys.
     case either([Shape])
-    /// A shape that is defined once in the JSON schema, under this name; it's evaluated lazily, so it can be recursive.
+    /// A shape that is defined once in the JSON schema, under this name; it is evaluated lazily, so it can be
+    /// recursive.
     ///
     /// `allowed` replaces the shape's own description.
     case named(String, allowed: String? = nil, @Sendable () -> Shape)

@@ -20,7 +20,7 @@ package enum YAMLText {
 
 /// An error from parsing a text.
 package struct YAMLFault: Error, Hashable, Sendable {
-    /// The line, counting from 1; nil if the fault isn't in a single line.
+    /// The line, counting from 1; nil if the fault is not in a single line.
     package let line: Int?
     package let message: String
 

@@ -69,9 +69,9 @@ package final class AppendFile: Sendable {
     ///
     /// After a crash, the file may end with only some of them.
     ///
-    /// - Parameter room: The number of bytes to reserve after the appended ones, for later appends that don't reserve
-    ///   any. The append is refused if there isn't enough space. If the file system doesn't support reserving space, we
-    ///   assume that there is enough.
+    /// - Parameter room: The number of bytes to reserve after the appended ones, for later appends that do not reserve
+    ///   any. The append is refused if there is not enough space. If the file system does not support reserving space,
+    ///   we assume that there is enough.
     package func append(_ bytes: [UInt8], leavingRoomFor room: Int = 0) throws(AppendError) {
         let length: Int
         do throws(FileError) {

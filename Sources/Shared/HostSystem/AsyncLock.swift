@@ -26,7 +26,7 @@ package final class AsyncLock: Sendable {
     }
 }
 
-/// An ``AsyncLock`` per key; tasks with different keys don't wait for each other.
+/// An ``AsyncLock`` per key; tasks with different keys do not wait for each other.
 package final class KeyedAsyncLock<Key: Hashable & Sendable>: Sendable {
     /// If a key has no entry, its lock is free.
     private let waiters = Mutex<[Key: LockWaiters]>([:])
@@ -75,7 +75,7 @@ private struct LockWaiters {
     /// The number of waiting tasks.
     var count: Int { self.waiting.count }
 
-    /// Acquires the lock if it's free, and returns whether it was.
+    /// Acquires the lock if it is free, and returns whether it was.
     mutating func acquireIfFree() -> Bool {
         defer { self.isHeld = true }
         return !self.isHeld

@@ -7,7 +7,7 @@ package enum BuildID {
 
     /// The commit this was built from, with `-dirty` if there were uncommitted changes.
     ///
-    /// Nil if it wasn't set by the build.
+    /// Nil if it was not set by the build.
     package static var git: String? {
         let text = unsafe String(cString: remote_pin_build_id())
         return text.isEmpty ? nil : text

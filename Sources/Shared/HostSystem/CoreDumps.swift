@@ -5,12 +5,12 @@ internal import Glibc
 package enum CoreDumps {
     /// Prevents core dumps of this process and its children, because their memory contains keys and PINs.
     ///
-    /// The process is also made not dumpable, so that other processes of the same user can't trace it or read its
-    /// memory (PR_SET_DUMPABLE, ptrace(2)). This doesn't apply to programs that it starts.
+    /// The process is also made not dumpable, so that other processes of the same user cannot trace it or read its
+    /// memory (PR_SET_DUMPABLE, ptrace(2)). This does not apply to programs that it starts.
     ///
     /// The limit is set to one byte rather than zero. With a limit of 0, a program named in core_pattern (core(5))
     /// would still be given all of the memory. With a limit of 1 it gets nothing (Linux, fs/coredump.c), and no core
-    /// file can be that short. If the limit is already 0, we can't raise it, and have no way to stop such a program.
+    /// file can be that short. If the limit is already 0, we cannot raise it, and have no way to stop such a program.
     package static func forbid() {
         var limit = rlimit()
         guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit) == 0 else { return }

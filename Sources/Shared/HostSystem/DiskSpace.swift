@@ -14,7 +14,7 @@ package struct DiskSpace: Hashable, Sendable {
         let blockSize = Int(clamping: status.f_frsize)
         self.freeByteCount = Int(clamping: status.f_bavail) * blockSize
         self.totalByteCount = Int(clamping: status.f_blocks) * blockSize
-        // Some file systems don't have a fixed number of files and report 0 out of 0.
+        // Some file systems do not have a fixed number of files and report 0 out of 0.
         self.hasFileNumbers = status.f_files == 0 || status.f_favail > 0
     }
 }

@@ -25,7 +25,7 @@ package enum DurableFile {
 
     /// Creates a file that must not exist yet; an existing file is not changed.
     package static func create(_ bytes: [UInt8], at path: String, mode: UInt32 = 0o600) throws(FileError) {
-        // Use a unique name, so that a concurrent call can't truncate a file that is about to be renamed.
+        // Use a unique name, so that a concurrent call cannot truncate a file that is about to be renamed.
         let temporary = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36)).new"
         do throws(FileError) {
             try self.writeNew(bytes, to: temporary, flags: O_CREAT | O_EXCL, mode: mode)

@@ -10,7 +10,7 @@ package enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
     case notAllowed(String)
     /// Nothing was changed; retry when the disk has free space.
     case diskFull(String)
-    /// The file is larger than this kind of file should be, so it's probably the wrong one.
+    /// The file is larger than this kind of file should be, so it is probably the wrong one.
     case tooLarge(String, limit: Int)
     /// The name is in use, and the existing file is not replaced.
     case exists(String)

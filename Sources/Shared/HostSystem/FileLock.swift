@@ -11,7 +11,7 @@ package enum LockError: Error, Hashable, Sendable {
 /// A lock between processes: an exclusive `flock` on a file, held for the lifetime of the value.
 ///
 /// The kernel releases it when the process exits for whatever reason, so there are never any stale locks. This is a
-/// class because it's shared by objects that live as long as the process. It has no mutable state.
+/// class because it is shared by objects that live as long as the process. It has no mutable state.
 package final class FileLock: Sendable {
     private let file: Descriptor
 

@@ -4,8 +4,8 @@ internal import Glibc
 package enum IPAddressText {
     /// Returns the 4 or 16 bytes of an address without a port, or nil if the text is anything else.
     ///
-    /// An IPv4 address mapped into IPv6, ::ffff:a.b.c.d (RFC 4291 §2.5.5.2), is converted to its 4 bytes, because
-    /// that's how sockets for both families report IPv4 peers.
+    /// An IPv4 address mapped into IPv6, ::ffff:a.b.c.d (RFC 4291 §2.5.5.2), is converted to its 4 bytes, because that
+    /// is how sockets for both families report IPv4 peers.
     package static func bytes(of text: String) -> [UInt8]? {
         if let bytes = Self.bytes(of: text, family: AF_INET, count: 4) { return bytes }
         guard let bytes = Self.bytes(of: text, family: AF_INET6, count: 16) else { return nil }

@@ -24,7 +24,7 @@ package struct LocalTime: Hashable, Sendable {
         unsafe self.clock = "\(two(parts.tm_hour)):\(two(parts.tm_min))"
     }
 
-    /// Returns true if it's clear which day is meant from the weekday alone.
+    /// Returns true if it is clear which day is meant from the weekday alone.
     package func isWithinAWeek(of now: Timestamp) -> Bool {
         (Duration.zero..<Duration.seconds(6 * 24 * 3600)).contains(now - self.time)
     }

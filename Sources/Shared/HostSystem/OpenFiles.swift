@@ -28,7 +28,7 @@ package enum OpenFiles {
         return value == "unlimited" ? Int.max : value.flatMap { Int($0) }
     }
 
-    /// Raises the limit to `count` if it's lower, or as far as this user is allowed to; returns the new limit.
+    /// Raises the limit to `count` if it is lower, or as far as this user is allowed to; returns the new limit.
     @discardableResult
     package static func raise(to count: Int) -> Limit {
         let before = self.limit

@@ -5,8 +5,8 @@ package enum OutputFile {
     /// Replaces the contents of a file, or creates it.
     ///
     /// A regular file is replaced atomically (``DurableFile/write(_:to:mode:)``). For anything else we do the same as a
-    /// shell's `>`: follow a symbolic link, or write to the pipe or device. Renaming would replace the link or, if
-    /// we're root, the device node.
+    /// shell's `>`: follow a symbolic link, or write to the pipe or device. Renaming would replace the link or, if we
+    /// are root, the device node.
     ///
     /// - Parameter mode: The permissions of a new or replaced regular file.
     package static func write(_ bytes: [UInt8], to path: String, mode: UInt32 = 0o644) throws(FileError) {

@@ -10,7 +10,7 @@ package enum ProcessEnd {
 
     /// Kills every process in a group.
     ///
-    /// It's not an error if the group is empty.
+    /// It is not an error if the group is empty.
     package static func ofGroup(_ leader: Int32) {
         precondition(leader > 1, "0 means this process's own group, and −1, the negative of 1, all processes")
         kill(-leader, SIGKILL)
@@ -20,7 +20,7 @@ package enum ProcessEnd {
     /// exits.
     ///
     /// This is for parents that may be killed, which this process would not notice otherwise. A parent-death signal
-    /// (prctl(2)) would not do, because it's sent when the thread that forked exits rather than the parent process.
+    /// (prctl(2)) would not do, because it is sent when the thread that forked exits rather than the parent process.
     package static func followsInput() {
         DispatchQueue(label: "standard input").async {
             var buffer: [UInt8] = Array(repeating: 0, count: 512)

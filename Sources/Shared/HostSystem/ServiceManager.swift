@@ -3,7 +3,7 @@ internal import Glibc
 /// The service manager that started this process, if it wants to be notified of our state (sd_notify(3)).
 ///
 /// A notification is a datagram of `NAME=VALUE` lines to the socket named in the environment. This is so simple that we
-/// don't need the systemd library.
+/// do not need the systemd library.
 package struct ServiceManager: Sendable {
     /// A notification to the service manager.
     package enum Message: Hashable, Sendable {
@@ -13,7 +13,7 @@ package struct ServiceManager: Sendable {
         case reloading
         /// The process is about to end.
         case stopping
-        /// The process is alive. The manager restarts it if it doesn't get this message for ``watchdogInterval``.
+        /// The process is alive. The manager restarts it if it does not get this message for ``watchdogInterval``.
         case alive
         /// A sentence describing the state of the process for operators.
         case status(String)
@@ -21,7 +21,7 @@ package struct ServiceManager: Sendable {
 
     /// The address in the form of `sun_path`; an abstract name begins with a zero byte (unix(7)).
     private let address: [UInt8]
-    /// The time within which the manager expects each ``Message/alive``; nil if it doesn't expect any.
+    /// The time within which the manager expects each ``Message/alive``; nil if it does not expect any.
     package let watchdogInterval: Duration?
 
     /// Reads the environment of the process; nil if there is no manager that wants notifications over a Unix socket.
@@ -40,7 +40,7 @@ package struct ServiceManager: Sendable {
         self.watchdogInterval = isMeant && microseconds > 0 ? .microseconds(microseconds) : nil
     }
 
-    /// Sends the messages in one datagram; returns false if the manager can't be reached, which is not considered an
+    /// Sends the messages in one datagram; returns false if the manager cannot be reached, which is not considered an
     /// error.
     ///
     /// Like sd_notify, this waits while the manager's queue is full, since the manager would act on a missing message.

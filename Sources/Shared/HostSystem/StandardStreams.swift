@@ -8,7 +8,7 @@ package enum StandardStreams {
     /// The exit status of the process if output was lost.
     private static let statusOfLoss = Atomic<Int32>(0)
 
-    /// Writes to standard output; returns false if the reader has closed it, which doesn't count as losing output.
+    /// Writes to standard output; returns false if the reader has closed it, which does not count as losing output.
     @discardableResult
     package static func writeOutput(_ text: String) -> Bool { self.write(text, to: STDOUT_FILENO) }
 
@@ -28,7 +28,7 @@ package enum StandardStreams {
     /// - Writing to a pipe without a reader no longer ends the process (``ignoreBrokenPipes()``).
     /// - If standard output was lost, for example to a full disk, the process reports it and ends with this status, so
     ///   that the user does not take partial output for the whole (gnulib, closeout). This overrides the status passed
-    ///   to exit(3). If the reader closes the pipe, it doesn't want any more output, so that's not a loss.
+    ///   to exit(3). If the reader closes the pipe, it does not want any more output, so that is not a loss.
     package static func prepare(statusOfLostOutput status: Int32) {
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) == -1 {
             // open(2) returns the lowest free descriptor, which is this one.

@@ -62,7 +62,7 @@ struct Descriptor: ~Copyable {
 
     /// Writes all bytes at `offset`.
     ///
-    /// This doesn't work for a file opened for appending, because the offset would be ignored.
+    /// This does not work for a file opened for appending, because the offset would be ignored.
     borrowing func write(_ bytes: [UInt8], at offset: Int) throws(FileError) {
         var written = 0
         while written < bytes.count {

@@ -3,8 +3,8 @@ package import Vocabulary
 
 /// A clock that reads the wall clock once when it is created, and then adds the time that has passed since then.
 ///
-/// The elapsed time is measured with CLOCK_BOOTTIME, which can't be set and keeps running while the machine is
-/// suspended. This way, blocks don't end early on a running server if an operator or a time server changes the wall
+/// The elapsed time is measured with CLOCK_BOOTTIME, which cannot be set and keeps running while the machine is
+/// suspended. This way, blocks do not end early on a running server if an operator or a time server changes the wall
 /// clock.
 package struct SystemClock: WallClock {
     private let start: Timestamp

@@ -14,7 +14,7 @@ package struct AndroidPhone: Hashable, Sendable {
     package var model = "Example One"
     /// Year and month, as in 202610.
     package var osPatchLevel = 202_610
-    /// Year, month and day, as in 20261005; nil if the phone doesn't report it.
+    /// Year, month and day, as in 20261005; nil if the phone does not report it.
     package var vendorPatchLevel: Int? = 20_261_005
     /// As ``vendorPatchLevel``.
     package var bootPatchLevel: Int? = 20_261_005

@@ -162,7 +162,7 @@ package final class ServerProgram: Sendable {
 
 /// The end of a process and its status.
 ///
-/// We can't use `waitUntilExit()`, because it runs the run loop of the calling thread, which a task must not do.
+/// We cannot use `waitUntilExit()`, because it runs the run loop of the calling thread, which a task must not do.
 package final class ProcessExit: Sendable {
     private let (statuses, ended) = AsyncStream.makeStream(of: Int32.self)
 

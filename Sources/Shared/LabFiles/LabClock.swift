@@ -51,7 +51,7 @@ package final class FollowedLabClock: WallClock {
         self.latest = Mutex(try LabClockFile.read(file))
     }
 
-    /// The current time, which never goes back; uses the last known offset if the file can't be read.
+    /// The current time, which never goes back; uses the last known offset if the file cannot be read.
     package func now() -> Timestamp {
         let read = (try? LabClockFile.read(self.file)) ?? 0
         let offset = self.latest.withLock { latest in

@@ -51,7 +51,7 @@ package struct LabFolder: Hashable, Sendable {
 
 /// The reason why a lab cannot be used.
 package enum LabError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A file or folder can't be used; report the error, which contains the path.
+    /// A file or folder cannot be used; report the error, which contains the path.
     case file(FileError)
     /// The file's contents are wrong: name the file and the missing part.
     case notAsWritten(path: String, what: String)

@@ -29,7 +29,7 @@ package final class SealingKey: Sendable {
     package func open(_ sealed: ArraySlice<UInt8>, associatedData: [UInt8]) throws(SealBroken) -> SecretBytes {
         let algorithm = self.idle.withLock { $0.popLast() } ?? AESGCM(key: self.key)
         let secret = try SecretBytes(opening: sealed, associatedData: associatedData, with: algorithm)
-        // We don't get here if the value is not genuine, so that context is never used again.
+        // If the value is not genuine, this line is not reached, so its context is never used again.
         self.idle.withLock { $0.append(algorithm) }
         return secret
     }
@@ -68,7 +68,7 @@ package final class SealingKey: Sendable {
     /// Decrypts nonce ‖ ciphertext ‖ tag to `target`, which has the length of the ciphertext.
     ///
     /// - Returns: True if the tag is right.
-    /// - Important: If it isn't, the bytes in `target` must not be used.
+    /// - Important: If it is not, the bytes in `target` must not be used.
     func open(
         _ sealed: ArraySlice<UInt8>,
         associatedData: [UInt8],
@@ -105,7 +105,7 @@ package final class SealingKey: Sendable {
 
 /// The cipher of libcrypto.
 ///
-/// `@unchecked Sendable` because it's fetched once and only read afterwards.
+/// `@unchecked Sendable` because it is fetched once and only read afterwards.
 @safe private final class AES256GCM: @unchecked Sendable {
     static let shared = AES256GCM()
 

@@ -55,7 +55,7 @@ package struct PIN: ~Copyable, Sendable {
 
     /// Salt ‖ digits, the input of every derivation from a PIN.
     ///
-    /// The salt has 256 bits, so an attacker without the device can't search for the six digits.
+    /// The salt has 256 bits, so an attacker without the device cannot search for the six digits.
     package borrowing func keyMaterial(salt: borrowing SecretBytes) -> SecretBytes {
         salt.concatenated(with: self.digits)
     }

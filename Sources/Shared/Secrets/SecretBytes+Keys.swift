@@ -2,14 +2,14 @@ internal import COpenSSL
 internal import Crypto
 internal import FoundationEssentials
 
-/// A sealed value can't be opened, because the key or the associated data is different or the value was modified.
+/// A sealed value cannot be opened, because the key or the associated data is different or the value was modified.
 ///
 /// Reject the record or message that contains it.
 package struct SealBroken: Error, Hashable, Sendable {
     package init() {}
 }
 
-/// Everything a secret can be used for as a key; it's all in this target, so no other target needs the bytes of a key.
+/// Everything a secret can be used for as a key; it is all in this target, so no other target needs the bytes of a key.
 extension SecretBytes {
     /// Bytes that ``seal(_:associatedData:)`` adds: a 12-byte nonce before the ciphertext and a
     /// 16-byte tag after it.

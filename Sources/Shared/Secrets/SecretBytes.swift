@@ -4,7 +4,7 @@ internal import Glibc
 /// Bytes that are wiped at the end of their lifetime and cannot be copied, printed or compared with `==`.
 ///
 /// The storage is a single heap allocation for the whole lifetime, so no stale copies are left behind by growing or
-/// copy-on-write. Wiping uses `OPENSSL_cleanse`, which isn't removed by the optimizer. The bytes are written once,
+/// copy-on-write. Wiping uses `OPENSSL_cleanse`, which is not removed by the optimizer. The bytes are written once,
 /// before the initializer returns, and only read afterwards, which makes the value safe to send.
 @safe public struct SecretBytes: ~Copyable, @unchecked Sendable {
     private let storage: UnsafeMutableRawBufferPointer
@@ -61,7 +61,7 @@ internal import Glibc
 
     /// Keeps the memory page of these bytes out of swap space until the process ends (mlock(2)).
     ///
-    /// This is meant for a few keys that live as long as the process. It has no effect if the process isn't allowed to
+    /// This is meant for a few keys that live as long as the process. It has no effect if the process is not allowed to
     /// lock any more pages.
     package borrowing func keepOutOfSwap() {
         unsafe _ = mlock(self.storage.baseAddress, self.storage.count)

@@ -6,7 +6,7 @@ package import Vocabulary
 /// The P-256 key derived from a salt and a PIN, which exists only while it makes a signature.
 ///
 /// Neither this key nor its public half may be stored on the device: together with the salt, either would make it
-/// possible to search for the six digits. The server stores the public half but doesn't have the salt.
+/// possible to search for the six digits. The server stores the public half but does not have the salt.
 package struct PINKey: ~Copyable, Sendable {
     private let key: P256.Signing.PrivateKey
     /// The public half, which is all the server knows about the PIN.

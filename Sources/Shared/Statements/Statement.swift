@@ -20,7 +20,7 @@ package enum Purpose: String, Hashable, Sendable, CaseIterable {
 
 /// The signed bytes: purpose ‖ 0x00 ‖ channel binding ‖ wallet id ‖ counter ‖ body.
 ///
-/// Every part before the body either has a fixed length or ends with a terminator it can't contain, so two different
+/// Every part before the body either has a fixed length or ends with a terminator it cannot contain, so two different
 /// statements never have the same bytes. They contain the channel binding, so a signature made for one connection is
 /// not valid on another.
 package struct Statement: Hashable, Sendable {

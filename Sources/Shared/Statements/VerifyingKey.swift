@@ -2,7 +2,7 @@ internal import Crypto
 internal import FoundationEssentials
 package import Vocabulary
 
-/// A decoded public key that is known to be on the curve, so it doesn't need to be decoded for every verification.
+/// A decoded public key that is known to be on the curve, so it does not need to be decoded for every verification.
 package struct VerifyingKey: Sendable {
     private let key: P256.Signing.PublicKey
 
@@ -14,7 +14,7 @@ package struct VerifyingKey: Sendable {
 
     /// Returns true if the signature is valid for this key and the statement's bytes, hashed once with SHA-256.
     ///
-    /// Don't use a signature as an identifier, since r‖(q − s) is valid if r‖s is.
+    /// Do not use a signature as an identifier, since r‖(q − s) is valid if r‖s is.
     package func isValid(_ signature: P256Signature, for statement: Statement) -> Bool {
         self.isValid(signature, forBytes: statement.bytes)
     }

@@ -3,7 +3,7 @@ internal import NIOCore
 /// Stops accepting connections for a second after accept(2) fails, and reports the error.
 ///
 /// Threat: an attacker who exhausts the file descriptors with silent connections would make the event loop call
-/// accept(2) in a busy loop. NIO's AcceptBackoffHandler doesn't help here because it only delays the next read, while
+/// accept(2) in a busy loop. NIO's AcceptBackoffHandler does not help here because it only delays the next read, while
 /// the failed one stays pending.
 final class AcceptBackoff: ChannelInboundHandler {
     typealias InboundIn = any Channel

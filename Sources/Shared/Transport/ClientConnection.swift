@@ -106,7 +106,7 @@ package final class ClientConnection: Sendable {
     /// The executor of the connection's event loop, for tasks that make many calls; they must not block.
     package var executor: any TaskExecutor { self.calls.executor }
 
-    /// Waits using a timer on the connection's event loop, so that a task running on this loop doesn't wake another
+    /// Waits using a timer on the connection's event loop, so that a task running on this loop does not wake another
     /// thread.
     ///
     /// Returns early when the task is cancelled.

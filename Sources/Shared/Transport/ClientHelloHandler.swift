@@ -36,7 +36,7 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var phase: Phase
     private var bytes = ByteBuffer()
     private var timer: Scheduled<Void>?
-    /// The load balancer is checking our health, so it's not a failure if the connection ends early.
+    /// The load balancer is checking our health, so it is not a failure if the connection ends early.
     private var isHealthCheck = false
 
     /// - Parameters:

@@ -4,7 +4,7 @@ internal import NIOPosix
 
 /// An error that prevented a connection from being established.
 package enum ConnectError: Error, Hashable, Sendable {
-    /// The network is down or the name can't be resolved. Retry when the network is back.
+    /// The network is down or the name cannot be resolved. Retry when the network is back.
     case noRoute
     /// The host is up, but nothing is listening on the port. Retry later.
     case refused

@@ -178,9 +178,10 @@ extension ConnectionListener.State {
     /// Removes one connection without a session if the table is full, or if only its last quarter is left and the
     /// connection is not fresh.
     ///
-    /// Threat: peers without a wallet could fill the table so that no wallet can connect. Beyond the first
-    /// ``TransportLimits/freshness`` they can only use three quarters of the table, and they displace each other. A
-    /// wallet opens its session within two round trips of the handshake and is then safe from them.
+    /// Threat: peers without a wallet could fill the table so that no wallet can connect. Once a connection is older
+    /// than ``TransportLimits/freshness``, it can only keep a place in the first three quarters of the table, and such
+    /// peers displace each other. A wallet opens its session within two round trips of the handshake and is then safe
+    /// from them.
     ///
     /// - Returns: The connection, which the caller closes.
     fileprivate mutating func makeRoom(at now: NIODeadline) -> Displaced? {

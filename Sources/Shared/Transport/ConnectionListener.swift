@@ -5,7 +5,7 @@ internal import Vocabulary
 
 /// A listening socket and its connections.
 ///
-/// Keeps track of each connection from the moment it's accepted until it ends, so that stopping the listener reaches
+/// Keeps track of each connection from the moment it is accepted until it ends, so that stopping the listener reaches
 /// all of them, including those still in the handshake.
 final class ConnectionListener: Sendable {
     /// A connection that is ready for calls.
@@ -65,7 +65,7 @@ final class ConnectionListener: Sendable {
 
     /// Configures the listening socket and the sockets it accepts.
     ///
-    /// - Parameter options: The options for TLS; nil for a local socket, which doesn't use TLS.
+    /// - Parameter options: The options for TLS; nil for a local socket, which does not use TLS.
     func bootstrap(_ options: HandshakeOptions?) -> ServerBootstrap {
         ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.backlog, value: 1024)
@@ -185,7 +185,7 @@ final class ConnectionListener: Sendable {
     func stop() {
         let (channel, path, connections) = self.state.withLock { state in
             state.isStopped = true
-            // Take the path rather than just reading it, so that a second stop can't remove the socket of the next
+            // Take the path rather than just reading it, so that a second stop cannot remove the socket of the next
             // listener.
             return (state.channel, state.path.take(), Array(state.connections.values))
         }

@@ -17,7 +17,7 @@ enum Frame {
     }
 }
 
-/// An error for bytes that aren't a permitted frame; the connection is closed.
+/// An error for bytes that are not a permitted frame; the connection is closed.
 package enum FrameViolation: Error, Hashable, Sendable {
     /// The length is zero.
     case empty

@@ -160,7 +160,7 @@ final class FrameChannel: FrameReceiver {
         self.onLoop { $0.stopOpening() }
     }
 
-    /// Waits until both sides have closed the connection.
+    /// Waits until the connection is closed in both directions.
     func closed() async {
         // The future never fails: NIO succeeds it no matter how the channel was closed.
         try? await self.channel.closeFuture.get()

@@ -2,8 +2,8 @@ internal import NIOCore
 
 /// Splits a stream of bytes into frames, without I/O.
 ///
-/// This never holds more than one frame and one read, because the handler stops reading while the receiver isn't taking
-/// frames. The length is checked as soon as it arrives, before any memory is reserved for the frame.
+/// This never holds more than one frame and one read, because the handler stops reading while the receiver is not
+/// taking frames. The length is checked as soon as it arrives, before any memory is reserved for the frame.
 struct FrameDecoder {
     private var pending = ByteBuffer()
 
@@ -25,7 +25,7 @@ struct FrameDecoder {
         guard self.pending.readableBytes >= Frame.headerByteCount + Int(length) else { return nil }
         self.pending.moveReaderIndex(forwardBy: Frame.headerByteCount)
         let frame = self.pending.readBytes(length: Int(length))
-        // Free the buffer so that an idle connection doesn't hold any memory here.
+        // Free the buffer so that an idle connection does not hold any memory here.
         if self.pending.readableBytes == 0 { self.pending = ByteBuffer() }
         return frame
     }

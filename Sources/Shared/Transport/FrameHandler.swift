@@ -35,9 +35,9 @@ final class FrameHandler: ChannelInboundHandler {
     private struct Timers {
         /// Active in *open* and *violated*.
         var idle: Scheduled<Void>?
-        /// Active while we're waiting for the rest of a frame.
+        /// Active while we are waiting for the rest of a frame.
         var frame: Scheduled<Void>?
-        /// Active while the peer isn't reading the bytes we send.
+        /// Active while the peer is not reading the bytes we send.
         var stall: Scheduled<Void>?
         /// Active in *closing*.
         var close: Scheduled<Void>?
@@ -197,7 +197,7 @@ final class FrameHandler: ChannelInboundHandler {
     private func flush() {
         guard let context = self.context, self.outgoing.readableBytes > 0 else { return }
         let bytes = self.outgoing
-        // Don't keep the buffer for the next answer: that would cost every idle connection half a kilobyte.
+        // Do not keep the buffer for the next answer: that would cost every idle connection half a kilobyte.
         self.outgoing = ByteBuffer()
         self.reusable.keep(bytes)
         context.writeAndFlush(self.wrapOutboundOut(consume bytes), promise: nil)
@@ -279,7 +279,7 @@ final class FrameHandler: ChannelInboundHandler {
         self.idle.limit = TimeAmount(limit)
     }
 
-    /// Schedules a single timer that checks the deadline again when it fires, so that we don't need a timer per call.
+    /// Schedules a single timer that checks the deadline again when it fires, so that we do not need a timer per call.
     private func watchIdleness(context: ChannelHandlerContext) {
         guard let deadline = self.idle.deadline else { return }
         self.timers.idle = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
@@ -292,7 +292,7 @@ final class FrameHandler: ChannelInboundHandler {
         }
     }
 
-    /// Keeps a timer running while we're waiting for the rest of a frame.
+    /// Keeps a timer running while we are waiting for the rest of a frame.
     private func watchFrame(context: ChannelHandlerContext) {
         guard self.state == .open, self.inbound.awaitsRestOfFrame else {
             self.timers.frame?.cancel()

@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// The inbound half of a ``FrameHandler``: bytes that don't make up a frame yet, and whether the receiver is ready for
+/// The inbound half of a ``FrameHandler``: bytes that do not make up a frame yet, and whether the receiver is ready for
 /// more.
 struct InboundFrames {
     /// The maximum number of pieces a frame may arrive in.
@@ -59,10 +59,10 @@ struct InboundFrames {
         return true
     }
 
-    /// True if we're waiting for the peer to send the rest of a frame, and not for the receiver.
+    /// True if we are waiting for the peer to send the rest of a frame, and not for the receiver.
     var awaitsRestOfFrame: Bool { self.receiverHasRoom && self.decoder.isMidFrame }
 
-    /// Returns whether all or part of a long frame is held, or nil if that hasn't changed since the last call.
+    /// Returns whether all or part of a long frame is held, or nil if that has not changed since the last call.
     mutating func longFrameChange() -> Bool? {
         let isHeld = self.longFrameWaits || self.decoder.isMidFrame && self.decoder.isMidLongFrame
         guard isHeld != self.holdsLongFrame else { return nil }

@@ -3,7 +3,7 @@ package import Wire
 extension LocalListener {
     /// Answers the deletion portal's requests, one after another on each connection, until ``stop()`` or cancellation.
     ///
-    /// This socket only accepts ``PortalRequest``. An attacker who takes over the portal can't do any more than a
+    /// This socket only accepts ``PortalRequest``. An attacker who takes over the portal cannot do any more than a
     /// browser can, because operators' commands use a different socket.
     ///
     /// - Parameter answer: returns nil if the outcome is unknown; the connection then ends without an answer.

@@ -60,7 +60,7 @@ package final class LocalListener: Sendable {
     /// - Parameter answer: returns nil to close the connection without an answer.
     package func serve(_ answer: @escaping @Sendable ([UInt8], LocalPeer) async -> Answer?) async {
         await self.listener.serve { opened in
-            // Every call must be attributed to a user, so we close the connection if we don't know who it belongs to.
+            // Every call must be attributed to a user, so we close the connection if we do not know who it belongs to.
             guard let peer = await LocalPeer.other(endOf: opened.frames.channel) else { return }
             while case .frame(let call) = await opened.frames.next() {
                 guard let answer = await answer(call, peer) else { return }
@@ -89,6 +89,6 @@ extension TransportLimits {
 
     /// The limits of the deletion portal's socket: one connection for each code being looked up concurrently.
     ///
-    /// The portal doesn't serve more requests than that at once, and each connection holds a file descriptor.
+    /// The portal does not serve more requests than that at once, and each connection holds a file descriptor.
     package static let portal = TransportLimits.local(connections: 600)
 }

@@ -29,8 +29,8 @@ package struct LocalPeer: Hashable, Sendable {
 
     /// Returns the peer's supplementary groups, or none if it has more of them than fit into ``Groups``.
     ///
-    /// Threat: a process could be given the rights of a group it isn't in. The kernel remembers the groups of the
-    /// process that connected. If they don't fit, the call fails and the process gets no group's rights at all. The
+    /// Threat: a process could be given the rights of a group it is not in. The kernel remembers the groups of the
+    /// process that connected. If they do not fit, the call fails and the process gets no group's rights at all. The
     /// unused part of the buffer is all zeros, so group 0 is left out here; it still counts as an effective group.
     private static func groups(of socket: any SocketOptionProvider) async -> Set<UInt32> {
         let found: EventLoopFuture<Groups> = socket.unsafeGetSocketOption(level: .socket, name: Self.peerGroups)
@@ -38,7 +38,7 @@ package struct LocalPeer: Hashable, Sendable {
         return Set(groups.indices.lazy.map { groups[$0] }.filter { $0 != 0 })
     }
 
-    /// Asks the kernel for the peer of a connection; returns nil if the kernel doesn't know.
+    /// Asks the kernel for the peer of a connection; returns nil if the kernel does not know.
     static func other(endOf channel: any Channel) async -> LocalPeer? {
         guard let socket = channel as? any SocketOptionProvider else { return nil }
         let credentials: Credentials
@@ -48,7 +48,7 @@ package struct LocalPeer: Hashable, Sendable {
         } catch {
             return nil
         }
-        // If there is no process id or user id, the credentials don't identify a peer.
+        // If there is no process id or user id, the credentials do not identify a peer.
         guard credentials.processID > 0, credentials.userID != .max else { return nil }
         var groups = await Self.groups(of: socket)
         if credentials.groupID != .max { groups.insert(credentials.groupID) }

@@ -159,7 +159,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
     func pause(for duration: Duration) async {
         let timer = self.channel.eventLoop.scheduleTask(in: TimeAmount(duration)) {}
         await withTaskCancellationHandler {
-            // This throws if the timer was cancelled, in which case we're done waiting too.
+            // This throws if the timer was cancelled, in which case we are done waiting too.
             try? await timer.futureResult.get()
         } onCancel: {
             timer.cancel()
@@ -191,7 +191,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         defer { frame.wipe() }
         do throws(WireError) {
             let (id, answer) = try self.read(frame)
-            // If the call is no longer waiting, its answer is dropped. Id 0 is the answer to a frame that wasn't a
+            // If the call is no longer waiting, its answer is dropped. Id 0 is the answer to a frame that was not a
             // request. The server closes the connection after that, which ends all calls.
             self.resolve(id, .success(answer))
             return true
@@ -208,7 +208,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         self.handler.value.close()
     }
 
-    /// Nothing to do: a client only has a few connections, all to servers of its choice.
+    /// Does nothing, because a client only has a few connections, all to servers of its choice.
     func longFrameChanged(isHeld: Bool) {}
 
     func writabilityChanged(_ isWritable: Bool) {}

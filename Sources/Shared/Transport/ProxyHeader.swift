@@ -2,14 +2,14 @@
 /// §2.2).
 ///
 /// Parsing does no I/O and has a defined result for any input. An invalid byte is rejected as soon as it arrives, and
-/// an invalid length before any memory is reserved for it, so a peer can't send much before we know that the header is
+/// an invalid length before any memory is reserved for it, so a peer cannot send much before we know that the header is
 /// invalid.
 struct ProxyHeader: Hashable {
     /// The origin of the connection, according to the load balancer.
     enum Origin: Hashable {
         /// The load balancer itself, which is doing a health check.
         case local
-        /// A peer whose address the load balancer doesn't tell us.
+        /// A peer whose address the load balancer does not tell us.
         case unknown
         /// An address of 4 or 16 bytes, and the port.
         case address([UInt8], port: UInt16)
@@ -74,7 +74,7 @@ struct ProxyHeader: Hashable {
 ///
 /// The connection is closed.
 ///
-/// Either the load balancer's configuration doesn't match the server's, or the peer is not a load balancer.
+/// Either the load balancer's configuration does not match the server's, or the peer is not a load balancer.
 package enum ProxyHeaderFault: String, Error, Hashable, Sendable {
     /// The signature is missing: the peer sent TLS, the text header of version 1, or something else.
     case notAHeader = "not a header"

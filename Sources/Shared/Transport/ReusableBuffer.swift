@@ -7,8 +7,8 @@ internal import NIOPosix
 /// call would make up a tenth of its allocations, and keeping them for each connection would make up most of the memory
 /// of an idle connection.
 ///
-/// If the buffer is still referenced when the next connection needs one, for example by a socket that can't send, a new
-/// one is allocated instead. Readers see only the bytes written since ``take(capacity:)``.
+/// If the buffer is still referenced when the next connection needs one, for example by a socket that cannot send, a
+/// new one is allocated instead. Readers see only the bytes written since ``take(capacity:)``.
 final class ReusableBuffer {
     /// Larger buffers are not kept, because most calls only have a few hundred bytes.
     private static let maximumCapacity = 4096

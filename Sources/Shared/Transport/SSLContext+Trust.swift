@@ -76,7 +76,7 @@ extension SSLContext {
             }
             count += 1
         }
-        // Make sure we got to the end of the text, so that an unreadable certificate isn't silently skipped.
+        // Make sure we got to the end of the text, so that an unreadable certificate is not silently skipped.
         guard OpenSSLError.take(of: ERR_LIB_PEM).isReason(PEM_R_NO_START_LINE, of: ERR_LIB_PEM) else { throw .trust }
         return count
     }

@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// The configuration shared by all connections of a client or a server: an `SSL_CTX`.
 ///
-/// This is a class because libssl shares the context between connections. It's `@unchecked Sendable` because after
+/// This is a class because libssl shares the context between connections. It is `@unchecked Sendable` because after
 /// `init`, the context is only read and passed to `SSL_new`, which does its own locking. The tickets have a separate
 /// lock.
 @safe final class SSLContext: @unchecked Sendable {
@@ -10,7 +10,7 @@ internal import COpenSSL
     ///
     /// Only to be used by ``TLSConnection`` and while configuring a new context.
     let pointer: OpaquePointer
-    /// A client's tickets; nil on the server, and on a client that doesn't keep any.
+    /// A client's tickets; nil on the server, and on a client that does not keep any.
     let tickets: TLSTickets?
 
     /// The keys that encrypt a server's tickets; nil on a client.
@@ -43,7 +43,7 @@ internal import COpenSSL
             unsafe SSL_CTX_set_ciphersuites(pointer, Self.ciphers),
         ].allSatisfy { $0 == 1 }
         let hasGroups = Self.groups.contains { unsafe COpenSSL_SSL_CTX_set1_groups_list(pointer, $0) == 1 }
-        // An older libssl leaves an error in the queue for each list containing a group it doesn't know.
+        // An older libssl leaves an error in the queue for each list containing a group it does not know.
         ERR_clear_error()
         precondition(configured && hasGroups, "this libssl lacks TLS 1.3 or its usual groups and ciphers")
         // psk_dhe_ke only and no early data are libssl's defaults: SSL_OP_ALLOW_NO_DHE_KEX stays

@@ -4,7 +4,7 @@ extension ServerConnection {
     /// Returns true if all of the bytes sent so far have arrived at the peer's machine.
     ///
     /// That means that neither this process nor the kernel is still buffering bytes that could be sent later. Returns
-    /// false if this can't be determined.
+    /// false if this cannot be determined.
     package func hasDelivered() async -> Bool { await self.frames.hasDelivered() }
 }
 
@@ -12,7 +12,7 @@ extension FrameChannel {
     /// Implements ``ServerConnection/hasDelivered()``.
     fileprivate func hasDelivered() async -> Bool {
         let found: EventLoopFuture<Bool> = self.channel.eventLoop.flatSubmit {
-            // We're on the event loop here, so this runs after all earlier sends.
+            // We are on the event loop here, so this runs after all earlier sends.
             guard self.channel.isActive, let options = self.channel as? any SocketOptionProvider else {
                 return self.channel.eventLoop.makeSucceededFuture(false)
             }
@@ -27,7 +27,7 @@ extension FrameChannel {
 
 /// The state of a TCP connection on Linux (linux/tcp.h, `struct tcp_info`), up to `tcpi_notsent_bytes`.
 ///
-/// An older kernel returns less. The missing fields stay zero, and we don't rely on them.
+/// An older kernel returns less. The missing fields stay zero, and we do not rely on them.
 private struct TCPInformation: Sendable {
     private typealias Words = (UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)
 
@@ -41,7 +41,8 @@ private struct TCPInformation: Sendable {
     private var unacknowledged: UInt32 { self.first.6 }
     /// The total number of segments sent: `tcpi_segs_out`, 136 bytes from the start.
     ///
-    /// A connection that has sent an answer must have sent some, so zero means that the kernel doesn't have this field.
+    /// A connection that has sent an answer must have sent some, so zero means that the kernel does not have this
+    /// field.
     private var segmentsSent: UInt32 { self.fifth.2 }
     /// The number of bytes the kernel has not sent yet: `tcpi_notsent_bytes`, 144 bytes from the start.
     private var unsent: UInt32 { self.fifth.4 }

@@ -16,7 +16,7 @@ struct TLSBytes {
     /// The number of key updates sent by the peer.
     fileprivate(set) var keyUpdates = 0
 
-    /// Adds received bytes; in the usual case, where libssl has read all earlier bytes, this doesn't copy.
+    /// Adds received bytes; in the usual case, where libssl has read all earlier bytes, this does not copy.
     mutating func receive(_ bytes: ByteBuffer) {
         if self.input.readableBytes == 0 {
             self.input = bytes
@@ -63,7 +63,7 @@ struct TLSBytes {
 
 /// The BIO method through which libssl uses ``TLSBytes``.
 ///
-/// `@unchecked Sendable` because it's initialized once and only read afterwards.
+/// `@unchecked Sendable` because it is initialized once and only read afterwards.
 @safe private final class TLSBIOMethod: @unchecked Sendable {
     static let shared = TLSBIOMethod()
 

@@ -6,7 +6,7 @@ package final class TLSClientContext: Sendable {
     /// - Parameters:
     ///   - serverName: The DNS name or IP address the certificate must be valid for.
     ///   - resumes: True to keep and use tickets. If false, every handshake is a full one, and the client tells the
-    ///     server that it doesn't want any tickets.
+    ///     server that it does not want any tickets.
     package init(trust: TLSTrust, serverName: String, resumes: Bool = true) throws(TLSContextError) {
         guard let name = ServerName(serverName) else { throw .serverName(serverName) }
         let pins: PinnedKeys? =

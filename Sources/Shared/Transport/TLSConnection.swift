@@ -18,7 +18,7 @@ internal import Vocabulary
         guard let ssl = unsafe SSL_new(context.pointer), let bio = unsafe TLSBytes.makeBIO(over: bytes) else {
             preconditionFailure("libssl is out of memory")
         }
-        // SSL_set_bio(3) only takes one reference if both BIOs are the same, so we don't need a second one.
+        // SSL_set_bio(3) only takes one reference if both BIOs are the same, so we do not need a second one.
         unsafe SSL_set_bio(ssl, bio, bio)
         // Read the header and the content of a record at the same time.
         unsafe SSL_set_read_ahead(ssl, 1)
@@ -46,7 +46,7 @@ internal import Vocabulary
         }
         precondition(isSet, "libssl is out of memory")
         if let ticket = context.tickets?.take() {
-            // If the ticket can't be used, we just get a full handshake.
+            // If the ticket cannot be used, we just get a full handshake.
             unsafe SSL_set_session(self.ssl, ticket.pointer)
             Self.forgetErrors()
         }
@@ -80,7 +80,7 @@ internal import Vocabulary
         unsafe self.bytes.pointee.takeOutput()
     }
 
-    /// Continues the handshake as far as possible with the bytes received so far; returns true once it's complete.
+    /// Continues the handshake as far as possible with the bytes received so far; returns true once it is complete.
     borrowing func handshake() throws(TLSFailure) -> Bool {
         Self.forgetErrors()
         let result = unsafe SSL_do_handshake(self.ssl)
@@ -114,7 +114,7 @@ internal import Vocabulary
     ///
     /// An honest peer sends one every few million records, which is more than a wallet ever sends.
     ///
-    /// Threat: each update costs us a key derivation, but it's not a call, so the per-source limits would not stop a
+    /// Threat: each update costs us a key derivation, but it is not a call, so the per-source limits would not stop a
     /// peer that sends nothing but updates.
     private static let maximumKeyUpdates = 32
 
@@ -158,7 +158,7 @@ internal import Vocabulary
     /// An upper bound on the number of bytes returned by the next ``read(into:)``.
     var readableByteCount: Int { unsafe max(Int(SSL_pending(self.ssl)), self.bytes.pointee.input.readableBytes) }
 
-    /// True if ``read(into:)`` might return bytes; if this is false, there isn't even part of a record.
+    /// True if ``read(into:)`` might return bytes; if this is false, there is not even part of a record.
     var mayHaveMore: Bool { unsafe self.bytes.pointee.input.readableBytes > 0 || SSL_has_pending(self.ssl) == 1 }
 
     /// True if we have received part of a TLS record.

@@ -1,4 +1,4 @@
-/// The reason why a certificate, a key or a trust rule can't be used.
+/// The reason why a certificate, a key or a trust rule cannot be used.
 ///
 /// Correct the file and retry.
 package enum TLSContextError: Error, Hashable, Sendable {

@@ -17,7 +17,7 @@ struct TLSAbort: Sendable {}
 ///               failure, abort, or channel closed ──▶ ended
 ///
 /// Reads are requested by this handler during the handshake, and by the next handler after that. This handler holds at
-/// most the bytes of one read and the bytes the socket can't take. In the latter case the channel becomes unwritable
+/// most the bytes of one read and the bytes the socket cannot take. In the latter case the channel becomes unwritable
 /// and the next handler stops reading.
 final class TLSHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
@@ -43,7 +43,7 @@ final class TLSHandler: ChannelDuplexHandler {
     private var isQueued = false
     private var handshakeTimer: Scheduled<Void>?
     private var recordTimer: Scheduled<Void>?
-    /// True if a read is pending; if not, it's not the peer we're waiting for.
+    /// True if a read is pending; if not, it is not the peer we are waiting for.
     private var isReading = false
     private var waitingWrites: [(ByteBuffer, EventLoopPromise<Void>?)] = []
 
@@ -125,8 +125,8 @@ final class TLSHandler: ChannelDuplexHandler {
 
     /// Continues the handshake: immediately if this is its first step, otherwise through the pacer.
     ///
-    /// Threat: the signature isn't always made in the first step. If a ClientHello comes in two records, or without a
-    /// key share the server can use, it's made in a later one. Without the pacer, an attacker could hold back many of
+    /// Threat: the signature is not always made in the first step. If a ClientHello comes in two records, or without a
+    /// key share the server can use, it is made in a later one. Without the pacer, an attacker could hold back many of
     /// these connections and then make the server sign for all of them in a row.
     private func takeStep(context: ChannelHandlerContext) {
         guard self.hasBegun, let pacer = self.pacer else {
@@ -199,7 +199,7 @@ final class TLSHandler: ChannelDuplexHandler {
         self.watchRecord(context: context)
     }
 
-    /// Keeps a timer running while a record is incomplete, so that a peer can't keep sending a single byte every now
+    /// Keeps a timer running while a record is incomplete, so that a peer cannot keep sending a single byte every now
     /// and then.
     private func watchRecord(context: ChannelHandlerContext) {
         guard self.connection.isMidRecord else {

@@ -20,7 +20,7 @@ extension TLSServerContext {
     }
 }
 
-/// A problem with a server's certificates that libssl doesn't report.
+/// A problem with a server's certificates that libssl does not report.
 package enum CertificateFault: Hashable, Sendable {
     /// The certificate at this position in the file, counting from 1, has expired.
     case expired(place: Int, since: Timestamp)
@@ -32,7 +32,7 @@ package enum CertificateFault: Hashable, Sendable {
     /// The server's certificate has no subject alternative name, so no wallet will accept it (RFC 9525 §6.3).
     case noNames
 
-    /// A certificate is considered to expire soon if it's valid for less than this.
+    /// A certificate is considered to expire soon if it is valid for less than this.
     package static let shortTime: Duration = .seconds(14 * 86_400)
 
     /// True if wallets would reject the certificates right now.
@@ -74,7 +74,7 @@ extension SSLContext {
 }
 
 extension Timestamp {
-    /// Reads a time from a certificate; returns nil if it can't be read.
+    /// Reads a time from a certificate; returns nil if it cannot be read.
     fileprivate init?(certificateTime time: UnsafePointer<ASN1_TIME>?) {
         var parts = unsafe tm()
         guard let time = unsafe time, unsafe ASN1_TIME_to_tm(time, &parts) == 1 else { return nil }

@@ -8,7 +8,7 @@ internal import Synchronization
 final class TLSTickets: Sendable {
     private let stored = Mutex<[TLSTicket]>([])
 
-    /// The maximum number of tickets; when it's exceeded, the oldest is dropped.
+    /// The maximum number of tickets; when it is exceeded, the oldest is dropped.
     static let limit = 16
 
     init() {}
@@ -32,8 +32,8 @@ final class TLSTickets: Sendable {
 
 /// A ticket: an `SSL_SESSION`.
 ///
-/// This is a class because the array above needs copyable values. It's `@unchecked Sendable` because libssl's reference
-/// counting is atomic and the session never changes.
+/// This is a class because the array above needs copyable values. It is `@unchecked Sendable` because libssl's
+/// reference counting is atomic and the session never changes.
 @safe final class TLSTicket: @unchecked Sendable {
     /// Valid for the lifetime of this object.
     let pointer: OpaquePointer

@@ -5,7 +5,7 @@ internal import Synchronization
 /// The keys a server uses to encrypt its tickets: the current one and the one before it.
 ///
 /// Threat: an attacker who reads a ticket key can act as the server for clients that resume a connection, because those
-/// clients don't check a certificate. The current key is replaced the first time it's used after an hour has passed,
+/// clients do not check a certificate. The current key is replaced the first time it is used after an hour has passed,
 /// and a key is accepted for at most two hours. The keys only exist in this process's memory.
 final class TicketKeys: Sendable {
     private struct State {
@@ -40,7 +40,7 @@ final class TicketKeys: Sendable {
         }
     }
 
-    /// Returns the key with this name, or nil if it's no longer accepted.
+    /// Returns the key with this name, or nil if it is no longer accepted.
     func key(named name: [UInt8], at now: ContinuousClock.Instant = .now) -> TicketKey? {
         self.state.withLock { state in
             state.rotate(at: now)
@@ -53,7 +53,7 @@ final class TicketKeys: Sendable {
 ///
 /// This is a class because the collections above need copyable values.
 final class TicketKey: Sendable {
-    /// The name is public: it's sent at the start of each ticket.
+    /// The name is public: it is sent at the start of each ticket.
     let name = (0..<TicketKey.nameByteCount).map { _ in UInt8.random(in: .min ... .max) }
     private let cipher = SecretBytes.random(count: 32)
     private let mac = SecretBytes.random(count: 32)
@@ -95,8 +95,8 @@ extension SSLContext {
 
 /// `SSL_CTX_set_tlsext_ticket_key_evp_cb(3)`: prepares the contexts that encrypt or decrypt a ticket.
 ///
-/// Returns 0 if the ticket's key is no longer accepted, which leads to a full handshake. Otherwise returns 2, which
-/// makes libssl issue a new ticket.
+/// When decrypting, returns 0 if the ticket's key is no longer accepted, which leads to a full handshake. If it is,
+/// returns 2, which makes libssl issue a new ticket as well.
 private func prepareTicket(
     _ ssl: OpaquePointer?,
     _ name: UnsafeMutablePointer<UInt8>?,

@@ -1,10 +1,10 @@
 internal import COpenSSL
 
-// The number of tickets that a client requests (RFC 9149, `ticket_request`), so that the server doesn't make any for a
-// client that won't keep them.
+// The number of tickets that a client requests (RFC 9149, `ticket_request`), so that the server does not make any for a
+// client that will not keep them.
 //
 // A ticket costs a key schedule, two ciphers and a record, which is a twentieth of the time the server spends on an
-// unlock over a new connection. The server doesn't reply to the extension, which is optional according to the RFC.
+// unlock over a new connection. The server does not reply to the extension, which is optional according to the RFC.
 
 extension SSLContext {
     /// `ticket_request` in IANA's registry of TLS extensions.

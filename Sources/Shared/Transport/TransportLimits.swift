@@ -14,9 +14,9 @@ package struct TransportLimits: Hashable, Sendable {
     package var idleInEnrollment: Duration = .seconds(60)
     /// The time between two useful answers on a connection with a session.
     package var idleWithSession: Duration = .seconds(30 * 60)
-    /// The time we wait for the peer to close a connection after we have closed it; the connection is then aborted.
+    /// The time that the peer has to close a connection after this side has closed it; the connection is then aborted.
     package var close: Duration = .seconds(2)
-    /// The maximum number of calls queued on one connection; when it's reached, the server stops reading.
+    /// The maximum number of calls queued on one connection; when it is reached, the server stops reading.
     package var maxInFlight = 16
     /// The maximum number of concurrent connections; beyond that, a new connection displaces one without a session.
     ///
@@ -36,7 +36,7 @@ package struct TransportLimits: Hashable, Sendable {
     package var longFrames = 500
     /// The minimum time between two reports of connections closed by a limit.
     package var refusalReportInterval: Duration = .seconds(10)
-    /// How long we wait before reading from a deletion portal's connection again after a request has failed.
+    /// The pause before the next read from a deletion portal's connection after one of its requests has failed.
     package var rest: Duration = .seconds(1)
 
     /// The limits given in protocol.md.

@@ -2,7 +2,7 @@ internal import NIOCore
 internal import NIOPosix
 internal import Wire
 
-// Both ends of a local Unix socket. We don't use TLS here because access is restricted by the file's permissions.
+// Both ends of a local Unix socket. We do not use TLS here because access is restricted by the file's permissions.
 
 extension ConnectionListener {
     /// Listens at `path`, replacing a socket left behind by an earlier process.

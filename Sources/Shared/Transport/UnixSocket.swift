@@ -9,7 +9,7 @@ struct UnixSocket: ~Copyable {
     /// The maximum length of the path in bytes, not counting the terminating zero (unix(7)).
     static let longestPathByteCount = 107
 
-    /// Creates the file and sets its mode; no client can connect before that, because the socket isn't listening yet.
+    /// Creates the file and sets its mode; no client can connect before that, because the socket is not listening yet.
     init(boundTo path: String, group: UInt32? = nil) throws(ListenError) {
         guard path.utf8.count <= Self.longestPathByteCount else { throw .pathTooLong(path) }
         try Self.removeSocket(path)

@@ -61,7 +61,7 @@ public struct FixedBytes<Kind: FixedBytesKind>: Hashable, Sendable, CustomString
 }
 
 extension [UInt8] {
-    /// Returns whether the bytes are equal; always reads every byte, but doesn't make a function call for each like
+    /// Returns whether the bytes are equal; always reads every byte, but does not make a function call for each like
     /// `==`.
     public func hasSameBytes(as other: [UInt8]) -> Bool {
         guard self.count == other.count else { return false }

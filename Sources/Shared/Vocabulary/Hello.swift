@@ -87,7 +87,7 @@ package struct DeviceFacts: Hashable, Sendable {
     package let appVersion: AppVersion
     /// The version that the operating system claims to have.
     package let osVersion: DeviceText
-    /// The model; nil if the device didn't send it.
+    /// The model; nil if the device did not send it.
     package let model: DeviceText?
 
     /// Creates the claims of an app.

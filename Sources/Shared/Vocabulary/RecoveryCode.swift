@@ -1,7 +1,7 @@
 /// The code that an issuer derives from a person's identity, always the same for the same person (docs/protocol.md).
 ///
-/// It links a wallet to a person, whose wallets an operator can revoke. It can't be used to open anything, but it's
-/// personal data, so its description doesn't reveal it.
+/// It links a wallet to a person, whose wallets an operator can revoke. It cannot be used to open anything, but it is
+/// personal data, so its description does not reveal it.
 public struct RecoveryCode: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {

@@ -43,7 +43,7 @@ package struct UpdateRule: Hashable, Sendable {
         return true
     }
 
-    /// Returns the verdict at a time: a warning becomes a block once its time has passed.
+    /// Returns the verdict at a time: a warning becomes a block once its time has come.
     package func verdict(at now: Timestamp) -> UpdateVerdict {
         switch self.word {
         case .ok: .ok

@@ -35,7 +35,7 @@ internal import Glibc
     /// True if an allocation failed because of the budget.
     var hasRefused: Bool { unsafe self.state.pointee.hasRefused }
 
-    /// Decodes `frame` into this arena; nil if it's not a valid message or the budget is too small.
+    /// Decodes `frame` into this arena; nil if it is not a valid message or the budget is too small.
     borrowing func unpack<Message>(_ frame: [UInt8], with unpack: Unpacker<Message>) -> UnsafeMutablePointer<Message>? {
         var allocator = unsafe ProtobufCAllocator(
             alloc: { state, byteCount in
@@ -85,7 +85,7 @@ internal import Glibc
         unsafe self.room = unsafe room
     }
 
-    /// Allocates memory that is aligned for every C type; returns nil if the budget doesn't allow it.
+    /// Allocates memory that is aligned for every C type; returns nil if the budget does not allow it.
     mutating func allocate(byteCount: Int) -> UnsafeMutableRawPointer? {
         guard byteCount >= 0, byteCount <= Int.max / 4 else { return unsafe self.refuse() }
         let rounded = unsafe max(Self.alignment, (byteCount + Self.alignment - 1) & ~(Self.alignment - 1))

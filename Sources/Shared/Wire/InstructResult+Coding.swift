@@ -5,7 +5,7 @@ internal import Vocabulary
 extension InstructResult {
     /// The length to which every result is padded.
     ///
-    /// It's that of the longest result, which has two unlock shares, plus two bytes of padding.
+    /// It is that of the longest result, which has two unlock shares, plus two bytes of padding.
     ///
     /// Threat: TLS does not hide the length of an answer. If the lengths differed, someone observing the network would
     /// learn each verdict. We pad the message rather than the TLS record, so that this also works when several answers

@@ -200,7 +200,7 @@ extension ProtobufCBinaryData {
 
 /// The text of a C string, valid UTF-8 of a length in `range`.
 ///
-/// The length is checked first, so that we don't copy a hostile text of 64 KiB.
+/// The length is checked first, so that we do not copy a hostile text of 64 KiB.
 func copiedText(
     _ pointer: UnsafeMutablePointer<CChar>?,
     _ field: WireField,

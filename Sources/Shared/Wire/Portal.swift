@@ -3,7 +3,7 @@ package import Vocabulary
 /// A request from the deletion portal to a running server; the response has the same id.
 package struct PortalRequest: Hashable, Sendable {
     package var id: UInt64
-    /// The code as typed by the user; its length must be permitted, but it's looked up even if it's invalid.
+    /// The code as typed by the user; its length must be permitted, but it is looked up even if it is invalid.
     package var code: String
     /// The IP address of the user, as text.
     package var source: String
@@ -21,7 +21,7 @@ package struct PortalRequest: Hashable, Sendable {
     }
 }
 
-/// The code is the owner's secret, so don't include it when a request is printed.
+/// The code is the owner's secret, so do not include it when a request is printed.
 extension PortalRequest: CustomStringConvertible, CustomDebugStringConvertible {
     package var description: String { "PortalRequest(id: \(self.id), (deletion code))" }
     package var debugDescription: String { self.description }
@@ -42,7 +42,7 @@ package struct PortalResponse: Hashable, Sendable {
 package enum PortalResult: Hashable, Sendable {
     /// The wallet was revoked by this request or an earlier one. The time is that of the first revocation.
     case revoked(at: Timestamp)
-    /// No wallet has this code. This doesn't say whether the code is invalid or unknown.
+    /// No wallet has this code. This does not say whether the code is invalid or unknown.
     case notRecognised
     /// The code was not looked up; retry after this time.
     case rateLimited(retryAfter: Duration)

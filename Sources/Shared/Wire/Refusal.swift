@@ -15,7 +15,7 @@ package struct Refusal: Error, Hashable, Sendable {
         case unsupported
         /// The client must open a session first.
         case sessionRequired
-        /// The wallet is unknown or its proof is wrong; the client can't tell which. The connection is closed.
+        /// The wallet is unknown or its proof is wrong; the client cannot tell which. The connection is closed.
         case authenticationFailed
         /// The server expected a different counter. No attempt was consumed.
         case outOfOrder

@@ -15,7 +15,7 @@ extension Response {
     /// Decodes the payload of a frame and checks every length and range.
     ///
     /// Unknown fields are ignored. An unknown result throws ``WireError/missing(_:id:)``, because a client never makes
-    /// a call whose answer it can't read.
+    /// a call whose answer it cannot read.
     package init(decoding frame: [UInt8]) throws(WireError) {
         self = try decode(frame, remotepin__v1__response__unpack, id: \.id) { root throws(FieldFault) in
             Response(id: root.id, result: try CallResult(reading: root))

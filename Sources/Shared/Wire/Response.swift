@@ -29,7 +29,7 @@ package enum CallResult: Sendable {
 }
 
 extension CallResult {
-    /// The result without its receipt, for callers that don't check receipts.
+    /// The result without its receipt, for callers that do not check receipts.
     package var withoutReceipt: CallResult {
         if case .judged(let result, _) = self { .instruct(result) } else { self }
     }
@@ -151,7 +151,7 @@ package enum InstructResult: Sendable {
     case pinChanged
     case recoveryCodeLinked
     case deletionCode(DeletionCode)
-    /// The PIN was wrong and the attempt was counted. The state is the one after this attempt.
+    /// The attempt was judged wrong and counted. The state is the one after this attempt.
     case wrong(PINState)
     case blocked(remaining: Duration)
     case blockedPermanently

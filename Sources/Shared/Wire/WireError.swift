@@ -1,6 +1,6 @@
 /// The reason why bytes are not a valid message.
 ///
-/// This only contains names and ids, never data from the peer, so it's safe to log.
+/// This only contains names and ids, never data from the peer, so it is safe to log.
 package enum WireError: Error, Hashable, Sendable {
     /// The bytes are not the expected protobuf message; close the connection.
     case notProtobuf

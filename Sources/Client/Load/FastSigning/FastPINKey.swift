@@ -8,7 +8,7 @@ package struct FastSignature: Sendable {
     package let nonceY: P256NonceY
 }
 
-/// A PIN's key in a form that can sign thousands of statements per second, for keys that don't protect anything.
+/// A PIN's key in a form that can sign thousands of statements per second, for keys that do not protect anything.
 ///
 /// The signer knows R when it chooses the nonce, so it can report it for free, and nonces are prepared in batches.
 /// Signing leaves copies of the private key in memory, and its timing depends on the key. A wallet must therefore never

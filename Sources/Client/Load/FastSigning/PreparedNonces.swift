@@ -3,7 +3,7 @@ internal import Secrets
 internal import Synchronization
 internal import Vocabulary
 
-/// Precomputed signature nonces: for each k, the point R = k·G and 1/k, which don't depend on the key or the message.
+/// Precomputed signature nonces: for each k, the point R = k·G and 1/k, which do not depend on the key or the message.
 ///
 /// We only need one inversion for the whole batch (Montgomery's trick: Speeding the Pollard and elliptic curve methods
 /// of factorization, 1987); a separate one would take as long as the rest of a signature.

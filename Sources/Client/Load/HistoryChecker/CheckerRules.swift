@@ -9,7 +9,7 @@ package final class CheckerRules: Sendable {
     package let clockTolerance: Duration
     /// The longest time after which an operation without a response may still take effect.
     ///
-    /// If the server has already read a request, closing the connection doesn't undo it.
+    /// If the server has already read a request, closing the connection does not undo it.
     package let lateEffect: Duration
 
     /// Creates rules with a tolerance for the ends of blocks, so that there are no false alarms if a clock is adjusted

@@ -56,7 +56,7 @@ package struct HistorySummary: Hashable, Sendable {
         return states.isEmpty ? ModelState.all(rules) : states
     }
 
-    /// Creates a summary that covers all of these states, and possibly more if they can't be told apart in sixteen
+    /// Creates a summary that covers all of these states, and possibly more if they cannot be told apart in sixteen
     /// bytes.
     init(_ states: [ModelState], generation: Int) {
         var flags: UInt64 = 0

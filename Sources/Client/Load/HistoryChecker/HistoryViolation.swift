@@ -19,17 +19,17 @@ package enum HistoryViolation: Error, Hashable, Sendable {
     case permanentBlockWithoutCause
     /// A reported block has a wrong end or a wrong length.
     case impossibleBlock(said: Duration)
-    /// A session reported a state the wallet can't be in.
+    /// A session reported a state the wallet cannot be in.
     case impossibleOpening(said: PINState, possible: [PINState])
-    /// The reported PIN key can't be the result of any change.
+    /// The reported PIN key cannot be the result of any change.
     case impossiblePINKey
     /// A verdict has no receipt.
     case missingReceipt
-    /// A receipt doesn't match its verdict, for example if it says that a blocked attempt was judged.
+    /// A receipt does not match its verdict, for example if it says that a blocked attempt was judged.
     case receiptContradictsVerdict
     /// A receipt's number was used before, or contradicts the order of attempts in time.
     case impossibleNumber(UInt64)
-    /// The server counted an attempt that can't have been caused by any operation of the wallet.
+    /// The server counted an attempt that cannot have been caused by any operation of the wallet.
     case unexplainedAttempt(number: UInt64)
     /// A receipt is from an epoch that had ended.
     case olderEpoch
@@ -69,7 +69,7 @@ extension HistoryViolation: CustomStringConvertible {
         }
     }
 
-    /// A name for tables and counts that doesn't contain any numbers.
+    /// A name for tables and counts that does not contain any numbers.
     package var name: String {
         switch self {
         case .rightPINCalledWrong: "right-pin-called-wrong"
@@ -107,7 +107,7 @@ extension HistoryViolation: CustomStringConvertible {
 }
 
 extension WalletHistory {
-    /// Classifies a response that can't be explained by any order.
+    /// Classifies a response that cannot be explained by any order.
     func violation(by sent: SentOperation) -> HistoryViolation {
         HistoryViolation(sent, among: self.possibilities, self.rules)
     }

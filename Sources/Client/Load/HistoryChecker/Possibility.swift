@@ -8,7 +8,7 @@ struct Possibility: Hashable, Sendable {
     var state: ModelState
     /// The number of judged attempts; nil before the first receipt.
     var number: UInt64?
-    /// The latest event at which a placed operation was sent: a lost one that expired before that can't come after it.
+    /// The latest event at which a placed operation was sent: a lost one that expired before that cannot come after it.
     var latest = 0
     /// The ids of lost operations that were judged.
     var used: Set<Int> = []

@@ -21,9 +21,9 @@ struct SentOperation: Sendable {
     var until = Int64.max
     /// True if no other operation of its wallet was pending between ``began`` and ``ended``.
     var isAlone = true
-    /// True if its attempt was sent more than once, so that it can't be exchanged for any other operation.
+    /// True if its attempt was sent more than once, so that it cannot be exchanged for any other operation.
     var isRepeated = false
-    /// True if it was pending when the state became unknown, so that its response doesn't prove anything.
+    /// True if it was pending when the state became unknown, so that its response does not prove anything.
     var predatesReset = false
     /// Nil for a lost operation.
     var response: WalletResponse?

@@ -67,7 +67,7 @@ extension WalletHistory {
                 let state = possibility.state.following(operation, self.rules)
             else { continue }
             ways.append(possibility.placing(operation, state))
-            // A response that doesn't change the state can be placed as early as possible without losing anything.
+            // A response that does not change the state can be placed as early as possible without losing anything.
             isPlaced = state == possibility.state
             if isPlaced { break }
         }

@@ -5,7 +5,7 @@ package import Vocabulary
 /// This implements the rules in docs/protocol.md from the client's point of view: there must be an order of the
 /// operations that explains every response and is consistent with real time and the attempt policy. There are no false
 /// alarms, because the checker takes lost responses, server crashes, reordered messages and slightly different clocks
-/// into account. It doesn't contain any secrets or read the clock; the time is passed by the caller.
+/// into account. It does not contain any secrets or read the clock; the time is passed by the caller.
 ///
 /// The receipts number the judged attempts, so the server itself states their order, and the checker only verifies it.
 /// A response is placed once every operation that might come before it has its response or is lost. There is only a
@@ -19,7 +19,7 @@ package struct WalletHistory: Sendable {
     var possibilities: [Possibility]
     /// Operations without a response, in the order in which they were sent.
     var inFlight: [SentOperation] = []
-    /// Operations that won't get a response, but may still have a place in the order.
+    /// Operations that will not get a response, but may still have a place in the order.
     var lost: [SentOperation] = []
     var backlog = Backlog()
     /// The number of events so far.
@@ -94,7 +94,7 @@ package struct WalletHistory: Sendable {
         self.inFlight.append(sent)
     }
 
-    /// Records a response; returns a violation if the responses so far can't have come from a correct server.
+    /// Records a response; returns a violation if the responses so far cannot have come from a correct server.
     ///
     /// The violation may concern an earlier response whose explanation depended on this one. After a violation the
     /// history continues from an unknown state, so that a fault is only reported once.
@@ -124,7 +124,7 @@ package struct WalletHistory: Sendable {
 
     /// Records that a response will not arrive: the operation was judged, may still be judged, or will never be.
     ///
-    /// Returns a violation if the other responses can't have come from a correct server.
+    /// Returns a violation if the other responses cannot have come from a correct server.
     package mutating func lose(_ id: Int, at now: Timestamp) -> HistoryViolation? {
         guard let index = self.inFlight.firstIndex(where: { $0.id == id }) else { return nil }
         self.events += 1
@@ -139,8 +139,8 @@ package struct WalletHistory: Sendable {
         return self.settle()
     }
 
-    /// Records that the server's process ended before this moment: it won't judge any operations that were sent to it
-    /// earlier.
+    /// Records that the server's process ended before this moment: it will not judge any operations that were sent to
+    /// it earlier.
     package mutating func serverEnded(by now: Timestamp) {
         guard now.milliseconds > self.death else { return }
         self.death = now.milliseconds

@@ -17,7 +17,7 @@ package enum WalletOperation: Hashable, Sendable {
 package enum WalletResponse: Hashable, Sendable {
     /// The verdict on the PIN; a changed PIN is reported as `valid`. The place is nil if the response had no receipt.
     case verdict(PINVerdict, VerdictPlace?)
-    /// The PIN was accepted, but the share in the response doesn't belong to this wallet.
+    /// The PIN was accepted, but the share in the response does not belong to this wallet.
     case validWithForeignShare
     /// A session was opened.
     case opened(PINState, generation: Int)
@@ -25,7 +25,7 @@ package enum WalletResponse: Hashable, Sendable {
     case pinKeyChanged(current: Int?)
     /// The call was rejected before the PIN was judged: too many calls, out of order, not allowed.
     ///
-    /// `unavailable` and `internal` don't tell us whether the PIN was judged, so they are treated as lost responses
+    /// `unavailable` and `internal` do not tell us whether the PIN was judged, so they are treated as lost responses
     /// instead.
     case refused
     /// The wallet is revoked; nothing was judged.

@@ -34,7 +34,7 @@ public protocol Device: Sendable {
     /// The keychain of the host application.
     var keychain: any Keychain { get }
 
-    /// Shows a prompt that doesn't open a keychain item.
+    /// Shows a prompt that does not open a keychain item.
     func authenticate(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult
 
     /// Creates a hardware key, which replaces an existing one, and returns the vendor's evidence

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// A device that forwards everything it doesn't implement itself to another device.
+/// A device that forwards everything it does not implement itself to another device.
 package protocol DeviceWrapper: Device {
     /// The device that receives forwarded calls.
     var wrapped: any Device { get }

@@ -44,7 +44,7 @@ final class Broadcast<Value: Hashable & Sendable>: Sendable {
             return state.nextID
         }
         subscriber.onTermination = { [weak self] _ in
-            // This can't deadlock, because we never finish a stream while holding the lock.
+            // This cannot deadlock, because we never finish a stream while holding the lock.
             _ = self?.state.withLock { $0.subscribers.removeValue(forKey: id) }
         }
         return stream

@@ -16,7 +16,7 @@ public actor Wallet {
     private var isBusy = false
     private let lockState = Broadcast(true)
     private let configuration: Broadcast<WalletConfiguration>
-    /// Makes sure that the keys are dropped on time while the app is in the background, even if the host doesn't call
+    /// Makes sure that the keys are dropped on time while the app is in the background, even if the host does not call
     /// ``refresh()``.
     private var backgroundTimer: Task<Void, Never>?
 
@@ -146,7 +146,7 @@ public actor Wallet {
 
     /// Presents an input to an open prompt of the operating system.
     ///
-    /// This is only needed if the device doesn't answer prompts itself (``Device/answersPrompts``).
+    /// This is only needed if the device does not answer prompts itself (``Device/answersPrompts``).
     ///
     /// - Throws: ``WalletError/noPrompt`` if no prompt is open.
     public func present(_ presentation: Presentation) async throws(WalletError) -> Screen {
@@ -254,7 +254,7 @@ public actor Wallet {
         guard !self.isBusy else { return .seconds(1) }
         let facts = self.engine.facts()
         guard let time = self.app.timeToForget(facts) else { return nil }
-        // The lower bound prevents a busy loop if the clock doesn't advance.
+        // The lower bound prevents a busy loop if the clock does not advance.
         guard time == .zero else { return max(time, .milliseconds(100)) }
         self.app.forget(facts)
         self.engine.lock()

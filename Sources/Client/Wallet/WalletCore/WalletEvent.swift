@@ -16,7 +16,7 @@ public enum WalletEvent: Sendable {
 public enum WalletError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The wallet's files cannot be used.
     case storage(StorageError)
-    /// The device has an app or system version that can't be sent in the protocol.
+    /// The device has an app or system version that cannot be sent in the protocol.
     case deviceProfile
     /// Another call is in progress: wait for it.
     case busy

@@ -4,6 +4,6 @@ public enum AppDestination: Hashable, Sendable {
     case changePIN
     /// The deletion code; only while unlocked.
     case deletionCode
-    /// The wipe, at any time: like from `Forgot PIN?`, deleting doesn't need a PIN.
+    /// The wipe, at any time: as from `Forgot PIN?`, deleting needs no PIN.
     case wipe
 }

@@ -4,7 +4,7 @@ internal import Vocabulary
 extension AppStateMachine {
     /// The app is started.
     ///
-    /// It's always locked at first, no matter what state the last process was in.
+    /// It is always locked at first, no matter what state the last process was in.
     ///
     /// - Parameter link: The link that the phone started the app with; resolved once the app is unlocked (PF2.7).
     package mutating func launch(_ snapshot: Snapshot, opening link: IncomingLink? = nil) -> Action {
@@ -69,10 +69,10 @@ extension AppStateMachine {
         self.idleness.hide(at: snapshot.now)
     }
 
-    /// The time for which the app may still keep its keys and an entered PIN while it's out of sight; zero if they must
-    /// be dropped now.
+    /// The time for which the app may still keep its keys and an entered PIN while it is out of sight; zero if they
+    /// must be dropped now.
     ///
-    /// Nil if there aren't any, or if the app is in sight.
+    /// Nil if it keeps none, or if the app is in sight.
     package func timeToForget(_ snapshot: Snapshot) -> Duration? {
         guard !snapshot.isLocked || self.stack.keepsPIN else { return nil }
         return self.idleness.timeLeftHidden(snapshot)
@@ -81,7 +81,7 @@ extension AppStateMachine {
     /// Ends all confirmations and drops an entered PIN, because the time returned by ``timeToForget(_:)`` is over and
     /// the keys have been erased.
     ///
-    /// In the background, the app doesn't show a screen or ask for effects. The lock with its steps (LOCK/1.3) follows
+    /// In the background, the app does not show a screen or ask for effects. The lock with its steps (LOCK/1.3) follows
     /// when the user returns, before anything else.
     ///
     /// - Precondition: No effect is in progress.
@@ -123,7 +123,7 @@ extension AppStateMachine {
 
     /// Locks the app before it takes an event if a timeout has passed; returns nil if none has.
     ///
-    /// This way, a host can't keep the app open by never calling ``timeDue(_:)``; the first selection or entry after
+    /// This way, a host cannot keep the app open by never calling ``timeDue(_:)``; the first selection or entry after
     /// the timeout is lost.
     mutating func lockOverdue(_ snapshot: Snapshot) -> Action? {
         guard !snapshot.isLocked || self.owesLock else { return nil }

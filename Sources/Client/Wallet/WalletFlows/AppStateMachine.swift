@@ -6,7 +6,7 @@ internal import Vocabulary
 ///     launch ──▶ UC1.2 ──go to──▶ one flow ──call──▶ another on top ──finish──▶ the caller again
 ///
 /// This can be small because each flow is a value with its own states. It only contains the parts shared by the flows:
-/// the stack with the screens to return to, the rules for locking, the pending link, and the trace. It doesn't do any
+/// the stack with the screens to return to, the rules for locking, the pending link, and the trace. It does not do any
 /// I/O or read the clock; instead, each event comes with a snapshot.
 ///
 /// Invariant: while the snapshot says that the app is locked, no screen from behind the lock is shown, no matter which
@@ -87,7 +87,7 @@ package struct AppStateMachine: Sendable {
         }
     }
 
-    /// Selects one of the current screen's actions; nil if the screen doesn't offer it.
+    /// Selects one of the current screen's actions; nil if the screen does not offer it.
     package mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Action? {
         guard !self.isWaiting, let dialog = self.stack.dialog, let transition = dialog.transitions[action],
             let choice = dialog.scene.choices.first(where: { $0.id == action })
@@ -98,7 +98,7 @@ package struct AppStateMachine: Sendable {
         return self.follow(transition, snapshot)
     }
 
-    /// Enters a PIN; nil if the current screen doesn't ask for one.
+    /// Enters a PIN; nil if the current screen does not ask for one.
     package mutating func enter(_ input: PINInput, _ snapshot: Snapshot) -> Action? {
         guard !self.isWaiting, let asked = self.scene?.input else { return nil }
         if let lock = self.lockOverdue(snapshot) { return lock }
@@ -107,7 +107,7 @@ package struct AppStateMachine: Sendable {
         return self.handle(.entered(input), snapshot)
     }
 
-    /// Presents something to the phone; nil if the current screen isn't a prompt of the operating system.
+    /// Presents something to the phone; nil if the current screen is not a prompt of the operating system.
     package mutating func present(_ presentation: Presentation, _ snapshot: Snapshot) -> Action? {
         guard !self.isWaiting, self.scene?.prompt != nil else { return nil }
         if let lock = self.lockOverdue(snapshot) { return lock }
@@ -133,7 +133,7 @@ package struct AppStateMachine: Sendable {
         return self.follow(timeout, snapshot)
     }
 
-    /// Adds steps to the trace that aren't taken by a flow.
+    /// Adds steps to the trace that are not taken by a flow.
     mutating func note(_ steps: StepID...) {
         self.trace += steps
     }

@@ -18,7 +18,7 @@ package struct AttemptNotice: Hashable, Sendable {
 
 /// A contradiction between the server's receipts and the wallet's own attempts (docs/protocol.md, Receipts).
 public enum Tampering: String, Hashable, Sendable, CaseIterable {
-    /// A receipt's path, signature or facts don't match the attempt it was sent for.
+    /// A receipt's path, signature or facts do not match the attempt it was sent for.
     case forgedReceipt = "forged-receipt"
     /// A verdict came without a receipt, although the server's key is pinned.
     case missingReceipt = "missing-receipt"

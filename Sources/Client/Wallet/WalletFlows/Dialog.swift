@@ -2,9 +2,9 @@ internal import DeviceInterface
 
 /// A scene with the transitions that start at it, which are written where the scene offers them.
 ///
-/// A choice can't be offered without a transition, so flows never need to switch over ``ActionID``. The transitions are
-/// created when the scene is shown, so any decision that depends on a later snapshot belongs in the entry action of a
-/// state.
+/// A choice cannot be offered without a transition, so flows never need to switch over ``ActionID``. The transitions
+/// are created when the scene is shown, so any decision that depends on a later snapshot belongs in the entry action of
+/// a state.
 struct Dialog: Sendable {
     var scene: Scene
     private(set) var transitions: [ActionID: Transition] = [:]

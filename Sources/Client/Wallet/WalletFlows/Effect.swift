@@ -45,7 +45,7 @@ package enum Effect: Equatable, Sendable {
     /// Returns whether `answer` can be the answer to this effect.
     ///
     /// ``AppStateMachine`` ignores any other answer, so a flow only needs to handle the answers to its own effect. If a
-    /// case is added to ``Answer``, the code doesn't compile until this function assigns it to an effect.
+    /// case is added to ``Answer``, the code does not compile until this function assigns it to an effect.
     func takes(_ answer: Answer) -> Bool {
         switch answer {
         case .updatePolicy: self == .askUpdatePolicy

@@ -1,7 +1,7 @@
 /// The cause of a failure that an error screen reports, by the code in docs/wallet-errors.md.
 ///
-/// It's not part of the text on the screen. It's used in machine-readable output and scenario reports, and it's part of
-/// the id quoted by users. The meaning of a code never changes.
+/// It is not part of the text on the screen. It is used in machine-readable output and scenario reports, and it is part
+/// of the id quoted by users. The meaning of a code never changes.
 package enum FailureCause: String, Hashable, Sendable, CaseIterable {
     // Server unreachable.
     /// No process accepts connections at the server's address.
@@ -12,11 +12,11 @@ package enum FailureCause: String, Hashable, Sendable, CaseIterable {
     case connectionLost = "connection-lost"
     /// The server's certificate is not trusted by the wallet.
     case certificateUntrusted = "certificate-untrusted"
-    /// The server's certificate is trusted, but it's for a different name.
+    /// The server's certificate is trusted, but it is for a different name.
     case certificateName = "certificate-name"
     /// The peer does not speak the protocol, or the bytes were changed on the way.
     case tlsFailed = "tls-failed"
-    /// The server can't handle the call right now.
+    /// The server cannot handle the call right now.
     case serverUnavailable = "server-unavailable"
     /// The server limits the number of calls.
     case serverRateLimited = "server-rate-limited"
@@ -38,11 +38,11 @@ package enum FailureCause: String, Hashable, Sendable, CaseIterable {
     case walletUnknown = "wallet-unknown"
     /// The server's PIN key belongs to no PIN of this device.
     case pinKeyUnknown = "pin-key-unknown"
-    /// The access data can't be opened with the right key, or the file is missing.
+    /// The access data cannot be opened with the right key, or the file is missing.
     case accessData = "access-data"
-    /// The share sent by the server doesn't open anything.
+    /// The share sent by the server does not open anything.
     case shareOpensNothing = "share-opens-nothing"
-    /// An operation needs the keychain item, but it hasn't been opened by a prompt.
+    /// An operation needs the keychain item, but it has not been opened by a prompt.
     case itemNotOpened = "item-not-opened"
     /// An operation needs an unlocked wallet or a registration.
     case notReady = "not-ready"
@@ -77,7 +77,7 @@ package enum FailureCause: String, Hashable, Sendable, CaseIterable {
     package var wayOut: WayOut {
         switch self {
         case .hardwareKeyMissing, .pinKeyUnknown, .accessData: .reset
-        // The server doesn't tell us why it rejects a proof; on iOS the next one may be accepted.
+        // The server does not tell us why it rejects a proof; on iOS the next one may be accepted.
         case .walletUnknown: .retryOrReset
         case .connectionRefused, .connectionTimedOut, .connectionLost, .certificateUntrusted, .certificateName,
             .tlsFailed, .serverUnavailable, .serverRateLimited, .attestationService, .storage, .keychain,

@@ -14,13 +14,13 @@ protocol Flow: Sendable {
 
     /// Returns the entry action of the current state.
     ///
-    /// A state that is always entered together with its effect or call doesn't have one and returns
+    /// A state that is always entered together with its effect or call does not have one and returns
     /// ``Transition/ignored``.
     func enter(_ snapshot: Snapshot) -> Transition
 
     /// Returns the transition for an event in the current state.
     ///
-    /// This is ``Transition/ignored`` if the state doesn't take the event.
+    /// This is ``Transition/ignored`` if the state does not take the event.
     func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition
 
     /// The side of the lock that this flow is on in its current state.
@@ -67,7 +67,7 @@ enum Place: Sendable {
 }
 
 extension Flow {
-    /// A flow that only shows screens doesn't take any events.
+    /// A flow that only shows screens does not take any events.
     func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition { .ignored }
     var place: Place { .anywhere }
     var endsWithLock: Bool { false }
@@ -76,7 +76,7 @@ extension Flow {
 
     /// Moves to `state`; without `next` its entry action follows.
     ///
-    /// The result doesn't refer to the current state, so a PIN that is only held by this state is wiped.
+    /// The result does not refer to the current state, so a PIN that is only held by this state is wiped.
     func to(_ state: State, _ next: Transition.Next = .enter, after steps: StepID...) -> Transition {
         var flow = self
         flow.state = state
@@ -127,7 +127,7 @@ struct Transition: Sendable {
         case leave(AppEvent)
         /// The current screen stays.
         case stay
-        /// The same, because the state doesn't take the event; this is recorded for tests.
+        /// The same, because the state does not take the event; this is recorded for tests.
         case ignored
     }
 

@@ -19,7 +19,7 @@ struct Idleness: Sendable {
         self.usedAt = now
     }
 
-    /// The app came back to the same screen, which doesn't count as use by itself.
+    /// The app came back to the same screen, which does not count as use by itself.
     mutating func comeBack() {
         self.hiddenSince = nil
     }
@@ -31,7 +31,7 @@ struct Idleness: Sendable {
 
     /// The time that the app may still be out of sight before it must lock itself; nil while it is in sight.
     ///
-    /// Zero if the clock was set back, because we can't tell how long the app was out of sight.
+    /// Zero if the clock was set back, because we cannot tell how long the app was out of sight.
     func timeLeftHidden(_ snapshot: Snapshot) -> Duration? {
         guard let hiddenSince = self.hiddenSince else { return nil }
         let time = snapshot.now - hiddenSince

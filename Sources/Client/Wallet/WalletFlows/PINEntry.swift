@@ -40,7 +40,7 @@ public final class PINEntry: Sendable, CustomStringConvertible, CustomReflectabl
     }
 
     public var description: String { "(PIN entry)" }
-    /// This is empty so that `dump` doesn't print the digits.
+    /// This is empty so that `dump` does not print the digits.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
@@ -62,7 +62,7 @@ public enum PINRule: String, Hashable, Sendable, CaseIterable {
 public enum PINInput: Sendable {
     /// Six digits, as one entry with an attempt id.
     case complete(PINEntry)
-    /// Not six digits, so this is never sent and doesn't count as an attempt.
+    /// Not six digits, so this is never sent and does not count as an attempt.
     case malformed(PINRule)
 
     /// Reads the typed characters; the caller wipes its own copy.

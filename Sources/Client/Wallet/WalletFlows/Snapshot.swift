@@ -3,7 +3,8 @@ package import Vocabulary
 
 /// The state of device and storage at one event, taken by the caller of the flows.
 ///
-/// The flows don't read any clocks, files or sensors themselves, so events and snapshots make up a complete transcript.
+/// The flows do not read any clocks, files or sensors themselves, so events and snapshots make up a complete
+/// transcript.
 package struct Snapshot: Sendable {
     /// The time of the event, on the wallet's clock.
     package var now: Timestamp

@@ -16,7 +16,7 @@ package struct Allowance: Hashable, Sendable {
         self.microsecondsEach = max(1, seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
     }
 
-    /// Allows `count` uses in `time`, or nil if `count` is 0, which means no limit.
+    /// Allows `count` uses in `time`; returns nil if `count` is 0, which means no limit.
     package init?(_ count: Int, each time: Duration, burst: Int) {
         guard count > 0 else { return nil }
         self.init(burst: burst, oneMoreEach: max(time / count, .microseconds(1)))

@@ -44,7 +44,7 @@ package enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible 
     /// The store is in place, and the audit log rejected the entry that says so.
     case placed(AuditLogError)
 
-    /// Translates an error of a restore's step, or nil for an error of the caller's closures.
+    /// Translates an error of a restore's step; returns nil for an error of the caller's closures.
     init?(_ error: any Error) {
         switch error {
         case let error as RestoreFailure: self = error

@@ -10,7 +10,7 @@ import Vocabulary
 struct StoreLog {
     /// The last committed content of the requested page, or nil if the log has none.
     private(set) var page: [UInt8]?
-    /// The number of the first damaged frame, from 1 on, or 0 for the header, or nil for a sound log or a torn end.
+    /// The number of the first damaged frame, from 1 on, or 0 for the header; nil for a sound log or a torn end.
     private(set) var damage: Int?
 
     private static let headerByteCount = 32

@@ -58,7 +58,7 @@ final class StoreMark: Sendable {
         )
     }
 
-    /// Reads a mark, or nil if it is missing or damaged.
+    /// Reads a mark; returns nil if it is missing or damaged.
     static func read(of store: String) throws(FileError) -> Content? {
         let path = Self.path(of: store)
         guard DurableFile.exists(path) else { return nil }

@@ -9,7 +9,7 @@ package struct AppleCertificateFacts: Hashable, Sendable {
     /// As in `iphoneos`; nil if not stated.
     package let platform: String?
 
-    /// Creates the facts; this never fails, because facts that can't be read are treated as missing.
+    /// Creates the facts; this never fails, because facts that cannot be read are treated as missing.
     package init(_ certificate: Certificate) {
         let application = Self.texts(certificate.values(of: .appAttestApplication).first)
         let system = Self.texts(certificate.values(of: .appAttestSystem).first)

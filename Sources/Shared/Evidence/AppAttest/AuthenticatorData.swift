@@ -4,7 +4,7 @@ package import Vocabulary
 package struct AuthenticatorData: Hashable, Sendable {
     /// SHA-256 of the app id, `TEAMID.bundle.id`.
     package var rpIDHash: SHA256Digest
-    /// The raw flags; Apple sets 0x40 in assertions too, even though they don't contain a credential.
+    /// The raw flags; Apple sets 0x40 in assertions too, even though they do not contain a credential.
     package var flags: UInt8
     /// The number of signatures made with the key; 0 in an attestation.
     package var counter: UInt32

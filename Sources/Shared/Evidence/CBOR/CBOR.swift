@@ -30,10 +30,10 @@ package indirect enum CBOR: Hashable, Sendable {
         value < 0 ? .negative(UInt64(bitPattern: ~value)) : .unsigned(UInt64(value))
     }
 
-    /// The value of a map's text key; nil if this is not a map or doesn't have the key.
+    /// The value of a map's text key; nil if this is not a map or does not have the key.
     package subscript(key: String) -> CBOR? { self[.text(key)] }
 
-    /// The value of a map's key; nil if this is not a map or doesn't have the key.
+    /// The value of a map's key; nil if this is not a map or does not have the key.
     package subscript(key: CBOR) -> CBOR? {
         guard case .map(let entries) = self else { return nil }
         return entries.first { $0.key == key }?.value

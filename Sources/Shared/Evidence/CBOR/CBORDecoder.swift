@@ -3,7 +3,7 @@ extension CBOR {
     package static let maximumDepth = 8
     /// The maximum number of items in one object; Apple's objects have about thirty.
     ///
-    /// This limits the memory used. The decoder doesn't reserve memory based on a length it has read, and only copies
+    /// This limits the memory used. The decoder does not reserve memory based on a length it has read, and only copies
     /// bytes that actually exist.
     package static let maximumItems = 1024
 

@@ -3,8 +3,8 @@ package import Vocabulary
 
 /// The P-256 key of a test authority or a simulated device.
 ///
-/// These keys stand in for hardware that a test system doesn't have. They don't protect anything outside a lab, so it's
-/// fine to store them in files. A production server never uses them.
+/// These keys stand in for hardware that a test system does not have. They do not protect anything outside a lab, so it
+/// is fine to store them in files. A production server never uses them.
 package struct SigningKey: Sendable {
     private let key: P256.Signing.PrivateKey
 

@@ -1,7 +1,7 @@
 /// A limit on the cost of parsing, checked before anything is parsed.
 ///
 /// swift-asn1 needs several hundred bytes per value, so 32 KiB of two-byte values would take more than 4 MiB. We
-/// therefore count the headers first, which doesn't need any memory.
+/// therefore count the headers first, which does not need any memory.
 enum DERBudget {
     /// The maximum number of values in a structure; real certificates have a few hundred.
     static let maximumValues = 2048

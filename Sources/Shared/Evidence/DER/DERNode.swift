@@ -12,7 +12,7 @@ package enum DERError: Error, Hashable {
     case missing(String)
     /// A number has too many bytes or is not in its shortest form.
     case number
-    /// A date can't be parsed.
+    /// A date cannot be parsed.
     case time
 }
 

@@ -16,7 +16,7 @@ package enum TerminalEvent: Hashable, Sendable {
 ///
 /// The terminal is always restored: on ``close()``, on deinit, on signals that end or stop the process, and after a
 /// crash. Only SIGKILL prevents that. When the process is continued after a stop, it takes over the terminal again.
-/// Typed bytes are only kept in one buffer, which is wiped, until ``next()`` takes them, so a PIN leaves no other trace
+/// Until ``next()`` takes them, typed bytes are kept in a single buffer that is wiped, so a PIN leaves no other trace
 /// here.
 package final class FullScreen: Sendable {
     private struct State: ~Copyable {
@@ -92,7 +92,7 @@ package final class FullScreen: Sendable {
         self.wake.finish()
     }
 
-    /// The size of the terminal, or 80 × 24 if the terminal doesn't report it.
+    /// The size of the terminal, or 80 × 24 if the terminal does not report it.
     package var size: TerminalSize { Terminal.size(of: self.output) ?? TerminalSize(columns: 80, rows: 24) }
 
     /// Takes the next event; nil if there are none left.
@@ -116,7 +116,7 @@ package final class FullScreen: Sendable {
         self.state.withLock { $0.typed.removeAll() }
     }
 
-    /// Writes to the terminal while the program owns it; drops anything the terminal doesn't accept immediately.
+    /// Writes to the terminal while the program owns it; drops anything the terminal does not accept immediately.
     ///
     /// A blocked terminal, for example on a stalled connection, must not keep a signal from ending the process.
     package func write(_ text: String) {

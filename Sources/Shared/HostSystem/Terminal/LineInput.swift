@@ -19,7 +19,7 @@ package enum InputError: Error, Hashable, Sendable {
 package enum LineInput {
     /// Reads one line from a descriptor and lends it to `body` without the line feed.
     ///
-    /// This reads one byte at a time, so that it doesn't read any part of the next line.
+    /// This reads one byte at a time, so that it does not read any part of the next line.
     package static func withLine<Result: ~Copyable>(
         from descriptor: Int32,
         atMost limit: Int,

@@ -8,7 +8,7 @@ package enum Terminal {
     /// Returns the width of a terminal, or nil if the descriptor is not a terminal.
     package static func columns(of descriptor: Int32 = 1) -> Int? { self.size(of: descriptor)?.columns }
 
-    /// Returns the size of a terminal, or nil if the terminal doesn't report it.
+    /// Returns the size of a terminal, or nil if the terminal does not report it.
     package static func size(of descriptor: Int32) -> TerminalSize? {
         var size = winsize()
         guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
@@ -111,7 +111,7 @@ private struct EchoOff: ~Copyable {
         var silent = self.saved
         silent.c_lflag &= ~tcflag_t(ECHO)
         silent.c_lflag |= tcflag_t(ICANON | ISIG | ECHONL)
-        // Flush the input: bytes typed before the prompt can't be an answer to it.
+        // Flush the input: bytes typed before the prompt cannot be an answer to it.
         guard unsafe tcsetattr(descriptor, TCSAFLUSH, &silent) == 0 else { throw .failed(errno: errno) }
     }
 

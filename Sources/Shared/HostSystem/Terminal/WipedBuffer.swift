@@ -75,7 +75,7 @@ internal import Glibc
         return unsafe self.storage[index]
     }
 
-    /// Wipes with explicit_bzero(3), which can't be optimized away.
+    /// Wipes with explicit_bzero(3), which cannot be optimized away.
     private static func wipe(_ bytes: UnsafeMutableRawBufferPointer) {
         if let start = bytes.baseAddress { unsafe explicit_bzero(start, bytes.count) }
     }

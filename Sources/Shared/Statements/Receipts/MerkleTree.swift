@@ -3,7 +3,7 @@ package import Vocabulary
 
 /// The Merkle tree of RFC 9162 §2.1 over the leaves of one commit.
 ///
-/// A leaf's hash is SHA-256(0x00 ‖ leaf), a node's SHA-256(0x01 ‖ left ‖ right), so that a node can't be passed off as
+/// A leaf's hash is SHA-256(0x00 ‖ leaf), a node's SHA-256(0x01 ‖ left ‖ right), so that a node cannot be passed off as
 /// a leaf. A node without a sibling is moved up to the next level unchanged.
 package struct MerkleTree: Sendable {
     /// The hashes of each level, 32 bytes each, from the leaves to the root.

@@ -6,7 +6,7 @@ package import Vocabulary
 /// numbers, or signed in an epoch that had already ended.
 package struct ReceiptSet {
     package enum Problem: Hashable, Sendable {
-        /// It wasn't signed by any of the given keys, or its path leads to a different root.
+        /// It was not signed by any of the given keys, or its path leads to a different root.
         case notGenuine
         /// Another judged attempt of the wallet has this number in this epoch.
         case sameNumber(line: Int)

@@ -7,7 +7,7 @@ internal import Wire
 
 /// Guesses one wallet's PIN many times at once, with one right guess, and repeats this with other wallets.
 ///
-/// This tests the promise that the server doesn't judge more guesses when they are sent in parallel than when they are
+/// This tests the promise that the server does not judge more guesses when they are sent in parallel than when they are
 /// sent one by one. Wallets that a burst has blocked are used again after their block. In a lab, the clock is
 /// immediately advanced past the block.
 package struct BurstAttack: Sendable {

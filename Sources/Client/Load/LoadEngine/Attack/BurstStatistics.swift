@@ -32,7 +32,7 @@ package struct BurstStatistics: Hashable, Sendable {
 
     /// The share of bursts in which an atomic limit accepts a right guess at a random place.
     ///
-    /// There are only wrong guesses before it, so it's judged exactly if it's among the first guesses in the round.
+    /// There are only wrong guesses before it, so it is judged exactly if it is among the first guesses in the round.
     package var bound: Double { min(1, Double(self.attempts) / Double(self.size)) }
 
     package var share: Double { self.bursts == 0 ? 0 : Double(self.timesIn) / Double(self.bursts) }
@@ -75,10 +75,10 @@ package struct BurstStatistics: Hashable, Sendable {
         case none
         /// The server accepts more than the policy allows.
         case excessive
-        /// No response to a right guess arrived: the attack doesn't show anything, and in particular not that the
+        /// No response to a right guess arrived: the attack does not show anything, and in particular not that the
         /// server withstood it.
         case unanswered
-        /// A burst is not larger than a round, so a server can't accept too much of it.
+        /// A burst is not larger than a round, so a server cannot accept too much of it.
         case noLimit
         /// A server that accepts far too much could have had this result by chance.
         case tooFew
@@ -97,7 +97,7 @@ package struct BurstStatistics: Hashable, Sendable {
     /// The share that bursts must rule out before they count as evidence for a server: twice the bound, or the bound
     /// plus half of the rest if that is less.
     ///
-    /// We can't use the bound itself, because that's the share of a correct server, and half of all intervals exceed
+    /// We cannot use the bound itself, because that is the share of a correct server, and half of all intervals exceed
     /// it.
     package var farTooMany: Double { min(2 * self.bound, (1 + self.bound) / 2) }
 

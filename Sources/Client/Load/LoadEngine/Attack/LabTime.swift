@@ -12,7 +12,7 @@ enum LabTime {
         let now: Timestamp
     }
 
-    /// This is done by the server, because only the server may write the clock's file while it's running.
+    /// This is done by the server, because only the server may write the clock's file while it is running.
     static func advance(_ lab: LabFolder, by duration: Duration, at target: Target) async throws(RunError) {
         let socket: String
         do throws(LabError) {

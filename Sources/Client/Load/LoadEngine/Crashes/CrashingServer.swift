@@ -10,7 +10,7 @@ internal import Vocabulary
 /// A kill can hit any moment: during a commit, before a response, with guesses in flight. The wallets' histories then
 /// show whether a crash allowed additional guesses or lost a right PIN's verdict.
 package final class CrashingServer: Sendable {
-    /// A reason why the server can't be started; each description says how to fix it.
+    /// A reason why the server cannot be started; each description says how to fix it.
     package enum Problem: Error, Sendable, CustomStringConvertible {
         /// The server's program is not next to this one.
         case noProgram

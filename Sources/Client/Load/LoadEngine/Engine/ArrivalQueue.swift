@@ -10,7 +10,7 @@ final class ArrivalQueue: Sendable {
     /// A check that a connection has taken from the queue; it may not be due yet.
     struct Arrival: Hashable, Sendable {
         let due: Duration
-        /// True if it has already been admitted; otherwise ``ArrivalQueue/admit(_:)`` decides when it's due.
+        /// True if it has already been admitted; otherwise ``ArrivalQueue/admit(_:)`` decides when it is due.
         let isAdmitted: Bool
     }
 
@@ -75,7 +75,7 @@ final class ArrivalQueue: Sendable {
         }
     }
 
-    /// Records that an admitted arrival got its response, or won't get one.
+    /// Records that an admitted arrival got its response, or will not get one.
     func finish() {
         self.state.withLock { $0.inFlight -= 1 }
     }

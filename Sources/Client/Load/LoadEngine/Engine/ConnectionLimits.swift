@@ -9,7 +9,7 @@ enum ConnectionLimits {
     /// number of ports.
     static let connectionsPerAddress = 2_000
 
-    /// Raises the limit of open files for the plan; if that isn't permitted, throws a problem that says how to fix it.
+    /// Raises the limit of open files for the plan; if that is not permitted, throws a problem that says how to fix it.
     static func prepare(for plan: LoadPlan) throws(PlanProblem) {
         let needed = plan.peakConnections + Self.otherFiles
         let limit = OpenFiles.raise(to: needed)

@@ -210,7 +210,7 @@ extension RunContext {
 
 extension [Interval] {
     /// Returns true if, although calls were made, no response arrived for at least this long before the end of the
-    /// plan, or after it.
+    /// plan, and none after it.
     ///
     /// A refusal counts as a response.
     func endUnanswered(for time: Duration) -> Bool {

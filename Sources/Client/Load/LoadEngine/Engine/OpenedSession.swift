@@ -51,7 +51,7 @@ struct OpenedSession: Sendable {
         } catch {
             try run.histories.close(wallet, at: run.serverTime)
             if error.concernsOnlyThisWallet, !run.sharesWallets {
-                // Don't return the wallet to the pool, so that it isn't drawn again.
+                // Do not return the wallet to the pool, so that it is not drawn again.
                 run.excludes(wallet.wallet, for: error)
             } else {
                 run.pool.release(index)

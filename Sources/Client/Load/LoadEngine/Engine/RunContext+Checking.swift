@@ -91,7 +91,7 @@ extension RunContext {
         case .falseShare: response = .validWithForeignShare
         case .strangePINKey: response = .pinKeyChanged(current: nil)
         case .refused(.pinKeyChanged): response = .pinKeyChanged(current: generation.map { Int($0) })
-        // After these refusals we don't know whether the attempt was counted.
+        // After these refusals we do not know whether the attempt was counted.
         case .refused(.unavailable), .refused(.internal): response = nil
         case .revoked, .refused(.revoked): response = .revoked
         case .refused: response = .refused

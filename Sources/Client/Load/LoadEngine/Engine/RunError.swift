@@ -5,11 +5,11 @@ package import LoadPlan
 package enum RunError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Correct the plan.
     case plan(PlanError)
-    /// The server's responses don't allow a measurement: fix the server first.
+    /// The server's responses do not allow a measurement: fix the server first.
     case server(FleetFailure, address: String)
     /// The wallets' file can no longer be used.
     case fleet(FleetError)
-    /// The target can't be used as it was given: specify it differently.
+    /// The target cannot be used as it was given: specify it differently.
     case target(Target.Problem)
     /// A user ended the run before anything was measured.
     case interrupted

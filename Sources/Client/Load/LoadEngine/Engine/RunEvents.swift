@@ -98,7 +98,7 @@ package final class RunEvents: Sendable {
 
     /// True if a companion manages the server's process, or if the server responded after the end of the plan.
     ///
-    /// In both cases, missing responses don't mean that the server is gone.
+    /// In both cases, missing responses do not mean that the server is gone.
     var isServerStateKnown: Bool { self.state.withLock { $0.isServerStateKnown } }
 
     /// True if the server may have lost data that was not durable.

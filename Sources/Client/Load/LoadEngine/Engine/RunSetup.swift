@@ -6,7 +6,7 @@ internal import Synchronization
 struct RunSetup {
     /// The time for which opening a session is retried.
     private static let patience: Duration = .seconds(30)
-    /// The setup fails once this many wallets have been excluded, because then it's not the wallets' fault.
+    /// The setup fails once this many wallets have been excluded, because then it is not the wallets' fault.
     private static let maxExcluded = 64
 
     let run: RunContext

@@ -3,9 +3,9 @@ internal import Synchronization
 
 /// Starts users according to the plan, and waits for all of them at the end.
 final class UserScheduler: Sendable {
-    /// How often the number of users is updated from the plan.
+    /// The interval at which the number of users is updated from the plan.
     private static let step: Duration = .milliseconds(50)
-    /// How long a run that is ended early waits for outstanding responses.
+    /// The time that a run that is ended early waits for outstanding responses.
     private static let grace: Duration = .seconds(1)
 
     private let run: RunContext

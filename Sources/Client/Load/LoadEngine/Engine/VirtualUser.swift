@@ -10,7 +10,7 @@ internal import Wire
 
 /// Generates the load of one connection, by performing one operation after another until the plan no longer needs it.
 ///
-/// While a session is open, the user runs on the connection's own event loop, so that a check doesn't need a thread
+/// While a session is open, the user runs on the connection's own event loop, so that a check does not need a thread
 /// switch. This matters because the tool shares the machine with the server.
 final class VirtualUser {
     let number: Int
@@ -119,7 +119,7 @@ final class VirtualUser {
         }
     }
 
-    /// How often a waiting user checks if the run is still going.
+    /// The interval at which a waiting user checks whether the run is still going.
     private static let longestPause: Duration = .milliseconds(250)
 
     // MARK: One operation
@@ -145,7 +145,7 @@ final class VirtualUser {
         let id = opened.wallet.invokes(operation, repeating: again?.id, at: self.run.serverTime)
         if again == nil { attempt.id = id }
         attempt.lastID = id
-        // Don't include the time taken by the checker.
+        // Do not include the time taken by the checker.
         let sent = self.clock.now
         self.run.gauges.inFlight.add(1, ordering: .relaxed)
         let result = await opened.session.result(of: prepared)
@@ -186,7 +186,7 @@ final class VirtualUser {
 
     /// Records an operation, unless it began during the warm-up and ended after it.
     ///
-    /// Such an operation doesn't show up anywhere.
+    /// Such an operation does not show up anywhere.
     func record(
         _ operation: Operation,
         _ outcome: Outcome,

@@ -15,7 +15,7 @@ extension Fleet {
 
 /// The histories of the wallets in use, loaded from the fleet's file and saved to it.
 ///
-/// While a wallet is in use, its history in the file is "unknown", so that the next run doesn't raise a false alarm if
+/// While a wallet is in use, its history in the file is "unknown", so that the next run does not raise a false alarm if
 /// this one is killed. A wallet with operations that may still be judged stays in the cache until the end.
 final class WalletHistoryCache: Sendable {
     private let fleet: Fleet

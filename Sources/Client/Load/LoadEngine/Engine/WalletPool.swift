@@ -17,7 +17,7 @@ final class WalletPool: Sendable {
 
     private let picker: WalletPicker
     private let count: Int
-    /// The index of the first wallet; it's the first bit in the state.
+    /// The index of the first wallet; it is the first bit in the state.
     private let first: Int
     private let isShared: Bool
     private let state: Mutex<State>

@@ -77,7 +77,7 @@ final class Monitor: Sendable {
 
     /// The time at which an interval with this end is taken.
     ///
-    /// Responses that arrive right after the end belong to the plan's last interval. This doesn't apply if there is a
+    /// Responses that arrive right after the end belong to the plan's last interval. This does not apply if there is a
     /// backlog of unsent checks, because that would add the responses of more than a second.
     private func wake(for time: Duration) -> Duration {
         let hasBacklog = self.run.queue.map { $0.waiting > 0 } ?? false
@@ -155,7 +155,7 @@ final class Monitor: Sendable {
         let known = state.server?.pid
         self.follow(&state)
         if var server = state.server, let reading = server.meter.read() {
-            // If there were two processes in this interval we don't know, because we can't read the usage of the one
+            // If there were two processes in this interval we do not know, because we cannot read the usage of the one
             // that has exited.
             if server.pid == known { gauges.serverCPUSeconds = (reading.cpu - server.cpu) / .seconds(1) }
             gauges.serverResidentBytes = reading.residentBytes

@@ -1,6 +1,6 @@
 package import HostSystem
 
-/// A reason why a fleet's file can't be used; each description says how to fix it.
+/// A reason why a fleet's file cannot be used; each description says how to fix it.
 package enum FleetError: Error, Hashable, CustomStringConvertible {
     /// The file cannot be created, read or written.
     case file(FileError)

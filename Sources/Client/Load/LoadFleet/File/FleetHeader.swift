@@ -49,7 +49,7 @@ struct FleetHeader: Hashable {
     enum Defect: Error, Hashable {
         /// The magic number belongs to a different kind of file.
         case foreign
-        /// The version or the record length doesn't match this program.
+        /// The version or the record length does not match this program.
         case version(UInt32)
         /// The checksum is wrong.
         case torn

@@ -18,7 +18,7 @@ package struct ChangeLimit: Sendable, Equatable {
         guard let before = row.before, let after = row.after else { return nil }
         guard before != 0 else { return self.isGrowth && after > 0 }
         let bound = before * (1 + self.limit)
-        // From 100 to 110 is 10%, even though 110 / 100 isn't exactly 1.1 in binary.
+        // From 100 to 110 is 10%, even though 110 / 100 is not exactly 1.1 in binary.
         let slack = bound.magnitude * 1e-9
         return self.isGrowth ? after > bound + slack : after < bound - slack
     }

@@ -20,7 +20,7 @@ extension Comparison {
     private func sentence(_ limit: ChangeLimit) -> String {
         switch limit.isExceeded(in: self) {
         case true?:
-            // A change within the noise also fails, because noisy runs don't prove anything either way.
+            // A change within the noise also fails, because noisy runs do not prove anything either way.
             "FAILED  \(limit.text)"
                 + (self.row(limit.name, limit.metric).finding == .withinNoise ? "; the change is within the noise" : "")
         case false?: "passed  \(limit.text)"

@@ -22,7 +22,7 @@ struct Noise: Sendable {
     ///
     /// Nil if the run has too few intervals, or a batch does not have the metric.
     func halfRange(of metric: Metric, asShare isShare: Bool) -> Double? {
-        // A correct server doesn't cause any violations, so they are never due to chance.
+        // A correct server does not cause any violations, so they are never due to chance.
         if metric.kind == .violations { return 0 }
         let values = self.batches.compactMap { metric.value(of: $0, asShare: isShare) }
         guard values.count == self.batches.count, values.count >= Self.minimumBatches else { return nil }

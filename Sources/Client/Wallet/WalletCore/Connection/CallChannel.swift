@@ -54,7 +54,7 @@ package protocol ServerDialer: Sendable {
 package enum DialError: Error, Hashable, Sendable {
     /// The device has no route or no DNS: it is offline.
     case noInternet
-    /// The device has a network connection, but either the server doesn't answer or a different host answers in its
+    /// The device has a network connection, but either the server does not answer or a different host answers in its
     /// place.
     case unreachable(FailureCause)
 }

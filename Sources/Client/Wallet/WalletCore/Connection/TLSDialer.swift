@@ -43,7 +43,7 @@ public final class TLSDialer: ServerDialer {
         var call = TLSDialer.callLimit
     }
 
-    /// How long the wallet waits for the answer to a call.
+    /// The time that the wallet waits for the answer to a call.
     package static let callLimit = Duration.seconds(20)
 
     /// The server's name or trust cannot be used; show the text to the operator of the host

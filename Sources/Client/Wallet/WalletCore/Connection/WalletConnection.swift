@@ -12,7 +12,7 @@ final class WalletConnection {
     let channel: any CallChannel
     /// The server's answer to Hello.
     ///
-    /// It's only reported once, so that the server is asked again the second time.
+    /// It is reported only once; a second request for it asks the server again.
     let terms: ServerTerms
     private var areTermsReported = false
     private(set) var session: Session?
@@ -24,7 +24,7 @@ final class WalletConnection {
     private(set) var isServerProven = false
     /// True after the wallet was locked, because a session ends when the wallet is locked.
     ///
-    /// We can't start a second session on this connection, because only one OpenSession is allowed, and it may have
+    /// We cannot start a second session on this connection, because only one OpenSession is allowed, and it may have
     /// been sent even if its answer was dropped.
     private(set) var hasSessionEnded = false
 
@@ -33,12 +33,12 @@ final class WalletConnection {
         /// The current PIN key according to the server.
         var pinKeyID: PINKeyID
         let features: Features
-        /// The server's half of the biometric slot's key; nil if the server didn't send one, and after the wallet was
+        /// The server's half of the biometric slot's key; nil if the server did not send one, and after the wallet was
         /// locked.
         var presenceShare: Share?
         /// The share that will replace it; nil after the wallet was locked, and unless the shares are being replaced.
         var nextPresenceShare: Share?
-        /// The counter of the next instruction; it's consumed no matter what the answer is.
+        /// The counter of the next instruction; it is consumed no matter what the answer is.
         var nextCounter: UInt64 = 1
     }
 
@@ -77,7 +77,7 @@ final class WalletConnection {
     /// Records that a share received on this connection has opened a slot.
     func markServerProven() { self.isServerProven = true }
 
-    /// Drops the presence share; there can't be another session on this connection.
+    /// Drops the presence share; there cannot be another session on this connection.
     func endSession() {
         self.session?.presenceShare = nil
         self.session?.nextPresenceShare = nil

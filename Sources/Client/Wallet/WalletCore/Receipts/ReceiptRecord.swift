@@ -7,7 +7,7 @@ internal import WalletFlows
 ///     noteSend, durably ─▶ the message ─▶ take its receipt: verify, compare its number, keep it
 ///
 /// A receipt accounts for all attempts up to its own. Its number may exceed the last one by the number of attempts that
-/// were sent without getting an answer. Any more than that were made elsewhere.
+/// were sent without getting an answer. Any further attempts were made elsewhere.
 struct ReceiptRecord: Codable, Hashable, Sendable {
     /// The pinned key; nil until a server has stated one.
     private var key: PinnedKey?
@@ -15,8 +15,8 @@ struct ReceiptRecord: Codable, Hashable, Sendable {
     private var last: StoredBytes?
     /// The largest number in any receipt.
     ///
-    /// After the epoch has changed, we compare with this, because the store may be a copy from before or after the last
-    /// receipt.
+    /// A receipt of a new epoch is compared with this number, because the restored store may be a copy from before or
+    /// after the last receipt.
     private var highest: UInt64 = 0
     /// True if the key was pinned at registration, so that the first number is known.
     private var countsFromZero = false
@@ -50,7 +50,7 @@ struct ReceiptRecord: Codable, Hashable, Sendable {
         var unanswered: UInt64
     }
 
-    /// How long a message on a lost connection may still arrive, which is longer than any session.
+    /// The time during which a message on a lost connection may still arrive, which is longer than any session.
     static let lateFor: Duration = .seconds(3600)
 
     init() {}
@@ -89,7 +89,7 @@ extension ReceiptRecord {
     mutating func adopt(_ links: [ReceiptKeyLink], at now: Timestamp) -> Tampering? {
         guard let newest = links.last?.key else { return nil }
         guard let pinned = self.key?.value else {
-            // This wallet was created by an earlier version, so we don't know its numbers so far.
+            // This wallet was created by an earlier version, so we do not know its numbers so far.
             self.key = PinnedKey(newest)
             self.unanswered = 0
             return nil
@@ -160,7 +160,7 @@ extension ReceiptRecord {
     /// The contradiction between a genuine receipt and the last one.
     private func finding(_ receipt: Receipt, explained: UInt64) -> Tampering? {
         let (leaf, epoch) = (receipt.leaf, receipt.signed.epoch)
-        // Don't add anything to this number, because an impostor could send any number.
+        // This subtracts instead of adding, because an impostor could send any number and the sum could overflow.
         func exceeds(_ number: UInt64) -> Bool { leaf.number > number && leaf.number - number > explained }
         guard let last = self.last.flatMap({ Receipt($0.bytes) }) else {
             return self.countsFromZero && exceeds(0) ? .unexplainedAttempts : nil

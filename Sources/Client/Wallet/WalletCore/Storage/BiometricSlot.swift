@@ -16,7 +16,7 @@ struct BiometricSlot: Codable, Hashable, Sendable {
     var next: NextSlot?
     /// True in the safe mode: the slot of every PIN pair is also sealed under the item.
     ///
-    /// There is one flag for all pairs, which is written together with them, so that a crash can't leave only some of
+    /// There is one flag for all pairs, which is written together with them, so that a crash cannot leave only some of
     /// them sealed.
     var guardsPINSlots: Bool
 
@@ -127,7 +127,7 @@ extension PINPair {
 
 /// The secret of a keychain item released by a prompt.
 ///
-/// It's only kept in memory, and wiped when the last reference is gone.
+/// It is only kept in memory, and wiped when the last reference is gone.
 final class OpenedItem {
     let id: StoredID<KeychainItemKind>
     let secret: SecretBytes

@@ -1,9 +1,9 @@
 internal import Vocabulary
 internal import WalletFlows
 
-/// The latest state received from the server, to be displayed while the server can't be reached.
+/// The latest state received from the server, to be displayed while the server cannot be reached.
 ///
-/// It doesn't prove anything, so no registration, slot or access data depends on it.
+/// It does not prove anything, so no registration, slot or access data depends on it.
 struct CachedServerState: Codable, Hashable, Sendable {
     var revocation: Revoked?
     var update: Update?

@@ -31,11 +31,11 @@ public struct LocalDiskError: Error, Hashable, Sendable, CustomStringConvertible
 public enum LocalFile: String, Sendable, CaseIterable {
     /// Enrollment, registration, PIN slots and salts, and a wipe not yet reported.
     ///
-    /// Writing this file is the commit point: until it's written, an operation has not happened.
+    /// Writing this file is the commit point: until it is written, an operation has not happened.
     case state = "state.json"
     /// Data that may only be read while the wallet is unlocked, sealed under the data key.
     case accessData = "access.sealed"
-    /// The latest state received from the server, which doesn't prove anything; it has a separate file so that a reply
+    /// The latest state received from the server, which does not prove anything; it has a separate file so that a reply
     /// never causes the others to be rewritten.
     case serverState = "server-words.json"
     /// The pinned receipt key, the last receipt and the attempts sent since; no other file depends on it.

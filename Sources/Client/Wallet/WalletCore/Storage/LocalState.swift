@@ -47,8 +47,8 @@ struct LocalRegistration: Codable, Hashable, Sendable {
     var walletID: StoredID<WalletIDKind>
     /// The last known current pair, then every pair that was sent to replace it.
     ///
-    /// A message we believe to be lost may still arrive while the first pair is current. We don't remove a pair until a
-    /// valid PIN has opened the slot of a successor.
+    /// A message we believe to be lost may still arrive while the first pair is current. We do not remove a pair until
+    /// a valid PIN has opened the slot of a successor.
     var pairs: [PINPair]
     var progress: StoredProgress
     /// False until the first session; until then the token can be registered again.

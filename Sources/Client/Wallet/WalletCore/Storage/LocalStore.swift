@@ -52,7 +52,7 @@ final class LocalStore {
             throw StorageError.missing(.state)
         }
         if let bytes = try disk.read(.serverState) {
-            // If the file can't be read we drop it, since it doesn't prove anything and will be replaced with the
+            // If the file cannot be read we drop it, since it does not prove anything and will be replaced with the
             // server's next answer.
             self.serverState = Self.decode(CachedServerState.self, bytes) ?? CachedServerState()
         }
@@ -70,7 +70,7 @@ final class LocalStore {
         self.state = state
     }
 
-    /// Writes the current state again, so that we know for sure that it's on the disk.
+    /// Writes the current state again, so that we know for sure that it is on the disk.
     ///
     /// A write that failed may still have reached the disk. Call this before removing anything that a different state
     /// might still refer to.

@@ -31,7 +31,7 @@ enum StoredTree: Hashable, Decodable {
 
     /// The SHA-256 of the value in one fixed form: keys in the order of their bytes, each text with its length.
     ///
-    /// This way, it doesn't matter if another version of the JSON encoder writes the same value differently.
+    /// This way, it does not matter if another version of the JSON encoder writes the same value differently.
     var digest: SHA256Digest {
         var bytes: [UInt8] = []
         self.add(to: &bytes)

@@ -12,7 +12,7 @@ extension WalletEngine {
     /// operation.
     ///
     /// Unlocking does not keep the item open: changing the PIN and turning off biometrics prompt again, and in the safe
-    /// mode they can't proceed without the item.
+    /// mode they cannot proceed without the item.
     func prompt(_ prompt: Prompt, _ presentation: Presentation) async throws -> Answer {
         guard self.unlocked != nil, let biometrics = self.store.state.registration?.biometrics else {
             return .prompted(try await self.device.authenticate(prompt, presentation))
@@ -43,7 +43,7 @@ extension WalletEngine {
         let connection = try await self.activeSession()
         guard let session = connection.session else { throw Failure.local(.replyUnexpected) }
         guard let share = session.presenceShare else { return .verdict(.blockedPermanently) }
-        // If the share doesn't open the slot, it did not come from the server, and we don't change anything.
+        // If the share does not open the slot, it did not come from the server, and we do not change anything.
         let dataKey = try self.open(biometrics, with: item, share: share, walletID: session.walletID)
         try self.unlock(with: dataKey, of: session.walletID)
         self.unlocked?.presenceShare = share
@@ -56,9 +56,9 @@ extension WalletEngine {
 
     /// Completes pending changes after an unlock.
     ///
-    /// If this fails, the user isn't locked out; we try again at the next unlock.
+    /// If this fails, the user is not locked out; we try again at the next unlock.
     ///
-    /// The flag comes from the session whose share has just opened the slot, so an impostor can't use it to leave the
+    /// The flag comes from the session whose share has just opened the slot, so an impostor cannot use it to leave the
     /// safe mode.
     private func finishUnlock(with item: OpenedItem, wantsSafeMode: Bool, of walletID: WalletID) {
         if self.store.state.registration?.biometricMode == .safe, !wantsSafeMode {

@@ -22,15 +22,15 @@ extension WalletEngine {
             outcome = try await self.instruct(paidBy: old) { current in
                 // An earlier message for the same change was executed, but its answer was lost.
                 if current.id == successor.id { return nil }
-                // A different, delayed change was executed. The old PIN doesn't belong to this pair, so using it would
+                // A different, delayed change was executed. The old PIN does not belong to this pair, so using it would
                 // cost an attempt.
                 guard current.id.value == replaced else { throw Failure.local(.changeSuperseded) }
                 let newKey = successor.key(for: new).publicKey
                 return (.changePIN(newKey: newKey, newKeyID: successor.id.value), newPIN: (new, successor))
             }
         } catch {
-            // Now that the network is gone, we can't tell whether the earlier message arrived, so either PIN may be the
-            // right one.
+            // Now that the network is gone, we cannot tell whether the earlier message arrived, so either PIN may be
+            // the right one.
             if Failure(error) == .noInternet, self.unanswered == old.attemptID {
                 throw Failure.serverUnreachable(notCounted: false)
             }
@@ -71,7 +71,7 @@ extension WalletEngine {
         return pair
     }
 
-    /// Records the change in memory only, because the answer doesn't prove enough to change any files.
+    /// Records the change in memory only, because the answer does not prove enough to change any files.
     private func changed(to successor: PINPair) -> Answer {
         self.connection?.update(currentPINKey: successor.id.value)
         self.unlocked?.pairID = successor.id.value

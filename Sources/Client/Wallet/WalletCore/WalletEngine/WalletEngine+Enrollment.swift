@@ -181,8 +181,8 @@ extension WalletEngine {
                 if connection === registering {
                     self.unlocked?.presenceShare = connection.session?.presenceShare
                 } else {
-                    // A right PIN doesn't cost an attempt. If this check doesn't prove anything, the next one will;
-                    // until then, we can't make a biometric slot.
+                    // A right PIN does not cost an attempt. If this check does not prove anything, the next one will;
+                    // until then, we cannot make a biometric slot.
                     _ = try? await self.checkPIN(entry)
                 }
                 return .done

@@ -3,7 +3,7 @@ internal import Secrets
 internal import Vocabulary
 internal import WalletFlows
 
-/// Keeps the keychain and the state consistent, even though they can't be written atomically.
+/// Keeps the keychain and the state consistent, even though they cannot be written atomically.
 ///
 ///     item added ──▶ state names it (commit) ──▶ items that no state names are removed
 ///
@@ -43,12 +43,12 @@ extension WalletEngine {
         return item
     }
 
-    /// Adds an item that isn't in the state yet.
+    /// Adds an item that is not in the state yet.
     func addItem(_ item: OpenedItem, for method: UnlockMethod) throws(KeychainError) {
         try self.device.keychain.add(item.secret, as: item.id.name, access: method)
     }
 
-    /// Removes items that aren't in the state, and a biometric slot whose item no longer exists.
+    /// Removes items that are not in the state, and a biometric slot whose item no longer exists.
     ///
     /// The state is written again before anything is removed: an earlier write may have failed but still reached the
     /// disk.
@@ -56,8 +56,8 @@ extension WalletEngine {
         guard let names = try? self.device.keychain.names() else { return }
         let biometrics = self.store.state.registration?.biometrics
         if let biometrics, !biometrics.guardsPINSlots, !names.contains(biometrics.item.name) {
-            // This happens, for example, after a restore to another phone. The slot can't be opened any longer, and
-            // isn't needed for the PIN.
+            // This happens, for example, after a restore to another phone. The slot cannot be opened any longer, and is
+            // not needed for the PIN.
             try self.change { $0.registration?.biometrics = nil }
         }
         let current = self.store.state.registration?.biometrics?.item.name

@@ -19,8 +19,8 @@ extension WalletEngine {
     ///
     /// The wallet is only unlocked if the PIN's slot can be opened.
     ///
-    /// In the safe mode a locked wallet sends no CheckPin: its slots are sealed, so it could not tell if an answer is
-    /// genuine.
+    /// In the safe mode a locked wallet sends no CheckPin: its slots are sealed, so it could not tell whether an answer
+    /// is genuine.
     func checkPIN(_ entry: PINEntry) async throws -> Answer {
         if self.unlocked == nil, self.store.state.registration?.biometricMode == .safe {
             throw Failure.local(.itemNotOpened)
@@ -59,8 +59,8 @@ extension WalletEngine {
 
     /// Accepts a valid PIN if its share proves it, and unlocks.
     ///
-    /// If the share doesn't open the slot or has a different check value, it did not come from the server, and we don't
-    /// change anything.
+    /// If the share does not open the slot or has a different check value, it did not come from the server, and we do
+    /// not change anything.
     private func accept(_ share: Share, of entry: PINEntry, _ outcome: InstructionOutcome) throws {
         let pairID = outcome.pair.id.value
         let pair = try self.unsealedPair(outcome.pair)
@@ -82,7 +82,7 @@ extension WalletEngine {
             self.unlocked?.nextPresenceShare = session.nextPresenceShare
         }
         self.change = nil
-        // This is just cleaning up. If it fails, the user isn't locked out, and we try again at the next unlock.
+        // This is just cleaning up. If it fails, the user is not locked out, and we try again at the next unlock.
         if pair != nil { try? self.removeReplacedPairs(keeping: pairID) }
         try? self.cleanUpKeychain()
         if self.store.state.registration?.progress == .done {

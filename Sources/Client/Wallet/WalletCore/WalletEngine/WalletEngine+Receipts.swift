@@ -4,9 +4,9 @@ internal import Wire
 
 /// Checks the receipts of verdicts, which show if there were attempts that this wallet did not make.
 ///
-/// A finding has no other effect; in particular, it doesn't influence whether we believe the verdict.
+/// A finding has no other effect; in particular, it does not influence whether we believe the verdict.
 extension WalletEngine {
-    /// Counts an instruction before it's sent, so that we can explain a gap even after a crash.
+    /// Counts an instruction before it is sent, so that we can explain a gap even after a crash.
     func noteSend() { self.store.changeReceipts { $0.noteSend() } }
 
     /// Checks and keeps the receipt of an answer.

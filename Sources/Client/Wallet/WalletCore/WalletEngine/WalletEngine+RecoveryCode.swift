@@ -7,8 +7,8 @@ internal import Wire
 extension WalletEngine {
     /// Links the code, then records durably that the wallet has an identity.
     ///
-    /// The answer itself doesn't prove enough to change any files. If the code was linked, the PIN is right, so
-    /// checking the same PIN on the same connection doesn't cost an attempt, and its share proves that it was the
+    /// The answer itself does not prove enough to change any files. If the code was linked, the PIN is right, so
+    /// checking the same PIN on the same connection does not cost an attempt, and its share proves that it was the
     /// server that answered.
     func linkRecoveryCode(_ code: RecoveryCode, paidBy entry: PINEntry) async throws -> Answer {
         let outcome = try await self.instruct(.linkRecoveryCode(code.bytes), paidBy: entry)

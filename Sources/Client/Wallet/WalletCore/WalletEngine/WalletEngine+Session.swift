@@ -36,14 +36,14 @@ extension WalletEngine {
 
     /// The OpenSession to send directly after the Hello, if the wallet has had its first session.
     ///
-    /// The first session is never opened early, because the token can't be registered again after that. Returns nil if
-    /// the proof can't be made; the error will then be thrown when the session is needed.
+    /// The first session is never opened early, because the token cannot be registered again after that. Returns nil if
+    /// the proof cannot be made; the error will then be thrown when the session is needed.
     private func earlyOpening(on channel: any CallChannel) async -> OpenSession? {
         guard let registration = self.store.state.registration, registration.hadSession else { return nil }
         return try? await self.sessionRequest(registration.walletID.value, channel.channelBinding)
     }
 
-    /// Sends a call; if the connection is lost, it's dropped, so that the next call opens a new one.
+    /// Sends a call; if the connection is lost, it is dropped, so that the next call opens a new one.
     func call(_ call: Call, on connection: WalletConnection) async throws(CallChannelError) -> CallResult {
         do {
             return try await connection.channel.call(call)
@@ -57,7 +57,7 @@ extension WalletEngine {
     enum Opening {
         case active(WalletConnection)
         case revoked(Revocation)
-        /// The wallet is unknown to the server, or it has a different key; the refusal doesn't tell us which.
+        /// The server does not know the wallet, or knows it by a different key; the refusal does not state which.
         case notKnown(Refusal)
     }
 
@@ -101,7 +101,7 @@ extension WalletEngine {
                 .success(.judged), .success(.revokeWithCode), .success(.reportWipe), .success(.confirmShares):
                 throw Failure.local(.replyUnexpected)
             case .failure(let error):
-                // An idle connection may have been closed long ago, so this doesn't mean that the server is
+                // An idle connection may have been closed long ago, so this does not mean that the server is
                 // unreachable.
                 if !hadConnection { throw Failure(error, notCounted: true) }
             }
@@ -143,7 +143,7 @@ extension WalletEngine {
         return proof
     }
 
-    /// Opens a session for this wallet; after the first one, its token can't be registered again.
+    /// Opens a session for this wallet; after the first one, its token cannot be registered again.
     func walletSession() async throws -> Opening {
         guard let registration = self.store.state.registration else { throw Failure.local(.notReady) }
         let opening = try await self.openSession(for: registration.walletID.value)

@@ -13,7 +13,7 @@ internal import Wire
 /// only use shares from a connection on which a share has opened a slot, because a slot under a share from an impostor
 /// could never be opened.
 ///
-/// A PIN change that was sent but not answered doesn't prevent a replacement: the server rejects it after
+/// A PIN change that was sent but not answered does not prevent a replacement: the server rejects it after
 /// ConfirmShares. If it has taken effect before, the server rejects ConfirmShares.
 extension WalletEngine {
     /// Opens a pair's slot, or the one under the next share if the server has replaced the share.
@@ -45,7 +45,7 @@ extension WalletEngine {
         } catch {
             guard biometrics.next != nil else { throw error }
             let dataKey = try biometrics.promoted().open(with: item, share: share, walletID: walletID)
-            // If the write fails, it's repeated at the next unlock.
+            // If the write fails, it is repeated at the next unlock.
             try? self.change { $0.registration?.biometrics = biometrics.promoted() }
             return dataKey
         }
@@ -87,7 +87,7 @@ extension WalletEngine {
         if confirmation.presence {
             (unlocked.presenceShare, unlocked.nextPresenceShare) = (unlocked.nextPresenceShare, nil)
             outcome.connection.presenceShareReplaced()
-            // If the write fails, it's repeated at the next unlock, which opens the slot under the next share.
+            // If the write fails, it is repeated at the next unlock, which opens the slot under the next share.
             let promoted = self.store.state.registration?.biometrics?.promoted()
             try? self.change { $0.registration?.biometrics = promoted }
         }
@@ -96,9 +96,9 @@ extension WalletEngine {
     /// Seals the PIN's slot under the unlock share and the next one; returns false if a slot remains that cannot be
     /// sealed now.
     ///
-    /// Both slots are created from scratch, because if a write failed after an earlier replacement, there may not be a
-    /// stored one under the current share. A slot in the safe mode needs the keychain item, which a prompt has to open.
-    /// The slots of PIN changes stay as they are, for a change that takes effect before ConfirmShares.
+    /// Both slots are created from scratch, because if a write failed after an earlier replacement, the stored ones
+    /// need not include one under the current share. A slot in the safe mode needs the keychain item, which a prompt
+    /// has to open. The slots of PIN changes stay as they are, for a change that takes effect before ConfirmShares.
     private func prepare(_ next: Share, for entry: PINEntry, _ outcome: InstructionOutcome) throws -> Bool {
         guard let unlocked = self.unlocked, let share = unlocked.unlockShare,
             let registration = self.store.state.registration, let pair = registration.pair(outcome.pair.id.value)

@@ -17,7 +17,7 @@ extension WalletEngine {
     /// Returns the status stated at the opening of a session, in a new session unless the current one was not reported
     /// yet.
     ///
-    /// If there is no hardware key, because the app was restored to another phone, the wallet can't authenticate. The
+    /// If there is no hardware key, because the app was restored to another phone, the wallet cannot authenticate. The
     /// wallet may also be unknown to the server, because its store was restored to a time before the registration, or
     /// because a revoked wallet was purged. In both cases we continue with the unlock, which will find that nothing can
     /// be opened and offer the reset (SB9).

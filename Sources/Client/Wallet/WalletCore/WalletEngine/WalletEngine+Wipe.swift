@@ -9,12 +9,12 @@ extension WalletEngine {
     func wipe() async throws -> Answer {
         self.lock()
         let walletID = self.store.state.registration?.walletID ?? self.store.state.unreportedWipe
-        // After a restore to another phone, the wallet can't report the wipe; the user can revoke it with the deletion
-        // code.
+        // After a restore to another phone, the wallet cannot report the wipe; the user can revoke it on the server
+        // with the deletion code.
         let pending = self.device.hasKey ? walletID : nil
-        // A single write makes everything unreadable, because the access data can't be opened without the slots.
+        // A single write makes everything unreadable, because the access data cannot be opened without the slots.
         try self.store.save(LocalState(unreportedWipe: pending))
-        // Only do this after that write: as long as the old state exists, it may need the item to be opened.
+        // Only do this after that write: as long as the old state exists, the item may be the only means of opening it.
         try? self.removeItems(except: nil)
         try self.store.removeAccessData()
         self.store.forgetServerState()
@@ -48,7 +48,7 @@ extension WalletEngine {
         try? await self.completePendingWipe()
     }
 
-    /// Reports a pending wipe and deletes the hardware key, because a new enrollment needs its place.
+    /// Reports a pending wipe and deletes the hardware key, because a new enrollment creates its own.
     ///
     /// If the connection or its session ended, the server has not answered, so the report is repeated once on a new
     /// connection.
@@ -74,7 +74,7 @@ extension WalletEngine {
             // The solution might be restored later, and this wallet with it.
             throw Failure.revoked(revocation)
         case .revoked, .notKnown:
-            // There is nothing left on the server that could be wiped with this key.
+            // The server holds no wallet that this key could still revoke.
             await self.disconnect()
             return nil
         }

@@ -6,7 +6,7 @@ internal import Wire
 
 /// The data and devices of a wallet: its files, its phone, its connection and, while unlocked, its keys.
 ///
-/// This executes the effects requested by the flows, but doesn't contain any of their rules. It's not shared: it
+/// This executes the effects requested by the flows, but does not contain any of their rules. It is not shared: it
 /// belongs to one ``Wallet``, which requests one effect at a time. Its methods throw any error, which ``perform(_:)``
 /// translates to a `Failure`.
 ///
@@ -189,7 +189,7 @@ final class UnlockedKeys {
     ///
     /// Until the server confirms the replacement, new slots are sealed under both.
     var nextUnlockShare: Share?
-    /// The server's half of the biometric slot's key, once it's proven: either it has opened that slot, or it was
+    /// The server's half of the biometric slot's key, once it is proven: either it has opened that slot, or it was
     /// received on a connection on which an unlock share has opened a PIN slot.
     ///
     /// A slot created with a share from an impostor could never be opened again.

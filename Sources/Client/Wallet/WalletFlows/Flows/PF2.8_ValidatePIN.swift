@@ -99,7 +99,7 @@ struct ValidatePIN: Flow {
     }
 }
 
-/// PF2.8/9: this wallet can't be opened with any PIN; the only way out is to start over.
+/// PF2.8/9: this wallet cannot be opened with any PIN; the only way out is to start over.
 ///
 ///     locking ──▶ blocked ──Delete Wallet──▶ UC9.4
 ///

@@ -3,7 +3,7 @@ package import Vocabulary
 
 /// A screen as the flows show it, in no language yet.
 package struct Scene: Hashable, Sendable {
-    /// The step that shows it, which identifies the screen, since titles aren't unique.
+    /// The step that shows it, which identifies the screen, since titles are not unique.
     package var step: StepID
     package var kind: Screen.Kind
     package var title: Text
@@ -86,7 +86,7 @@ public enum Obstacle: Hashable, Sendable {
     case deviceInsecure
     /// The phone has no network.
     case noInternet
-    /// The server did not answer, or can't handle calls right now.
+    /// The server did not answer, or cannot handle calls right now.
     case serverUnreachable
     /// This version of the app is blocked.
     case updateNeeded
