@@ -201,7 +201,7 @@ extension ConnectionListener.State {
 }
 
 extension SocketAddress {
-    /// Creates the source from the address sent by a load balancer; nil if it sent none.
+    /// Creates the address that a load balancer sent; nil if it sent none.
     fileprivate init?(_ origin: ProxyHeader.Origin) {
         guard case .address(let bytes, let port) = origin,
             let address = try? SocketAddress(packedIPAddress: ByteBuffer(bytes: bytes), port: Int(port))

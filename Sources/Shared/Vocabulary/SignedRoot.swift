@@ -1,6 +1,6 @@
 /// The root of one commit's Merkle tree, with the server's signature.
 package struct SignedRoot: Hashable, Sendable {
-    /// The epoch of the store, which starts at 1 and is incremented by a restore.
+    /// The epoch of the store, which starts at 1 and increases with each restore.
     package var epoch: UInt64
     /// The time of the newest attempt in the commit.
     package var time: Timestamp

@@ -55,7 +55,7 @@ struct BlockSpan: Hashable, Sendable {
 struct Window {
     let from: Int64
     let until: Int64
-    /// The earliest time that any pending operation may have.
+    /// The earliest time on the server's clock that any pending operation may carry.
     ///
     /// If an operation has been waiting in the server since then, it has an older time and shortens a new block
     /// accordingly.

@@ -34,7 +34,7 @@ package enum WalletResponse: Hashable, Sendable {
 
 /// The place of a verdict in the server's order of the wallet's attempts, as its receipt states it.
 package struct VerdictPlace: Hashable, Sendable {
-    /// The epoch of the store, which is incremented by a restore.
+    /// The epoch of the store, which each restore increases.
     package var epoch: UInt64
     /// The wallet's judged attempts up to this verdict.
     package var number: UInt64

@@ -2,8 +2,8 @@ package import Vocabulary
 
 /// A set of receipts and signed roots, verified together and without a server.
 ///
-/// A single receipt proves a verdict. A set also shows if a server gave two attempts the same number, went back in its
-/// numbers, or signed in an epoch that had already ended.
+/// A single receipt proves a verdict. A set also shows whether a server gave two attempts the same number, went back in
+/// its numbers, or signed in an epoch that had already ended.
 package struct ReceiptSet {
     package enum Problem: Hashable, Sendable {
         /// It was not signed by any of the given keys, or its path leads to a different root.

@@ -5,7 +5,7 @@ internal import Vocabulary
 
 /// A wallet in use, and its history, which every response is checked against.
 ///
-/// It is only used by one user at a time, except if a single wallet is being attacked, which is shared by all users.
+/// Only one user uses it at a time, unless a single wallet is being attacked, which all users share.
 final class CheckedWallet: Sendable {
     private struct State {
         var history: WalletHistory

@@ -30,7 +30,7 @@ final class VirtualUser {
     private var wrongVariant: UInt32 = 0
     /// The last connection, if it was lost.
     ///
-    /// The next session uses the same wallet, because that shows if the server forgot counted attempts in a crash.
+    /// The next session uses the same wallet, because that shows whether the server forgot counted attempts in a crash.
     var lost: Lost?
     var backoff = Backoff()
     /// The time of the last verdict.

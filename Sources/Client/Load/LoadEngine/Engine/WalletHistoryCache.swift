@@ -25,7 +25,7 @@ final class WalletHistoryCache: Sendable {
     private let wallets = Mutex<[Int: CheckedWallet]>([:])
     private let past = Mutex(Past())
 
-    /// The properties we remember of wallets that are not in use.
+    /// The properties that are remembered about wallets that are not in use.
     private struct Past {
         var overflowCount = 0
         var epochStepCount = 0

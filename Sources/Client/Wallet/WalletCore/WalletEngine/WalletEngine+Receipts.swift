@@ -2,7 +2,7 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// Checks the receipts of verdicts, which show if there were attempts that this wallet did not make.
+/// Checks the receipts of verdicts, which show whether there were attempts that this wallet did not make.
 ///
 /// A finding has no other effect; in particular, it does not influence whether we believe the verdict.
 extension WalletEngine {
