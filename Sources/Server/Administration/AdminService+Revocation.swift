@@ -6,7 +6,8 @@ internal import WalletStore
 // The effects of a revocation after it has been committed.
 //
 // The reply to a revocation guarantees that no more of the wallet's data leaves this server (G7). To ensure this, the
-// store commits first, then the wallet's connections are closed, and only then is the reply sent.
+// store commits first, then the server waits until no connection has data of the wallet in flight, and only then is the
+// reply sent. Idle connections stay open.
 
 /// The kind of command that revoked the wallets.
 enum RevocationCause {
@@ -29,7 +30,8 @@ enum RevocationCause {
 }
 
 extension AdminService {
-    /// Closes the wallets' connections, and reports the wallets that were revoked at `now` to the log and the hooks.
+    /// Waits until no data of the wallets is in flight, and reports the wallets that were revoked at `now` to the log
+    /// and the hooks.
     ///
     /// - Parameter now: The time of the revocation, or nil if it revoked no wallet because all of them had been revoked
     ///   before.

@@ -50,7 +50,7 @@ internal import GRDBSQLite
 
     /// Binds a number to the parameter at `place`, counted from 1.
     ///
-    /// It stays bound until the next call.
+    /// It stays bound until the parameter is bound again.
     package func bind(_ number: Int64, at place: Int32) {
         let code = unsafe sqlite3_bind_int64(self.statement, place, number)
         precondition(code == SQLITE_OK, "the statement must have this parameter and must not be running")

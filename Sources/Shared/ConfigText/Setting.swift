@@ -100,9 +100,9 @@ package enum SettingOrigin: Hashable, Sendable, CustomStringConvertible {
 /// A setting with its value, for listings.
 package struct SettingRow: Hashable, Sendable {
     package var name: String
-    /// The value as a file would hold it, or ``hidden``; Nil if the value is missing or wrong.
+    /// The value as a file would hold it, or ``hidden``; nil if the value is missing or wrong.
     package var value: String?
-    /// nil if the value is missing or wrong.
+    /// Nil if the value is missing or wrong.
     package var origin: SettingOrigin?
 
     /// Shown instead of a value that may be a secret.

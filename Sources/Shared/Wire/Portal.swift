@@ -21,7 +21,7 @@ package struct PortalRequest: Hashable, Sendable {
     }
 }
 
-/// The code is the owner's secret, so do not include it when a request is printed.
+/// The code is the owner's secret, so a printed request does not show it.
 extension PortalRequest: CustomStringConvertible, CustomDebugStringConvertible {
     package var description: String { "PortalRequest(id: \(self.id), (deletion code))" }
     package var debugDescription: String { self.description }

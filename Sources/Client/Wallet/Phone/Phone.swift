@@ -272,7 +272,7 @@ extension Phone {
     /// True while a call is running.
     package var isBusy: Bool { self.isTaken }
 
-    /// The reason why this is not the screen the user wanted to see; nil if it is.
+    /// The reason why the current screen is not the one that the user wanted to see; nil if it is.
     package var obstacle: Obstacle? {
         get async { await self.wallet?.obstacle }
     }

@@ -175,7 +175,7 @@ public actor Wallet {
         return self.settings.wording.screen(scene, at: self.engine.clock.now())
     }
 
-    /// The reason why this is not the screen the user wanted to see; nil if it is.
+    /// The reason why the current screen is not the one that the user wanted to see; nil if it is.
     public var obstacle: Obstacle? { self.app.scene?.obstacle }
 
     /// True if the keys are not in memory.

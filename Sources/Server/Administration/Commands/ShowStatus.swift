@@ -10,7 +10,7 @@ internal import WalletStore
 
 /// `status`: shows the state of the server.
 ///
-/// All counts start at zero when the server starts.
+/// Totals of events, such as entered PINs and commits, start at zero when the server starts.
 package struct ShowStatus: AdminCall {
     package static let name = "status"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }

@@ -4,7 +4,7 @@ internal import ServerCommandLine
 package import StoreMaintenance
 package import Vocabulary
 
-/// `vault status`: shows the versions of the vault's keys and how many values each of them has sealed.
+/// `vault status`: shows the versions of the vault's keys and how many stored values are sealed with each of them.
 package struct ShowVaultKeys: AdminCall {
     package static let name = "vault status"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }

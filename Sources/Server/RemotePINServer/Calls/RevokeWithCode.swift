@@ -27,7 +27,7 @@ extension Revocations {
     /// Revokes the wallet with the given deletion code, on behalf of a connected client or the portal.
     ///
     /// Once the answer has been sent, the server sends no more of the wallet's data (G7): the revocation is committed
-    /// first, then the wallet's connections are closed, and only then does this method return.
+    /// first, then the wallet's other connections are aborted, and only then does this method return.
     ///
     /// - Parameters:
     ///   - actor: The actor to record in the audit log.

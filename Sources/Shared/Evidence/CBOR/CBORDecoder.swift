@@ -1,7 +1,7 @@
 extension CBOR {
     /// The maximum nesting depth; Apple's objects have three levels.
     package static let maximumDepth = 8
-    /// The maximum number of items in one object; Apple's objects have about thirty.
+    /// The maximum number of items that one decoding may produce; Apple's objects have about thirty.
     ///
     /// This limits the memory used. The decoder does not reserve memory based on a length it has read, and only copies
     /// bytes that actually exist.
