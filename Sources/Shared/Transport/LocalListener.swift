@@ -54,8 +54,8 @@ package final class LocalListener: Sendable {
 
     /// Answers calls, one after another on each connection, until ``stop()`` or cancellation.
     ///
-    /// Threat: an attacker who controls a connected process can send calls nonstop. Answering calls that need no work
-    /// would keep an event loop from serving wallets, so there is a pause after each of them.
+    /// Threat: an attacker who controls a connected process can send calls without pause. Answering calls that need no
+    /// work would keep an event loop from serving wallets, so there is a pause after each of them.
     ///
     /// - Parameter answer: returns nil to close the connection without an answer.
     package func serve(_ answer: @escaping @Sendable ([UInt8], LocalPeer) async -> Answer?) async {

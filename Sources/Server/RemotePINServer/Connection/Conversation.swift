@@ -46,8 +46,8 @@ struct Conversation {
     /// Serves the connection until a session is opened or the connection ends; ``run()`` continues from there.
     ///
     /// This part runs in a separate task, which has finished when this method returns. A running task does not release
-    /// the memory that its frames have grown to. The calls before a session need most of that memory, but a session is
-    /// mostly idle.
+    /// the memory that it has grown to. The calls before a session need most of that memory, but a session is mostly
+    /// idle.
     func opened() async -> Conversation {
         async let conversation = self.openingSession()
         return await conversation

@@ -63,7 +63,7 @@ extension VirtualUser {
         if outcome.isFailure { await self.recover() } else { self.backoff.reset() }
     }
 
-    /// Registers a wallet and throws it away, since we are only interested in the server's work.
+    /// Registers a wallet and discards it, since only the server's work matters.
     private func registerNew(by registrar: Registrar) async throws(FleetFailure) {
         let timeout = self.run.plan.timeout
         let connection = try await self.run.connect(self.number)

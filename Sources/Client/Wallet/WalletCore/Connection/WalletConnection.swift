@@ -38,7 +38,7 @@ final class WalletConnection {
         var presenceShare: Share?
         /// The share that will replace it; nil after the wallet was locked, and unless the shares are being replaced.
         var nextPresenceShare: Share?
-        /// The counter of the next instruction; it is consumed no matter what the answer is.
+        /// The counter of the next instruction; it is consumed whatever the answer is.
         var nextCounter: UInt64 = 1
     }
 

@@ -70,7 +70,7 @@ final class LocalStore {
         self.state = state
     }
 
-    /// Writes the current state again, so that we know for sure that it is on the disk.
+    /// Writes the current state again, so that it is certain to be on the disk.
     ///
     /// A write that failed may still have reached the disk. Call this before removing anything that a different state
     /// might still refer to.
