@@ -1,4 +1,5 @@
 import DeviceInterface
+import Foundation
 import struct TestSupport.SeededGenerator
 import Testing
 import Vocabulary
@@ -8,15 +9,23 @@ import Vocabulary
 /// Random walks through the app, with possible answers of server, device and user.
 @Suite("Every step of the flows")
 struct StepCoverageTests {
-    @Test("a random walk reaches every step of docs/steps.txt and no other, and the lock holds on the way")
-    func walk() async {
+    @Test(
+        """
+        a random walk reaches every step of docs/steps.txt and every screen of docs/screens.md, and no other, and the \
+        lock holds on the way
+        """
+    )
+    func walk() async throws {
         let seed: UInt64 = 0x5EED_2026
         print("seed: \(seed)")
         var generator = SeededGenerator(seed: seed)
         var reached: [String: Int] = [:]
+        var page = ScreenPage()
         for _ in 0..<4000 {
             var walker = Walker(generator: generator)
+            swap(&walker.page, &page)
             walker.walk(events: 80)
+            swap(&walker.page, &page)
             for step in Set(walker.app.trace) { reached[step, default: 0] += 1 }
             generator = walker.generator
             await Task.yield()
@@ -29,6 +38,14 @@ struct StepCoverageTests {
         print("rarest: \(rarest), in \(reached[rarest, default: 0]) walks")
         let unknown = reached.keys.filter { !listed.contains($0) }
         #expect(unknown.isEmpty, "not a step of the flows: \(unknown.sorted().joined(separator: " "))")
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/screens.md")
+        if ProcessInfo.processInfo.environment["UPDATE_GOLDENS"] == "1" {
+            try page.markdown.write(to: file, atomically: true, encoding: .utf8)
+        }
+        #expect(
+            try String(contentsOf: file, encoding: .utf8) == page.markdown,
+            "UPDATE_GOLDENS=1 writes docs/screens.md"
+        )
     }
 
     @Test("no event in any state crashes or shows a screen from behind the lock", arguments: [1, 2, 3, 4] as [UInt64])

@@ -9,6 +9,8 @@ import Vocabulary
 struct Walker {
     var app = AppUnderTest()
     var generator: SeededGenerator
+    /// Collects the screens of the walk.
+    var page = ScreenPage()
     /// One in so many events is trouble: calm walks come far, the others see the errors.
     private var trouble = 12
     /// Another person than the owner holds the phone.
@@ -45,6 +47,7 @@ struct Walker {
             case .some(.show), .none: self.act()
             }
             Invariants.check(self.app)
+            if case .some(.show(let scene)) = self.app.last { self.page.add(scene, at: self.app.snapshot.now) }
             if self.chance(10) { Invariants.checkTexts(self.app) }
         }
     }
