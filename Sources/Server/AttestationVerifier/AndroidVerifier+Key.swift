@@ -1,17 +1,17 @@
 internal import Evidence
 
-/// Purposes of a key (KeyMint `KeyPurpose`).
+/// The values of KeyMint's `KeyPurpose` that the verifier uses.
 enum KeyPurpose {
     static let sign = 2
     static let attestKey = 7
 }
 
-/// Digests of a key (KeyMint `Digest`).
+/// The values of KeyMint's `Digest` that the verifier uses.
 private enum KeyDigest {
     static let sha256 = 4
 }
 
-/// Origins of a key (KeyMint `KeyOrigin`).
+/// The values of KeyMint's `KeyOrigin` that the verifier uses.
 private enum KeyOrigin {
     static let generated = 0
 }
@@ -39,10 +39,10 @@ extension AndroidVerifier {
         return app
     }
 
-    /// Checks the description of an intermediate attestation key, whose purpose the caller has already checked.
+    /// Checks the description of an intermediate attestation key, whose purpose the caller has checked.
     ///
-    /// The hardware must have generated the key, regardless of the policy. An imported key is known to the party that
-    /// imported it, which can sign any statement with it.
+    /// The hardware must have generated the key, whatever the policy says, because a party that imported a key knows it
+    /// and can sign any statement with it.
     func checkAttestKey(_ description: KeyDescription) throws(AttestationRefusal) {
         try self.checkLevel(description)
         try self.checkBoot(description.hardwareEnforced)
@@ -56,8 +56,8 @@ extension AndroidVerifier {
         else { throw .securityLevelTooLow }
     }
 
-    /// Checks the boot state in the hardware-enforced list only: a compromised system can put any claim in the other
-    /// one.
+    /// Checks the boot state, reading only the hardware-enforced list, because a compromised system can write any claim
+    /// into the other list.
     private func checkBoot(_ list: AuthorizationList) throws(AttestationRefusal) {
         guard self.policy.requiresLockedDevice || !self.policy.bootStates.isEmpty else { return }
         guard let root = list.rootOfTrust else { throw .rootOfTrustMissing }
@@ -70,7 +70,7 @@ extension AndroidVerifier {
     private func checkKey(_ description: KeyDescription) throws(AttestationRefusal) {
         let hardware = description.hardwareEnforced
         if self.policy.requiresGeneratedKey {
-            // Software keys have their properties in the software-enforced list.
+            // The properties of software keys are in the software-enforced list.
             let fallback = self.policy.minimumKeyMintLevel == .software ? description.softwareEnforced : hardware
             guard hardware.integer(.origin) ?? fallback.integer(.origin) == KeyOrigin.generated else {
                 throw .keyOrigin
@@ -84,7 +84,7 @@ extension AndroidVerifier {
         }
     }
 
-    /// Checks the patch levels for which the policy sets a minimum; a level that is not stated counts as too old.
+    /// Checks the patch levels for which the policy sets a minimum, treating a missing level as too old.
     private func checkPatchLevels(_ list: AuthorizationList) throws(AttestationRefusal) {
         if let minimum = self.policy.minimumOSPatchLevel, (list.integer(.osPatchLevel) ?? 0) < minimum {
             throw .patchLevelTooOld
@@ -97,7 +97,8 @@ extension AndroidVerifier {
         }
     }
 
-    /// Requires a configured package with one of *its own* digests; a digest of another app does not count.
+    /// Requires a configured package and one of the digests configured *for it*; a digest of another app does not
+    /// count.
     private func checkApp(_ application: ApplicationID?) throws(AttestationRefusal) -> ApplicationID.Package? {
         guard let apps = self.policy.apps else { return nil }
         let packages = application?.packages ?? []
@@ -118,7 +119,7 @@ extension AndroidVerifier {
 }
 
 extension SecurityLevel {
-    /// Returns true if this level is `minimum` or higher; an unknown level is below all others.
+    /// Returns whether this level is at least `minimum`; an unknown level is below all others.
     func isAtLeast(_ minimum: SecurityLevel) -> Bool {
         switch self {
         case .software, .trustedEnvironment, .strongBox: self.number >= minimum.number

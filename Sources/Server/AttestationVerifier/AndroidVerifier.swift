@@ -1,11 +1,12 @@
 package import Evidence
 package import Vocabulary
 
-/// The complete verification of an Android key attestation: a pure function of evidence and expectations.
+/// The complete verification of an Android key attestation, as a pure function of the evidence and the expectations.
 ///
-/// The order of checks is part of the contract, because it decides which reason a device with several defects gets:
-/// form, names, anchor, signatures, validity, status, position of the extension, and finally the contents of the
-/// extension. The verifier trusts no statement in a certificate before it has verified the chain.
+/// The order of the checks is part of the contract, because it determines the reason that is reported for a device with
+/// several defects: form, names, anchor, signatures, validity, status, position of the extension, and finally the
+/// contents of the extension. The verifier does not trust any statement in a certificate before it has verified the
+/// chain.
 package struct AndroidVerifier: Sendable {
     package var policy: AndroidPolicy
     package var anchors: [TrustAnchor]
@@ -17,11 +18,11 @@ package struct AndroidVerifier: Sendable {
         self.statusList = statusList
     }
 
-    /// Verifies a chain, leaf first.
+    /// Verifies a chain that starts with the leaf.
     ///
     /// - Parameters:
-    ///   - publicKey: The SubjectPublicKeyInfo that the leaf must certify, if the caller already has one.
-    ///   - verification: Records the signature checks and the passed checks.
+    ///   - publicKey: The SubjectPublicKeyInfo that the leaf must certify, if the caller knows it.
+    ///   - verification: Records the signature checks and the checks that passed.
     package func verify(
         chain: [[UInt8]],
         challenge: [UInt8],
@@ -61,11 +62,11 @@ package struct AndroidVerifier: Sendable {
         )
     }
 
-    /// Returns the anchor at the end of the chain; its key must not occur elsewhere in the chain.
+    /// Returns the anchor at the end of the chain, whose key must not occur anywhere else in the chain.
     ///
-    /// A root signs itself, so a chain with a repeated root still has valid links. The certificate below the root
-    /// states the kind of provisioning, which decides whether other certificates may have expired. In such a chain
-    /// that certificate would be the root.
+    /// A root signs itself, so a chain in which the root is repeated still has valid links. The certificate below the
+    /// root states the kind of provisioning, which determines whether other certificates may have expired. In such a
+    /// chain, that certificate would be the root.
     private func anchor(of certificates: [Certificate]) throws(AttestationRefusal) -> TrustAnchor {
         let root = certificates[certificates.count - 1]
         guard let anchor = self.anchor(with: root.publicKey) else {
@@ -88,7 +89,7 @@ package struct AndroidVerifier: Sendable {
         at time: Timestamp
     ) throws(AttestationRefusal) {
         let isGoogle = self.policy.validity == .google
-        // The anchor is trusted by its key, so the dates of its certificate are ignored.
+        // The anchor is trusted because of its key, so the dates of its certificate are ignored.
         for certificate in certificates.dropLast().dropFirst(isGoogle ? 1 : 0) {
             guard time >= certificate.notBefore else { throw .certificateNotYetValid }
             guard time <= certificate.notAfter || isGoogle && provisioning == .factory else {
@@ -97,9 +98,9 @@ package struct AndroidVerifier: Sendable {
         }
     }
 
-    /// Rejects revoked and suspended certificates, and a stale list unless the policy accepts it.
+    /// Rejects revoked and suspended certificates, and rejects a stale list unless the policy accepts it.
     ///
-    /// - Returns: True if the list is stale.
+    /// - Returns: Whether the list is stale.
     private func checkStatus(_ certificates: [Certificate], at time: Timestamp) throws(AttestationRefusal) -> Bool {
         for certificate in certificates {
             switch self.statusList?.status(of: certificate.serialNumber) {
@@ -113,12 +114,13 @@ package struct AndroidVerifier: Sendable {
         return isStale
     }
 
-    /// Returns the description in the leaf, after checking that no other certificate can pass for the leaf.
+    /// Returns the description in the leaf after checking that no other certificate can pass for the leaf.
     ///
     /// The holder of an attested signing key can sign a certificate with any description. An issuer that was itself
-    /// attested is therefore rejected, unless the policy allows it and the key has no purpose but ATTEST_KEY. Such a
-    /// key must also meet the leaf's requirements: the same app, the required level and boot state. The hardware must
-    /// have generated it, because the leaf's description is only as trustworthy as the key that signs it.
+    /// attested is therefore rejected, unless the policy allows it and ATTEST_KEY is the only purpose of its key. Such
+    /// a key must also meet the requirements for the leaf: the same app, the required level and the required boot
+    /// state. The hardware must have generated it, because the leaf's description is only as trustworthy as the key
+    /// that signs it.
     private func description(in certificates: [Certificate]) throws(AttestationRefusal) -> KeyDescription {
         let values = certificates.map { $0.values(of: .keyDescription) }
         guard values.allSatisfy({ $0.count <= 1 }) else { throw .duplicateExtension }
@@ -142,9 +144,9 @@ package struct AndroidVerifier: Sendable {
     }
 }
 
-/// An Android key attestation that was accepted.
+/// An accepted Android key attestation.
 package struct AndroidAttestation: Sendable {
-    /// Leaf first.
+    /// The certificates, leaf first.
     package let certificates: [Certificate]
     package let description: KeyDescription
     /// The root at which the chain ends.
@@ -152,7 +154,7 @@ package struct AndroidAttestation: Sendable {
     package let provisioning: Provisioning
     /// The package that identified the app, or nil if the policy does not check the app.
     package let app: ApplicationID.Package?
-    /// True if the status list is older than the policy's maximum age and the policy accepts that.
+    /// Whether the policy accepted a status list that is missing or too old.
     package let isStatusListStale: Bool
 }
 
@@ -178,7 +180,7 @@ extension Provisioning {
 }
 
 extension DistinguishedName {
-    /// True for CN=Droid CA followed by a number.
+    /// Whether the common name is `Droid CA` followed by a number.
     fileprivate var isDroidAuthority: Bool {
         guard let name = self.commonName, name.hasPrefix("Droid CA") else { return false }
         return name.dropFirst("Droid CA".count).first?.isNumber ?? false

@@ -1,7 +1,7 @@
 package import Evidence
 package import Vocabulary
 
-/// The complete verification of an App Attest attestation, in the order of Apple's steps.
+/// The complete verification of an App Attest attestation, in the order of Apple's documented steps.
 package struct AppleVerifier: Sendable {
     package var policy: ApplePolicy
     package var anchors: [TrustAnchor]
@@ -11,7 +11,7 @@ package struct AppleVerifier: Sendable {
         self.anchors = anchors
     }
 
-    /// Verifies an attestation object for the key with the id `keyID`.
+    /// Verifies the attestation object of the key with this id.
     ///
     /// - Parameter clientDataHash: The hash that the app passed to `attestKey`.
     package func verify(
@@ -67,8 +67,9 @@ package struct AppleVerifier: Sendable {
         }
     }
 
-    /// Checks that an anchor, which is not part of the chain, signed the last certificate and that issuers are marked
-    /// as CAs.
+    /// Checks that an anchor signed the last certificate, and that every issuer is marked as a CA.
+    ///
+    /// The chain does not contain the anchor.
     private func checkChain(
         _ certificates: [Certificate],
         _ verification: inout Verification
@@ -111,13 +112,13 @@ package struct AppleVerifier: Sendable {
     }
 }
 
-/// An App Attest attestation that was accepted.
+/// An accepted App Attest attestation.
 package struct AppleAttestation: Sendable {
-    /// Leaf first, without the root.
+    /// The certificates, leaf first, without the root.
     package let certificates: [Certificate]
     package let anchor: TrustAnchor
     package let key: P256PublicKey
-    /// `TEAMID.bundle.id`.
+    /// The id of the app, as `TEAMID.bundle.id`.
     package let appID: String
     package let environment: AppAttestEnvironment
     package let authenticatorData: AuthenticatorData

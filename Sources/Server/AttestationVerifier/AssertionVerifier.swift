@@ -1,15 +1,16 @@
 internal import Evidence
 package import Vocabulary
 
-/// The verification of App Attest assertions: an iOS device's proofs.
+/// The verification of App Attest assertions, with which iOS devices prove that they hold their key.
 package enum AssertionVerifier {
     /// Verifies an assertion and returns its counter.
     ///
     /// - Parameters:
     ///   - clientDataHash: The SHA-256 of the statement.
-    ///   - appID: `TEAMID.bundle.id` as recorded at registration, never as claimed by a message.
-    ///   - previousCounter: The counter of the last accepted assertion, or 0 after the attestation.
-    /// - Important: A conditional step of the store must make the counter durable before the proof is accepted.
+    ///   - appID: The app id recorded at registration, as `TEAMID.bundle.id`; never one that a message claims.
+    ///   - previousCounter: The counter of the last accepted assertion, or 0 directly after the attestation.
+    /// - Important: The caller must store the counter durably, in a conditional step of the store, before it accepts
+    ///   the proof.
     package static func verify(
         assertion encoded: [UInt8],
         clientDataHash: SHA256Digest,
@@ -46,7 +47,7 @@ package enum AssertionVerifier {
         )
     }
 
-    /// Verifies as above and records the signature checks and the passed checks.
+    /// Verifies an assertion and records the signature checks and the checks that passed.
     static func verified(
         _ encoded: [UInt8],
         clientDataHash: [UInt8],

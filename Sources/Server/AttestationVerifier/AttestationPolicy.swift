@@ -14,9 +14,9 @@ package struct AttestationPolicy: Hashable, Sendable {
 /// An Android app that may register.
 package struct AndroidApp: Hashable, Sendable {
     package var package: String
-    /// SHA-256 of the certificates that may have signed the app; an empty set allows any.
+    /// The SHA-256 digests of the certificates that may have signed the app; an empty set allows any certificate.
     package var signatureDigests: Set<[UInt8]>
-    /// The lowest version code.
+    /// The lowest version code that may register.
     package var minimumVersion: Int64
 
     package init(package: String, signatureDigests: Set<[UInt8]>, minimumVersion: Int64 = 0) {
@@ -26,13 +26,13 @@ package struct AndroidApp: Hashable, Sendable {
     }
 }
 
-/// The way in which a device got its attestation key.
+/// The way in which a device received its attestation key.
 package enum Provisioning: String, Hashable, Sendable, CaseIterable, Codable {
-    /// Installed at the factory: the certificate below the root has an X.520 serial number.
+    /// The key was installed at the factory; the certificate below the root has an X.520 serial number.
     case factory
-    /// Fetched from Google's servers: the certificate below the root is named CN=Droid CA, O=Google LLC.
+    /// The key was fetched from Google's servers; the certificate below the root is named CN=Droid CA, O=Google LLC.
     case remote
-    /// A software attestation, by the names in its chain.
+    /// The attestation was made in software, according to the names in its chain.
     case software
     case unknown
 }
@@ -41,45 +41,46 @@ package enum Provisioning: String, Hashable, Sendable, CaseIterable, Codable {
 package struct AndroidPolicy: Hashable, Sendable {
     /// The certificates that must be valid at the time of verification.
     package enum Validity: String, Hashable, Sendable, CaseIterable {
-        /// As in Google's own verifier: the leaf is not checked, and factory chains may contain expired certificates.
+        /// The rule of Google's own verifier: the leaf is not checked, and factory chains may contain expired
+        /// certificates.
         case google
-        /// All certificates but the root.
+        /// All certificates except the root.
         case strict
     }
 
     /// The requirements for the key.
     package enum KeyRules: Hashable, Sendable {
-        /// Any key: the caller has other uses for it.
+        /// Accepts any key, because the caller has other uses for it.
         case any
-        /// A key that signs SHA-256 digests for one app.
+        /// Requires a key that signs SHA-256 digests for a single app.
         case signing
     }
 
-    /// The apps that may register; nil skips the check.
+    /// The apps that may register, or nil to skip the check.
     package var apps: [AndroidApp]?
     package var validity: Validity
     package var minimumAttestationLevel: SecurityLevel
     package var minimumKeyMintLevel: SecurityLevel
     package var requiresLockedDevice: Bool
-    /// The accepted boot states; an empty set allows any.
+    /// The accepted boot states; an empty set accepts any state.
     package var bootStates: Set<VerifiedBootState>
     package var requiresGeneratedKey: Bool
     package var keyRules: KeyRules
-    /// Key kinds by name, as in `EC-P-256`; nil allows any.
+    /// The accepted kinds of keys by name, such as `EC-P-256`, or nil to accept any kind.
     package var allowedKeys: Set<String>?
-    /// True if a key that the keystore attested may attest others (ATTEST_KEY).
+    /// Whether a key that the keystore attested may attest other keys (ATTEST_KEY).
     package var allowsAttestKeys: Bool
-    /// The accepted kinds of provisioning; nil allows any.
+    /// The accepted kinds of provisioning, or nil to accept any kind.
     package var provisioning: Set<Provisioning>?
-    /// Year and month, as in 202401; nil skips the check.
+    /// The earliest OS patch level as year and month, such as 202401, or nil to skip the check.
     package var minimumOSPatchLevel: Int?
-    /// Year, month and day, as in 20240105; nil skips the check.
+    /// The earliest vendor patch level as year, month and day, such as 20240105, or nil to skip the check.
     package var minimumVendorPatchLevel: Int?
-    /// Year, month and day, as in 20240105; nil skips the check.
+    /// The earliest boot patch level as year, month and day, such as 20240105, or nil to skip the check.
     package var minimumBootPatchLevel: Int?
     package var statusList: StatusListPolicy
 
-    /// The policy for registrations (attestation.md) with these apps.
+    /// Creates the policy for registrations with these apps (attestation.md).
     package init(apps: [AndroidApp]?) {
         self.apps = apps
         self.validity = .google
@@ -101,7 +102,7 @@ package struct AndroidPolicy: Hashable, Sendable {
 
 /// The requirements for App Attest.
 package struct ApplePolicy: Hashable, Sendable {
-    /// The apps that may register, each `TEAMID.bundle.id`.
+    /// The ids of the apps that may register, each as `TEAMID.bundle.id`.
     package var appIDs: [String]
     package var environments: Set<AppAttestEnvironment>
 

@@ -1,9 +1,9 @@
-/// The reasons why evidence is rejected; each has one name, in the reply and in the log.
+/// A reason for rejecting evidence, which has the same name in the reply and in the log.
 package enum AttestationRefusal: String, Error, Hashable, Sendable, CaseIterable {
-    // Both platforms: the amount of evidence, and the app.
+    // Both platforms: the size of the evidence, and the app.
     case tooManyCertificates = "too_many_certificates"
     case evidenceTooLarge = "evidence_too_large"
-    /// The server accepts no app of this platform.
+    /// The server accepts no apps for this platform.
     case appNotConfigured = "app_not_configured"
 
     // Both platforms: certificates.
@@ -14,7 +14,7 @@ package enum AttestationRefusal: String, Error, Hashable, Sendable, CaseIterable
     case untrustedRoot = "untrusted_root"
     case certificateExpired = "certificate_expired"
     case certificateNotYetValid = "certificate_not_yet_valid"
-    /// Apple: a certificate that signs others is not marked as a CA.
+    /// Apple: a certificate that signs another one is not marked as a CA.
     case issuerNotCA = "issuer_not_ca"
     case keyTypeNotAllowed = "key_type_not_allowed"
     case publicKeyMismatch = "public_key_mismatch"
@@ -59,12 +59,12 @@ package enum AttestationRefusal: String, Error, Hashable, Sendable, CaseIterable
     case counterNotIncreased = "counter_not_increased"
 }
 
-/// The limits of all evidence.
+/// The limits on the evidence of both platforms.
 package enum EvidenceLimits {
-    /// Certificates in one chain; the longest real one has eight.
+    /// The maximum number of certificates in a chain; the longest real chain has eight.
     package static let certificates = 10
-    /// Total bytes; the largest real evidence has 6.2 KB.
+    /// The maximum total size in bytes; the largest real evidence has 6.2 KB.
     package static let byteCount = 32 * 1024
-    /// Signatures that one verification may check.
+    /// The maximum number of signatures that one verification checks.
     package static let signatureChecks = 12
 }

@@ -2,22 +2,22 @@ package import Evidence
 internal import FoundationEssentials
 package import Vocabulary
 
-/// The attested properties of a device: the key that acts for it, and facts for operators.
+/// The attested properties of a device: the key that acts for it, and facts that operators can read.
 package struct AttestedDevice: Sendable {
     package let platform: Platform
     package let deviceKey: P256PublicKey
-    /// Android: the package name; iOS: the `TEAMID.bundle.id` that its assertions must carry.
+    /// The package name on Android; on iOS, the `TEAMID.bundle.id` that the device's assertions must carry.
     package let appID: String
     package let appVersion: String?
-    /// iOS: the service that attested the key.
+    /// The App Attest service that attested the key; only on iOS.
     package let environment: AppAttestEnvironment?
     package let securityLevel: String
-    /// Android: the verified boot state.
+    /// The verified boot state; only on Android.
     package let bootState: String?
-    /// The text of the evidence.
+    /// The OS version, as the evidence states it.
     ///
-    /// This and all other texts from the evidence are cut after 100 characters: the signer of a chain can write
-    /// anything into them, and operators have to read them.
+    /// This and all other texts from the evidence are truncated to 100 characters, because the signer of a chain can
+    /// write anything into them and operators have to read them.
     package let osVersion: String?
     package let osPatchLevel: Int?
     package let vendorPatchLevel: Int?
@@ -27,21 +27,21 @@ package struct AttestedDevice: Sendable {
     package let provisioning: Provisioning?
     /// The name of the root at which the chain ends.
     package let anchor: String
-    /// The serial numbers of the certificates in hexadecimal, the leaf's first.
+    /// The serial numbers of the certificates in hexadecimal, starting with the leaf's.
     ///
-    /// A wallet whose chain is put on the status list later can be found only by them.
+    /// If the chain of a wallet is put on the status list later, the wallet can be found only by these numbers.
     package let serialNumbers: [String]
-    /// The time of verification.
+    /// The time of the verification.
     package let time: Timestamp
-    /// True if the status list is older than the policy's maximum age, which deserves a warning in the log.
+    /// Whether the status list was missing or too old, which deserves a warning in the log.
     package let isStatusListStale: Bool
 
-    /// Counts Unicode scalars, because one user-perceived character can have any length.
+    /// Truncates a text, counting Unicode scalars because a single user-perceived character can have any length.
     private static func cut(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.prefix(100)))
     }
 
-    /// The facts as one JSON object with sorted keys; absent facts are omitted.
+    /// Returns the facts as a JSON object with sorted keys, omitting the ones that are missing.
     package func json() -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -93,7 +93,8 @@ package struct AttestedDevice: Sendable {
 }
 
 extension AttestedDevice {
-    /// The facts of an Android attestation, or nil if a device cannot prove itself with a key of this kind.
+    /// Collects the facts of an Android attestation, or returns nil if a device cannot prove itself with a key of this
+    /// kind.
     init?(_ attestation: AndroidAttestation, at time: Timestamp) {
         let description = attestation.description
         let list = description.hardwareEnforced

@@ -1,11 +1,11 @@
 internal import Evidence
 internal import Vocabulary
 
-/// The checks that chains of both platforms share.
+/// The checks that the chains of both platforms share.
 enum CertificateChain {
-    /// Reads every certificate within the limits.
+    /// Reads all certificates of a chain that is within the limits.
     ///
-    /// The limits come first, so evidence that is too large is not parsed at all.
+    /// The limits are checked first, so that evidence that is too large is never parsed.
     static func read(_ chain: [[UInt8]]) throws(AttestationRefusal) -> [Certificate] {
         guard chain.count <= EvidenceLimits.certificates else { throw .tooManyCertificates }
         guard chain.reduce(0, { $0 + $1.count }) <= EvidenceLimits.byteCount else { throw .evidenceTooLarge }
@@ -17,20 +17,20 @@ enum CertificateChain {
         return certificates
     }
 
-    /// Checks, leaf first, that each issuer is the subject of the next certificate.
+    /// Checks, starting with the leaf, that each issuer is the subject of the next certificate.
     static func checkNames(_ certificates: [Certificate]) throws(AttestationRefusal) {
         for (certificate, issuer) in zip(certificates, certificates.dropFirst()) {
             guard certificate.issuer.matches(issuer.subject) else { throw .issuerMismatch }
         }
     }
 
-    /// Verifies each signature under the key of the next certificate, starting at the root.
+    /// Verifies each signature with the key of the next certificate, starting at the root.
     ///
-    /// Invariant: if the last certificate is known to be an anchor's, no signature is verified under a key that
-    /// does not chain to an anchor. An attacker can make a chain with valid links out of the most expensive keys;
-    /// in this direction the verifier checks one signature of it, which fails.
+    /// Invariant: if the last certificate is known to be an anchor's, no signature is verified with a key that does not
+    /// chain to an anchor. An attacker can build a chain with valid links from the most expensive keys. In this order,
+    /// the verifier checks only one of its signatures, which fails.
     ///
-    /// Issuers need not be marked as CAs: many factory chains do not mark them.
+    /// Issuers need not be marked as CAs, because many factory chains do not mark them.
     static func checkSignatures(
         _ certificates: [Certificate],
         _ verification: inout Verification

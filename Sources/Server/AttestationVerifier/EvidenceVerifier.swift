@@ -1,16 +1,15 @@
 internal import Evidence
 package import Vocabulary
 
-/// The verification at registration: decides if the evidence is from a genuine app on genuine hardware, and for
-/// which key.
+/// Verifies the evidence at registration: whether it comes from a genuine app on genuine hardware, and for which key.
 ///
-/// A pure type without network, clock or store. Production and labs run the same code; only anchors and policy
-/// differ.
+/// This is a pure type without access to the network, a clock or a store. Production servers and labs run the same code
+/// with different anchors and policies.
 package struct EvidenceVerifier: Sendable {
     package let policy: AttestationPolicy
     package let androidAnchors: [TrustAnchor]
     package let appleAnchors: [TrustAnchor]
-    /// The only part that changes while a server runs.
+    /// The list of revoked certificates, which is the only part that changes while a server is running.
     package var statusList: StatusList?
 
     package init(
@@ -25,7 +24,7 @@ package struct EvidenceVerifier: Sendable {
         self.statusList = statusList
     }
 
-    /// Verifies an Android chain, leaf first.
+    /// Verifies an Android chain that starts with the leaf.
     package func verify(
         android chain: [[UInt8]],
         challenge: SHA256Digest,
@@ -35,7 +34,8 @@ package struct EvidenceVerifier: Sendable {
         return self.verify(android: chain, challenge: challenge, at: time, verification: &verification)
     }
 
-    /// Verifies as ``verify(android:challenge:at:)`` and records signature checks and passed checks.
+    /// Verifies a chain like ``verify(android:challenge:at:)``, and records the signature checks and the checks that
+    /// passed.
     package func verify(
         android chain: [[UInt8]],
         challenge: SHA256Digest,
@@ -78,7 +78,8 @@ package struct EvidenceVerifier: Sendable {
         )
     }
 
-    /// Verifies as ``verify(appleObject:keyID:clientDataHash:at:)`` and records signature checks and passed checks.
+    /// Verifies an object like ``verify(appleObject:keyID:clientDataHash:at:)``, and records the signature checks and
+    /// the checks that passed.
     package func verify(
         appleObject object: [UInt8],
         keyID: [UInt8],

@@ -1,7 +1,7 @@
 package import Evidence
 
 extension SecurityLevel {
-    /// The name in the AOSP schema; a number if the level is unknown.
+    /// The name of the level in the AOSP schema, or its number if the level is unknown.
     package var name: String {
         switch self {
         case .software: "Software"
@@ -11,7 +11,7 @@ extension SecurityLevel {
         }
     }
 
-    /// The level with this name, or nil for any other string.
+    /// Creates the level with this name, or returns nil if there is none.
     package init?(name: String) {
         guard let level = [SecurityLevel.software, .trustedEnvironment, .strongBox].first(where: { $0.name == name })
         else { return nil }
@@ -20,7 +20,7 @@ extension SecurityLevel {
 }
 
 extension VerifiedBootState {
-    /// The name in the AOSP schema; a number if the state is unknown.
+    /// The name of the state in the AOSP schema, or its number if the state is unknown.
     package var name: String {
         switch self {
         case .verified: "Verified"
@@ -31,7 +31,7 @@ extension VerifiedBootState {
         }
     }
 
-    /// The state with this name, or nil for any other string.
+    /// Creates the state with this name, or returns nil if there is none.
     package init?(name: String) {
         guard
             let state = [VerifiedBootState.verified, .selfSigned, .unverified, .failed].first(where: { $0.name == name }

@@ -3,21 +3,22 @@ package import Vocabulary
 
 /// Google's list of revoked and suspended attestation certificates, by serial number.
 package struct StatusList: Hashable, Sendable {
-    /// The entry of a certificate in the list.
+    /// The status of a certificate in the list.
     package enum Status: Hashable, Sendable {
         case revoked
         case suspended
     }
 
-    /// Serial numbers in lower-case hexadecimal without leading zeros.
+    /// The statuses by serial number, which is in lower-case hexadecimal without leading zeros.
     private let entries: [String: Status]
-    /// The time when the list was fetched, from which its age is counted.
+    /// The time when the list was fetched, from which its age is measured.
     package let fetched: Timestamp
 
-    /// Reads the JSON that Google publishes (https://android.googleapis.com/attestation/status); returns nil for
+    /// Parses the JSON that Google publishes (https://android.googleapis.com/attestation/status), or returns nil for
     /// anything else.
     ///
-    /// Any status other than SUSPENDED counts as revoked: an unknown status is no reason to trust a certificate.
+    /// Any status other than SUSPENDED counts as revoked, because an unknown status is no reason to trust a
+    /// certificate.
     package init?(json: [UInt8], fetched: Timestamp) {
         guard let file = try? JSONDecoder().decode(File.self, from: Data(json)) else { return nil }
         var entries: [String: Status] = [:]
@@ -33,7 +34,7 @@ package struct StatusList: Hashable, Sendable {
     /// The number of certificates in the list.
     package var count: Int { self.entries.count }
 
-    /// The status of a serial number in hexadecimal, or nil if the list does not contain it.
+    /// Returns the status of a serial number in hexadecimal, or nil if it is not in the list.
     package func status(of serialNumber: String) -> Status? {
         self.entries[Self.normalized(serialNumber)]
     }
@@ -52,11 +53,11 @@ package struct StatusList: Hashable, Sendable {
     }
 }
 
-/// The requirements for the status list before an Android device is accepted.
+/// The requirements that the status list must meet before an Android device is accepted.
 package struct StatusListPolicy: Hashable, Sendable {
     /// The maximum age of the list, or nil if no list is required.
     package var maximumAge: Duration?
-    /// True if evidence is accepted with a warning when the list is missing or too old.
+    /// Whether evidence is accepted with a warning if the list is missing or too old.
     package var acceptsStale: Bool
 
     package init(maximumAge: Duration? = nil, acceptsStale: Bool = false) {
@@ -64,7 +65,7 @@ package struct StatusListPolicy: Hashable, Sendable {
         self.acceptsStale = acceptsStale
     }
 
-    /// Returns true if the policy requires a list and `list` is missing or too old at `time`.
+    /// Returns whether the policy requires a list and `list` is missing or too old at `time`.
     package func isStale(_ list: StatusList?, at time: Timestamp) -> Bool {
         guard let maximumAge = self.maximumAge else { return false }
         guard let list else { return true }

@@ -3,20 +3,20 @@ package import Vocabulary
 
 /// A public key at which a chain may end.
 ///
-/// Anchors are keys, not certificates: four Google roots with different dates share one RSA key.
+/// Anchors are keys rather than certificates, because four Google roots with different dates share one RSA key.
 package struct TrustAnchor: Hashable, Sendable {
-    /// The name in logs and explanations.
+    /// The name of the anchor in logs and explanations.
     package let name: String
-    /// SHA-256 of the SubjectPublicKeyInfo.
+    /// The SHA-256 of the key's SubjectPublicKeyInfo.
     package let keyHash: SHA256Digest
-    /// The key, which verifies chains that omit their root (App Attest), or nil if only the hash is known.
+    /// The key for verifying chains that omit their root (App Attest), or nil if only its hash is known.
     let key: SubjectPublicKey?
     /// The root's name, or nil if only the key is known.
     let subject: DistinguishedName?
-    /// True if a lab's authority created the root.
+    /// Whether a lab's authority created the root.
     package let isOfLab: Bool
 
-    /// The key of a root's certificate, or nil if the bytes are not a certificate.
+    /// Creates an anchor from a root's certificate, or returns nil if the bytes are not a certificate.
     package init?(name: String, certificate: [UInt8]) {
         guard let root = try? Certificate(decoding: certificate) else { return nil }
         self.name = name
@@ -26,8 +26,9 @@ package struct TrustAnchor: Hashable, Sendable {
         self.isOfLab = root.isOfLab
     }
 
-    /// The key of a root's certificate, named independently of its file: the vendor's name for a pinned key,
-    /// otherwise the key's hash.
+    /// Creates an anchor whose name does not depend on the certificate's file.
+    ///
+    /// A pinned key has the vendor's name, and any other key is named after its hash.
     package init?(certificate: [UInt8]) {
         self.init(name: "", certificate: certificate)
         let hash = self.keyHash
@@ -55,10 +56,10 @@ package struct TrustAnchor: Hashable, Sendable {
 }
 
 extension TrustAnchor {
-    /// Google's hardware attestation roots: the RSA key in use since 2016 and the P-384 key in use from 2026.
+    /// Google's hardware attestation roots: the RSA key used since 2016 and the P-384 key used from 2026 on.
     ///
-    /// As published at https://developer.android.com/privacy-and-security/security-key-attestation and
-    /// https://android.googleapis.com/attestation/root; SHA-256 of each SubjectPublicKeyInfo.
+    /// They are published at https://developer.android.com/privacy-and-security/security-key-attestation and
+    /// https://android.googleapis.com/attestation/root, and identified by the SHA-256 of each SubjectPublicKeyInfo.
     package static let google: [TrustAnchor] = [
         TrustAnchor(
             name: "google-rsa",
@@ -72,8 +73,8 @@ extension TrustAnchor {
 
     /// Apple's App Attestation Root CA, a P-384 key.
     ///
-    /// As published at https://www.apple.com/certificateauthority/Apple_App_Attestation_Root_CA.pem. The anchor
-    /// holds the whole SubjectPublicKeyInfo, because App Attest chains omit their root.
+    /// It is published at https://www.apple.com/certificateauthority/Apple_App_Attestation_Root_CA.pem. The anchor
+    /// contains the whole SubjectPublicKeyInfo, because App Attest chains omit their root.
     package static let apple: [TrustAnchor] = [
         TrustAnchor(
             name: "apple-app-attestation",

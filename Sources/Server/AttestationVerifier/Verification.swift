@@ -4,9 +4,9 @@ internal import Evidence
 
 /// A record of one verification: the number of signature checks and the checks that passed.
 package struct Verification: Sendable {
-    /// Signatures checked so far, at most ``EvidenceLimits/signatureChecks``.
+    /// The number of signatures checked so far, at most ``EvidenceLimits/signatureChecks``.
     package private(set) var signatureChecks = 0
-    /// The checks that passed, in order; rejected evidence failed the next one.
+    /// The checks that passed, in order; rejected evidence failed the one that comes next.
     package private(set) var passed: [String] = []
 
     package init() {}
@@ -15,15 +15,15 @@ package struct Verification: Sendable {
         self.passed.append(check.rawValue)
     }
 
-    /// Returns true if the private half of `key` signed `certificate`; returns false once the limit of checks is used
-    /// up.
+    /// Returns whether the private half of `key` signed `certificate`; returns false once the limit on signature checks
+    /// is reached.
     mutating func isSigned(_ certificate: Certificate, by key: SubjectPublicKey) -> Bool {
         guard let algorithm = SignatureAlgorithm(certificate.signatureAlgorithm) else { return false }
         return self.isValid(certificate.signature, of: certificate.signedPart, algorithm, key)
     }
 
-    /// Returns true if `signature` is ECDSA with SHA-256 over `message` by a P-256 key; returns false once the limit is
-    /// used up.
+    /// Returns whether `signature` is an ECDSA signature with SHA-256 over `message` by `key`; returns false once the
+    /// limit on signature checks is reached.
     mutating func isValid(_ signature: [UInt8], of message: [UInt8], key: SubjectPublicKey) -> Bool {
         self.isValid(signature, of: message, .ecdsa(.sha256), key)
     }
@@ -44,7 +44,7 @@ package struct Verification: Sendable {
     }
 }
 
-/// A signature algorithm that certificates may use, which excludes SHA-1 and weaker hashes.
+/// A signature algorithm that certificates may use; SHA-1 and weaker hashes are excluded.
 private enum SignatureAlgorithm {
     enum Hash {
         case sha256
@@ -92,7 +92,7 @@ private enum SignatureAlgorithm {
             else { return false }
             return key.isValidSignature(signature, for: digest)
         case (.rsa, .rsa(let bits)):
-            // Old devices' factory chains hold 1024-bit keys; verification under keys above 4096 bits is too
+            // The factory chains of old devices contain 1024-bit keys. Verification with keys above 4096 bits is too
             // expensive.
             guard (1024...4096).contains(bits),
                 let key = try? _RSA.Signing.PublicKey(unsafeDERRepresentation: key.encoded)

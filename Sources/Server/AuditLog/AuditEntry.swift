@@ -1,20 +1,20 @@
 package import Vocabulary
 
-/// The record of one action or event in the audit log.
+/// A record of one action or event in the audit log.
 ///
-/// No member can hold a deletion code or a recovery code: wallets are identified by their ids, recovery codes by the
-/// vault's MACs.
+/// No member can hold a deletion code or a recovery code, because the log identifies wallets by their ids and recovery
+/// codes by the vault's MACs.
 package struct AuditRecord: Hashable, Sendable {
     package var at: Timestamp
-    /// The epoch of the store, which a restore raises.
+    /// The store's epoch, which increases with every restore.
     package var epoch: Int
     package var actor: AuditActor
     package var event: AuditEvent
     package var subject: AuditSubject
     package var phase: AuditPhase
-    /// The command's arguments apart from its subject, in a word or two: `percent 10`.
+    /// The command's arguments other than its subject, in a word or two, such as `percent 10`.
     package var detail: String?
-    /// The store's generation when the entry was made, or nil if the writer knew none.
+    /// The store's generation when the entry was made, or nil if the writer did not know it.
     package var generation: UInt64?
 
     package init(
@@ -38,9 +38,9 @@ package struct AuditRecord: Hashable, Sendable {
     }
 }
 
-/// One entry of the log: a record with its number.
+/// An entry in the log: a record together with its number.
 package struct AuditEntry: Hashable, Sendable {
-    /// Counts from 1, without gaps.
+    /// The entry's number, which counts up from 1 without gaps.
     package var number: UInt64
     package var record: AuditRecord
 
@@ -58,12 +58,12 @@ package struct AuditActor: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// A user of this machine, by the user id that the kernel reports for the peer of the admin socket.
+    /// A user of this machine, identified by the user id that the kernel reports for the peer of the admin socket.
     package static func user(_ id: UInt32, name: String?) -> AuditActor {
         AuditActor(rawValue: "uid \(id)" + (name.map { " (\($0))" } ?? ""))
     }
 
-    /// A user who confirmed a command that another one requested.
+    /// A user who confirmed a command that another user requested.
     package static func confirmed(by confirmer: AuditActor, for requester: AuditActor) -> AuditActor {
         AuditActor(rawValue: "\(confirmer.rawValue), requested by \(requester.rawValue)")
     }
@@ -78,10 +78,10 @@ package struct AuditActor: RawRepresentable, Hashable, Sendable {
     package static let server = AuditActor(rawValue: "server")
 }
 
-/// The name of a command, as operators type it, or of another event.
+/// The name of an event; for a command, the name that operators type.
 ///
-/// Commands that a restore replays, and commands that also work on a stopped server, have constants here; the others
-/// are named in Administration.
+/// Commands that a restore replays and commands that also work while the server is stopped have constants here. The
+/// others are named in Administration.
 package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     package let rawValue: String
 
@@ -89,31 +89,32 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The present name for a name in a log file, which an earlier version may have written.
+    /// Creates an event from its name in a log file, translating names that earlier versions used.
     init(recorded name: String) {
         self.init(rawValue: Self.renamed[name] ?? name)
     }
 
-    /// Present names, by their former ones.
+    /// The current names of renamed events, by their former names.
     private static let renamed = [
         "upkeep show": "maintenance show", "vault sealed anew": Self.resealed.rawValue,
     ]
 
-    /// A server began to serve the store; the detail has its version, attempt policy and a digest of its settings.
+    /// A server started to serve the store; the detail contains its version, its attempt policy and a digest of its
+    /// settings.
     package static let started = AuditEvent(rawValue: "started")
     /// A server shut down cleanly.
     package static let stopped = AuditEvent(rawValue: "stopped")
     /// The log's first entry.
     package static let logBegun = AuditEvent(rawValue: "log begun")
-    /// A crash left the beginning of an entry in the file; this entry follows it and describes it.
+    /// A crash left the beginning of an entry in the file; this entry follows those bytes and describes them.
     package static let tornTail = AuditEvent(rawValue: "torn tail")
     /// A user revoked a wallet with its deletion code.
     package static let deletionCode = AuditEvent(rawValue: "deletion code")
     /// A wallet reported that it had wiped itself.
     package static let wipe = AuditEvent(rawValue: "wipe")
-    /// A wallet asked to be linked to a recovery code on the deny list, and was revoked for it.
+    /// A wallet asked to be linked to a recovery code on the deny list and was revoked because of it.
     package static let deniedLink = AuditEvent(rawValue: "link to a denied recovery code")
-    /// Wallets entered their last wrong PIN; this entry follows the commit that counted it.
+    /// A wrong PIN blocked wallets permanently; this entry follows the commit that counted it.
     package static let blockedPermanently = AuditEvent(rawValue: "blocked permanently")
     /// An operator revoked wallets.
     package static let revokeWallets = AuditEvent(rawValue: "revoke wallet")
@@ -127,21 +128,21 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     package static let removeDenied = AuditEvent(rawValue: "deny-list remove")
     /// A backup of the store was made.
     package static let backup = AuditEvent(rawValue: "backup")
-    /// A backup took the store's place, and an epoch began.
+    /// A backup replaced the store, which opened a new epoch.
     package static let restore = AuditEvent(rawValue: "restore")
     /// Revoked and wiped wallets were removed after their retention time.
     package static let purge = AuditEvent(rawValue: "purge")
     /// The vault got a new key version.
     package static let rotateVault = AuditEvent(rawValue: "vault rotate")
-    /// All values are sealed with the vault's active key version.
+    /// All values are now sealed with the vault's active key version.
     package static let resealed = AuditEvent(rawValue: "vault resealed")
-    /// All wallets have next shares.
+    /// A refresh has offered next shares to every wallet.
     package static let sharesOffered = AuditEvent(rawValue: "vault shares offered")
-    /// The attempt records of an earlier server version got MACs: they were trusted as they were.
+    /// The attempt records of an earlier server version received MACs; their contents were trusted as they were.
     package static let recordsAdopted = AuditEvent(rawValue: "attempt records adopted")
     /// Key versions that no longer seal any value were removed.
     package static let retireVault = AuditEvent(rawValue: "vault retire")
-    /// An operator requested a command that another person must confirm; the detail has its name.
+    /// An operator requested a command that another person must confirm; the detail contains its name.
     package static let request = AuditEvent(rawValue: "request")
     /// A command that this version does not know.
     package static let unknown = AuditEvent(rawValue: "unknown")
@@ -152,7 +153,8 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
         .recordsAdopted, .started, .stopped, .logBegun, .tornTail, .request, .unknown,
     ]
 
-    /// Whether only servers that give every attempt record a MAC write this entry; earlier ones record no starts.
+    /// Whether only servers that add a MAC to every attempt record write this event; earlier versions did not record
+    /// starts.
     package var showsRecordMACs: Bool { self == .started || self == .recordsAdopted }
 }
 
@@ -166,10 +168,11 @@ package struct AuditSubject: Hashable, Sendable {
         self.recoveryCode = recoveryCode
     }
 
-    /// The maximum number of wallets that one entry names: about 400 KB, a tenth of the longest entry that is read.
+    /// The maximum number of wallets in one entry, which is then about 400 KB long: a tenth of the longest entry that
+    /// is read.
     package static let walletsInEntry = 10_000
 
-    /// The subject, divided among as few entries as ``walletsInEntry`` allows; nearly always one.
+    /// The subject, split into as few entries as ``walletsInEntry`` allows, which is nearly always one.
     package var inParts: [AuditSubject] {
         guard self.wallets.count > Self.walletsInEntry else { return [self] }
         return stride(from: 0, to: self.wallets.count, by: Self.walletsInEntry).map { start in
@@ -181,22 +184,22 @@ package struct AuditSubject: Hashable, Sendable {
     }
 }
 
-/// The progress of a change when the entry was written.
+/// The progress of a change at the time when the entry was written.
 ///
-/// A restore treats a `begun` entry as done unless a `failed` entry refers to it: the commit may have been the last
-/// action before a crash, or the store may have committed without answering.
+/// A restore treats a `begun` entry as done unless a `failed` entry refers to it, because the commit may have been the
+/// last action before a crash, or the store may have committed without answering.
 package enum AuditPhase: Hashable, Sendable {
-    /// About to be committed.
+    /// The change is about to be committed.
     case begun
-    /// Done, with the result. `of` is the number of the `begun` entry, nil if there is none.
+    /// The change was made, with this result; `of` is the number of the `begun` entry, or nil if there is none.
     case done(of: UInt64?, result: String)
-    /// Not done, not even in part.
+    /// The change was not made, not even in part.
     case failed(of: UInt64?, reason: String)
-    /// Perhaps done: the store did not answer, and the caller was asked to repeat the command.
+    /// The change may have been made: the store did not answer, and the caller was asked to repeat the command.
     case unclear(of: UInt64, reason: String)
 }
 
-/// The number and the MAC of an entry, which together prove all entries up to it.
+/// The number and the MAC of an entry, which together authenticate all entries up to it.
 package struct AuditMark: Hashable, Sendable, CustomStringConvertible {
     package var number: UInt64
     package var mac: String
@@ -206,7 +209,7 @@ package struct AuditMark: Hashable, Sendable, CustomStringConvertible {
         self.mac = mac
     }
 
-    /// Reads `NUMBER:MAC`, as the log stream and `audit verify` write it.
+    /// Parses `NUMBER:MAC`, the form that the log stream and `audit verify` write.
     package init?(_ text: String) {
         let parts = text.split(separator: ":", maxSplits: 1)
         guard parts.count == 2, let number = UInt64(parts[0]), number > 0, AuditLine.isMAC(parts[1].utf8) else {

@@ -3,22 +3,23 @@ internal import Foundation
 internal import Vault
 internal import Vocabulary
 
-/// The line of an entry in the file, and the part of it that the MAC covers.
+/// An entry's line in the file, and the part of it that the MAC covers.
 ///
 ///     {"number":7,"previous":"1-…","actor":…,…,"mac":"1-…"}
 ///
 /// The number before the MAC's digits is the version of its key.
 ///
-/// The MAC covers everything before `,"mac":`, byte for byte, so no canonical form is needed. Number and predecessor
-/// come first and are compared as bytes: an entry fits one position only. If a crash left remains before a line, the
-/// line describes them between number and predecessor: `"torn":{"bytes":17,"sha256":"…"}`.
+/// The MAC covers everything before `,"mac":` byte for byte, so no canonical form is needed. The number and the
+/// predecessor's MAC come first and are compared as bytes, so that an entry is valid in only one position. If a crash
+/// left bytes before a line, the line describes them between these two members: `"torn":{"bytes":17,"sha256":"…"}`.
 enum AuditLine {
-    /// The predecessor's MAC in the first entry.
+    /// The MAC that the first entry names as its predecessor's.
     static let noMAC = "0-" + String(repeating: "0", count: 2 * VersionedMAC.macByteCount)
     private static let macName = Array(",\"mac\":\"".utf8)
     private static let end = Array("\"}".utf8)
 
-    /// The beginning of the entry's line after `last`; `torn` holds the bytes that a crash left between the two.
+    /// Returns the beginning of the line that follows `last`; `torn` contains the bytes that a crash left between the
+    /// two.
     static func beginning(after last: AuditMark?, torn: [UInt8]) -> [UInt8] {
         var text = "{\"number\":\((last?.number ?? 0) + 1),"
         if !torn.isEmpty {
@@ -27,27 +28,27 @@ enum AuditLine {
         return Array((text + "\"previous\":\"\(last?.mac ?? Self.noMAC)\",").utf8)
     }
 
-    /// The bytes that the MAC covers.
+    /// Returns the bytes that the MAC covers.
     static func message(_ beginning: [UInt8], _ record: AuditRecord) -> [UInt8] {
         beginning + AuditBody(record).json().dropFirst().dropLast()
     }
 
-    /// The text of a MAC that the vault made.
+    /// Returns the text of a MAC that the vault made.
     static func mac(_ bytes: [UInt8]) -> String {
         guard let mac = VersionedMAC(bytes) else { preconditionFailure("the vault makes MACs of this form") }
         return mac.description
     }
 
-    /// The line, including its line feed.
+    /// Returns the line, including its line feed.
     static func line(_ message: [UInt8], mac: String) -> [UInt8] {
         message + Self.macName + Array(mac.utf8) + Self.end + [0x0A]
     }
 
-    /// Splits a line without its line feed into message and MAC; returns nil if it does not have the form.
+    /// Splits a line without its line feed into the message and the MAC, or returns nil if the line is malformed.
     static func parts(of line: ArraySlice<UInt8>) -> (message: ArraySlice<UInt8>, mac: VersionedMAC)? {
         guard line.suffix(Self.end.count).elementsEqual(Self.end) else { return nil }
         let rest = line.dropLast(Self.end.count)
-        // A MAC's text has no quotation mark.
+        // The text of a MAC contains no quotation mark.
         guard let quote = rest.lastIndex(of: UInt8(ascii: "\"")), let mac = VersionedMAC(text: rest[(quote + 1)...])
         else {
             return nil
@@ -57,10 +58,10 @@ enum AuditLine {
         return (head.dropLast(Self.macName.count), mac)
     }
 
-    /// Returns whether a text is a MAC.
+    /// Returns whether a text has the form of a MAC.
     static func isMAC(_ text: some Collection<UInt8>) -> Bool { VersionedMAC(text: text) != nil }
 
-    /// Decodes the entry in a line; returns nil if it cannot be read.
+    /// Decodes the entry in a line, or returns nil if it cannot be read.
     static func entry(in line: ArraySlice<UInt8>) -> AuditEntry? {
         struct Place: Decodable { let number: UInt64 }
         let data = Data(line)
@@ -142,12 +143,12 @@ private struct AuditBody: Codable {
     }
 }
 
-/// Times as ISO 8601 in UTC, with milliseconds.
+/// Conversions between timestamps and ISO 8601 texts in UTC with milliseconds.
 enum AuditTime {
     private static let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
     static func text(of time: Timestamp) -> String {
-        // Formatting truncates; adding half a millisecond keeps the last digit.
+        // Formatting truncates, so half a millisecond is added to keep the last digit.
         Date(timeIntervalSince1970: (Double(time.milliseconds) + 0.5) / 1000).formatted(Self.style)
     }
 

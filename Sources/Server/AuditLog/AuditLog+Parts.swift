@@ -2,24 +2,24 @@ package import Vault
 package import Vocabulary
 
 extension AuditLog {
-    /// The parts from which a log is built.
+    /// The values needed to create or open a log.
     package struct Parts: Sendable {
         package var path: String
         package var vault: any Vault
         package var clock: any WallClock
-        /// The epoch of the store, which a restore raises.
+        /// The store's epoch, which increases with every restore.
         package var epoch: Int
-        /// Allows the log to continue in a later epoch than that of its newest entry; set only by the restore that
-        /// opens the epoch.
+        /// Whether the log may continue in a later epoch than that of its newest entry; only the restore that opens the
+        /// epoch sets this.
         package var opensEpoch = false
-        /// An entry that the log must contain: the one that the store names.
+        /// An entry that the log must contain, because the store names it.
         package var last: AuditMark?
-        /// Returns the store's generation, for each entry, or nil if it is not known.
+        /// Returns the store's generation, which each entry records, or nil if it is unknown.
         package var generation: @Sendable () -> UInt64? = { nil }
-        /// Receives the newest entry after each write and at opening, for the log stream, so that a cut can be
-        /// detected.
+        /// Receives the newest entry when the log is opened and after each write, so that the log stream can reveal a
+        /// cut.
         package var onNewest: @Sendable (AuditMark) -> Void
-        /// Called with a log line if the content of the file has become unknown; ends the process.
+        /// Ends the process with this log line, because the contents of the file have become unknown.
         package var onFatal: @Sendable (String) -> Never
 
         package init(

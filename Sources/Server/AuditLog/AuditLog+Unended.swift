@@ -1,13 +1,14 @@
 extension AuditLog {
-    /// Completes the commands that an earlier process left unfinished; called before any other use of the log.
+    /// Completes the commands that an earlier process left unfinished; must be called before the log is used for
+    /// anything else.
     ///
-    /// A restore carries out a command that was begun and never ended, since it may have been committed just before a
-    /// crash. A revocation is therefore carried out here as well (`carryOut`) and recorded as done. For any other
-    /// command, the store shows whether it was committed, and it is recorded as unclear: without that entry every later
-    /// restore would carry out a command that a crash prevented.
+    /// A restore carries out every command that was begun but not completed, because it may have been committed just
+    /// before a crash. A revocation is therefore carried out here as well (`carryOut`) and recorded as done. For any
+    /// other command the store shows whether it was committed, so it is recorded as unclear. Without that entry, every
+    /// later restore would carry out a command that a crash had prevented.
     ///
-    /// - Parameter carryOut: Carries a begun revocation out; returns false for any other command.
-    /// - Returns: The number of such commands.
+    /// - Parameter carryOut: Carries out a revocation that was begun; returns false for any other command.
+    /// - Returns: The number of unfinished commands.
     @discardableResult
     package func endUnended(
         _ carryOut: (AuditRecord) async throws -> Bool = { _ in false }

@@ -4,17 +4,16 @@ internal import Synchronization
 internal import Vault
 package import Vocabulary
 
-/// A durable record of commands and ends of wallets that cannot be changed unnoticed.
+/// A durable, tamper-evident log of commands and of wallets that have ended.
 ///
-/// Every entry carries the vault's MAC over itself and its predecessor's MAC. An append returns once the entry is
-/// on disk. Entries that arrive together share one write and one sync.
+/// Every entry carries the vault's MAC over its contents and its predecessor's MAC. An append returns once the entry is
+/// on disk. Entries that arrive at the same time share one write and one sync.
 ///
-/// Invariant: numbers and MACs continue the file's content. After a failure that leaves the content unknown,
-/// nothing more is appended and ``Parts/onFatal`` ends the process.
+/// Invariant: numbers and MACs continue those in the file. After a failure that leaves the contents of the file
+/// unknown, nothing more is appended, and ``Parts/onFatal`` ends the process.
 ///
-/// Invariant: every command that was begun can be ended. A full disk rejects the beginning of a command. Space for
-/// the end of a committed one is reserved, because without it the process would have to exit and could not start
-/// again.
+/// Invariant: every command that was begun can be completed. If the disk is full, no command can begin. Space for the
+/// end of a committed command is reserved, because without it the process would have to exit and could not start again.
 package final class AuditLog: Sendable {
     private struct Waiting {
         let record: AuditRecord
@@ -25,18 +24,19 @@ package final class AuditLog: Sendable {
         var waiting: [Waiting] = []
         var isWriting = false
         var newest: AuditMark
-        /// The commands that had no end when the log was opened.
+        /// The commands that were unfinished when the log was opened.
         var unended: [UInt64: AuditRecord]
-        /// Reserved space for the ends of commands begun since, by their numbers.
+        /// The space reserved for the ends of commands that began since then, by the numbers of their entries.
         var owed: [UInt64: Int] = [:]
         var isClosed = false
-        /// Nil once closed and idle.
+        /// Nil once the log is closed and idle.
         var lock: FileLock?
         var closing: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// The length of the tail that is rewritten when a log is opened: longer than one write's entries, any of which
-    /// a failed sync may have lost.
+    /// The length of the tail that is rewritten when a log is opened.
+    ///
+    /// It is longer than the entries of one write, any of which a failed sync may have lost.
     private static let renewedByteCount = 1 << 20
     /// The maximum number of entries that share one write.
     private static let largestBatch = 256
@@ -61,7 +61,7 @@ package final class AuditLog: Sendable {
     /// The newest entry.
     package var newest: AuditMark { self.state.withLock(\.newest) }
 
-    /// Returns the commands that had no end when the log was opened; later calls return none.
+    /// Returns the commands that were unfinished when the log was opened; later calls return none.
     func takeUnended() -> [UInt64: AuditRecord] {
         self.state.withLock { state in
             defer { state.unended = [:] }
@@ -72,7 +72,7 @@ package final class AuditLog: Sendable {
     /// Returns whether a log exists at this path.
     package static func exists(at path: String) -> Bool { DurableFile.exists(path) }
 
-    /// The time of the last complete entry, unverified, or nil if the file has none that can be read.
+    /// Returns the time of the last complete entry without verifying it, or nil if the file has no readable entry.
     package static func newestTime(at path: String) -> Timestamp? {
         guard let file = try? AppendFile(reading: path), let length = try? file.byteCount(),
             let bytes = try? file.read(at: max(0, length - self.renewedByteCount), atMost: self.renewedByteCount)
@@ -81,7 +81,7 @@ package final class AuditLog: Sendable {
         return lines.reversed().lazy.compactMap { AuditLine.entry(in: $0)?.record.at }.first
     }
 
-    /// Creates a log with its first entry; never replaces an existing one.
+    /// Creates a log with its first entry; never replaces an existing log.
     package static func create(_ parts: Parts) async throws(AuditLogError) {
         let record = AuditRecord(
             at: parts.clock.now(),
@@ -94,10 +94,10 @@ package final class AuditLog: Sendable {
         do throws(FileError) { try DurableFile.create(line, at: parts.path) } catch { throw .file(error) }
     }
 
-    /// Opens a log for appending, after verifying every entry.
+    /// Verifies every entry and opens the log for appending.
     ///
-    /// The remains of an entry after a crash stay in the file, and the next entry records them. A log that was
-    /// changed, or lacks ``Parts/last``, is not continued.
+    /// If a crash left the beginning of an entry, it stays in the file and the next entry records it. A log that was
+    /// changed, or that lacks ``Parts/last``, is not continued.
     ///
     /// - Parameter read: Receives each entry, in order.
     package static func open(
@@ -117,12 +117,13 @@ package final class AuditLog: Sendable {
         do throws(FileError) { file = try AppendFile(parts.path) } catch { throw .file(error) }
         let (found, unended) = try await Self.look(at: file, parts, read)
         guard let newest = found.newest else { throw .damaged(parts.path, found.problem ?? .empty) }
-        // Before any write: an entry of a lower epoch would hide permanently that the store is an older one.
+        // Checked before any write, because an entry of a lower epoch would permanently hide that the store is an older
+        // one.
         let epoch = found.newestEpoch ?? parts.epoch
         guard epoch == parts.epoch || (parts.opensEpoch && epoch < parts.epoch) else {
             throw .otherEpoch(parts.path, log: epoch, store: parts.epoch)
         }
-        // The remains of a crash do not hide that entries before them are gone.
+        // The remains of a crash must not hide that entries before them are missing.
         if !found.hasMark {
             switch found.problem {
             case .changed?, .misplaced?, .empty?: break
@@ -135,8 +136,8 @@ package final class AuditLog: Sendable {
             try file.renewEnd(atMost: Self.renewedByteCount)
         } catch {
             switch error {
-            // An append-only file (chattr +a), or a full disk on a copy-on-write file system: the tail stays as it
-            // is.
+            // The file is append-only (chattr +a), or the disk is full on a copy-on-write file system: the tail is left
+            // as it is.
             case .notAllowed, .diskFull: break
             default: throw .file(error)
             }
@@ -175,7 +176,7 @@ package final class AuditLog: Sendable {
         }
     }
 
-    /// Ends the remains of a crash with a line feed and writes the entry that records them, in one write.
+    /// Completes the bytes that a crash left with a line feed and appends the entry that records them, in one write.
     private func record(torn byteCount: Int, at offset: Int) async throws(AuditLogError) {
         var remains: [UInt8]
         do throws(FileError) {
@@ -183,7 +184,7 @@ package final class AuditLog: Sendable {
         } catch {
             throw .file(error)
         }
-        // Remains that lack only their line feed are not an entry either: no caller was answered because of them.
+        // Even if only the line feed is missing, these bytes are not an entry, because no caller was answered for them.
         let lineEnd: [UInt8] = remains.last == 0x0A ? [] : [0x23, 0x0A]
         remains += lineEnd
         let record = AuditRecord(
@@ -206,9 +207,10 @@ package final class AuditLog: Sendable {
 }
 
 extension AuditLog {
-    /// Adds an entry and returns its position once it is on disk.
+    /// Appends an entry and returns its position once it is on disk.
     ///
-    /// - Throws: If nothing was added. The caller must not carry out the action that it was about to record.
+    /// - Throws: An error if nothing was added. The caller must then not carry out the action that it was about to
+    ///   record.
     @discardableResult
     package func append(
         _ event: AuditEvent,
@@ -235,7 +237,7 @@ extension AuditLog {
                 return !state.isWriting
             }
             guard let mustStart else { return waiter.resume(returning: .failure(.closed)) }
-            // A separate task: the caller's cancellation must not leave other callers' entries unwritten.
+            // Runs in a separate task, so that the caller's cancellation cannot leave other callers' entries unwritten.
             if mustStart { Task.detached { await self.writeAll() } }
         }
         return try result.get()
@@ -253,7 +255,7 @@ extension AuditLog {
         }
     }
 
-    /// Adds the entry for a committed change, or ends the process, as after a failed sync.
+    /// Appends the entry for a committed change, or ends the process if that fails, as after a failed sync.
     package func mustAppend(
         _ event: AuditEvent,
         by actor: AuditActor,
@@ -268,7 +270,7 @@ extension AuditLog {
         }
     }
 
-    /// Adds an entry that may be missing, because an earlier one suffices.
+    /// Appends an entry if possible; it may be missing, because an earlier entry suffices.
     package func tryAppend(
         _ event: AuditEvent,
         by actor: AuditActor,
@@ -312,13 +314,13 @@ extension AuditLog {
                     owed[mark.number] = Self.room(forEndOf: line)
                     needsRoom = true
                 case .done(let of?, _), .failed(let of?, _), .unclear(let of, _): owed[of] = nil
-                // An entry that ends nothing must not use the space reserved for ends.
+                // An entry that does not end a command must not use the space reserved for ends.
                 case .done(nil, _), .failed(nil, _): needsRoom = true
                 }
             }
             try await self.write(bytes, leavingRoomFor: needsRoom ? owed.values.reduce(0, +) : 0)
         } catch {
-            // One at a time: an entry without space must not block ends, which have reserved space.
+            // Written one at a time, so that an entry without space cannot block the ends, for which space is reserved.
             if batch.count > 1 {
                 for waiting in batch { await self.write([waiting]) }
             } else {
@@ -327,13 +329,13 @@ extension AuditLog {
             return
         }
         self.state.withLock { ($0.newest, $0.owed) = (newest, owed) }
-        // Before any answer, so that every answered position is in the log stream.
+        // Called before any answer, so that the log stream contains every position that a caller receives.
         self.parts.onNewest(newest)
         for (waiting, mark) in zip(batch, marks) { waiting.waiter.resume(returning: .success(mark)) }
     }
 
-    /// The space that the end of the command in this line may take: the same length plus the result, of which at
-    /// most 4 KiB are written.
+    /// Returns the space that the end of the command in this line may need: the same length plus the result, of which
+    /// at most 4 KiB are written.
     private static func room(forEndOf line: [UInt8]) -> Int { line.count + 4_096 }
 
     /// Writes on a separate thread, because a sync blocks.
@@ -365,7 +367,7 @@ extension AuditLog {
         do throws(VaultError) { bytes = try await vault.mac(message, for: .auditLog) } catch { throw .vault }
         let mark = AuditMark(number: (newest?.number ?? 0) + 1, mac: AuditLine.mac(bytes))
         let line = AuditLine.line(message, mac: mark.mac)
-        // A begun command must also be ended, by an entry of the same length plus its result.
+        // A begun command needs a second entry of the same length plus its result, so that entry must fit as well.
         let longest = AuditReader.longestLine
         guard record.phase != .begun || Self.room(forEndOf: line) < longest, line.count < longest else {
             throw .tooLong(byteCount: line.count)

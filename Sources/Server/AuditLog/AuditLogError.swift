@@ -1,22 +1,23 @@
 package import HostSystem
 
-/// The reason why an entry was not added, or a log not opened.
+/// A reason why an entry was not added or a log was not opened.
 package enum AuditLogError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Nothing was added; retry once the disk has space or the file can be used.
+    /// Nothing was added; retry once the disk has space or the file is usable.
     case file(FileError)
     /// The vault did not answer; retry later.
     case vault
-    /// The entry would exceed the length that a reader accepts; nothing was added.
+    /// The entry would be longer than a reader accepts; nothing was added.
     case tooLong(byteCount: Int)
     /// The server is stopping; nothing was added.
     case closed
-    /// Another process appends to the log: stop that process.
+    /// Another process has the log open; stop that process.
     case inUse(String)
-    /// The log was changed: inspect it, and move it away to begin another.
+    /// The log was changed; inspect it, and move it away to start a new one.
     case damaged(String, AuditProblem)
-    /// The log lacks the entry that the store names: it was cut or replaced. Put the right log back.
+    /// The log lacks the entry that the store names, so it was cut or replaced; put the original log back.
     case lacksEntry(String, AuditProblem)
-    /// Log and store have different epochs: one of them is an older copy. Restore the store, or put the right log back.
+    /// The log and the store have different epochs, so one of them is an older copy; restore the store, or put the
+    /// right log back.
     case otherEpoch(String, log: Int, store: Int)
 
     package var description: String {
@@ -39,7 +40,7 @@ package enum AuditLogError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The way out if the log cannot be found.
+    /// The advice for an operator who cannot find the log.
     package static let withoutTheLog =
         "If it is lost, copy the store with `remote-pin-server backup FILE`, move the data folder away, and run "
         + "`remote-pin-server restore FILE`, which opens an epoch"

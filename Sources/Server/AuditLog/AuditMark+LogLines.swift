@@ -1,10 +1,11 @@
 internal import Foundation
 
 extension AuditMark {
-    /// Reads the newest mark from a server's log, in either format, or returns nil if it has none.
+    /// Finds the newest mark in a server's log, in either format, or returns nil if there is none.
     ///
-    /// Threat: a client puts the text of a mark into a value that is logged. Such a value is quoted, so the text must
-    /// end the line, or be a member of the JSON object, and the message must be that of a mark.
+    /// Threat: a client puts the text of a mark into a value that the server logs. Such a value is quoted, so lines of
+    /// text with quotation marks are skipped, and in JSON the mark must be a member of the object. The message must be
+    /// the one that announces marks.
     package init?(newestIn log: [UInt8]) {
         for line in log.split(separator: 0x0A).reversed() {
             guard let mark = Self.mark(in: line) else { continue }

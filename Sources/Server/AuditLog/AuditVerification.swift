@@ -4,42 +4,44 @@ package import Vocabulary
 
 /// The result of verifying a whole log.
 package struct AuditVerification: Hashable, Sendable {
-    /// The newest entry of the intact part, which begins at the first entry.
+    /// The newest entry of the intact part, which starts at the first entry.
     package var newest: AuditMark?
-    /// The epoch of that entry; epochs only rise, so it is the latest one in the intact part.
+    /// The epoch of that entry, which is the latest one in the intact part because epochs only increase.
     package var newestEpoch: Int?
-    /// The numbers of entries that record remains of a crash before them.
+    /// The numbers of the entries that record bytes left by a crash before them.
     package var tornBefore: [UInt64] = []
-    /// The first deviation from the written log, or nil for an intact log.
+    /// The first deviation from the log as it was written, or nil if the log is intact.
     package var problem: AuditProblem?
-    /// Indicates that the entry announced to the log stream is present, even if something after it was changed;
-    /// true if none was given.
+    /// Whether the entry announced to the log stream is present, even if something after it was changed; true if no
+    /// entry was given.
     package var hasMark = true
-    /// The entry after which the requested epoch begins: the last one of an earlier epoch, or the log's first one;
-    /// nil if the log begins later or no epoch was requested.
+    /// The entry after which the requested epoch begins, or nil if the log begins later or no epoch was requested.
+    ///
+    /// This is the last entry of an earlier epoch, or the first entry of the log.
     package var beginning: AuditMark?
-    /// The time when the first epoch after the requested one began, or nil if none did.
+    /// The time when the first epoch after the requested one began, or nil if there is none.
     package var supersededAt: Timestamp?
-    /// The end of the intact part in the file.
+    /// The offset at which the intact part of the file ends.
     var intactByteCount = 0
 
     package init() {}
 }
 
-/// A deviation of a log from its written form.
+/// A way in which a log deviates from what was written.
 package enum AuditProblem: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The log is empty; it lacks even the first entry that every log has.
+    /// The log is empty, although every log has a first entry.
     case empty
-    /// A line was changed, or was not written by a server with this vault.
+    /// A line was changed, or a server with this vault did not write it.
     case changed(line: Int, after: UInt64)
-    /// An entry of this vault in the wrong position: others were removed, swapped or repeated, or it is another
-    /// log's.
+    /// An entry made with this vault is in the wrong position: others were removed, swapped or repeated, or it belongs
+    /// to another log.
     case misplaced(line: Int, number: UInt64, expected: UInt64)
-    /// The last line is incomplete: a crash while it was written, or a cut. The server's next start records it.
+    /// The last line is incomplete, because of a crash during the write or a cut; the server records it at its next
+    /// start.
     case tornTail(line: Int, after: UInt64, byteCount: Int)
     /// The log ends before the entry announced to the log stream.
     case cut(newest: UInt64, expected: UInt64)
-    /// The entry of this number has another MAC than announced to the log stream: it is another log.
+    /// The entry with this number has a different MAC from the announced one, so this is another log.
     case replaced(number: UInt64)
 
     package var description: String {
@@ -65,7 +67,8 @@ package enum AuditProblem: Error, Hashable, Sendable, CustomStringConvertible {
 /// Works with and without a running server, with access to the file and the vault.
 package struct AuditReader {
     private static let chunk = 1 << 18
-    /// Far longer than the longest entry (``AuditSubject/walletsInEntry``); no longer entry is written.
+    /// The maximum length of a line, far above that of the longest entry (``AuditSubject/walletsInEntry``); no longer
+    /// entry is written.
     static let longestLine = 1 << 22
 
     private let file: AppendFile
@@ -84,7 +87,7 @@ package struct AuditReader {
     ///
     /// - Parameters:
     ///   - last: An entry announced to the log stream, which the log must still contain.
-    ///   - epoch: The epoch whose beginning is searched for.
+    ///   - epoch: The epoch whose beginning to look for.
     package func verify(
         last: AuditMark? = nil,
         beginningOf epoch: Int? = nil,
@@ -104,7 +107,7 @@ package struct AuditReader {
                 start = end + 1
             }
             pending.removeFirst(start)
-            // No crash leaves that much of an entry.
+            // A crash never leaves that much of an entry.
             if pending.count > Self.longestLine {
                 scan.isTooLong()
                 break
@@ -114,21 +117,21 @@ package struct AuditReader {
     }
 }
 
-/// A reader's position in the chain.
+/// The state of a verification: the position in the chain of entries, and the findings so far.
 private struct AuditScan {
     let vault: any Vault
     /// The entry that the log must contain.
     let last: AuditMark?
-    /// The epoch whose beginning is searched for.
+    /// The epoch whose beginning to look for.
     let epoch: Int?
     var beginning: AuditMark?
     var supersededAt: Timestamp?
     var line = 0
     var newest: AuditMark?
     private var newestLine: ArraySlice<UInt8> = []
-    /// The MAC of the newest entry; no later entry may have a MAC of an older key.
+    /// The MAC of the newest entry; no later entry may have a MAC made with an older key.
     private var newestMAC: VersionedMAC?
-    /// Bytes after the newest entry that are not entries; they are remains of a crash if the next entry describes them.
+    /// The bytes after the newest entry that are not entries; a crash left them if the next entry describes them.
     var torn: [UInt8] = []
     var tornLine = 0
     var tornBefore: [UInt64] = []
@@ -144,7 +147,7 @@ private struct AuditScan {
 
     private var count: UInt64 { self.newest?.number ?? 0 }
 
-    /// Takes one line; returns false if nothing after it can be intact.
+    /// Processes one line; returns false if nothing after it can be intact.
     mutating func take(_ line: ArraySlice<UInt8>, _ read: ((AuditEntry) -> Void)?) async throws -> Bool {
         self.line += 1
         guard let parts = AuditLine.parts(of: line),
@@ -153,7 +156,8 @@ private struct AuditScan {
         else {
             if self.torn.isEmpty { self.tornLine = self.line }
             self.torn += line + [0x0A]
-            // A line with the form of an entry was written completely; a crash leaves no MAC, so it was changed.
+            // A line in the form of an entry was written completely. A crash does not leave a MAC, so the line was
+            // changed.
             guard AuditLine.parts(of: line) == nil else {
                 self.problem = .changed(line: self.line, after: self.count)
                 return false
@@ -196,12 +200,12 @@ private struct AuditScan {
         return true
     }
 
-    /// Records that the next bytes are neither an entry nor a part of one.
+    /// Records that the following bytes are neither an entry nor part of one.
     mutating func isTooLong() {
         self.problem = .changed(line: self.torn.isEmpty ? self.line + 1 : self.tornLine, after: self.count)
     }
 
-    /// Returns the overall result; `rest` has no line feed.
+    /// Returns the overall result; `rest` contains the bytes after the last line feed.
     mutating func finish(rest: [UInt8]) -> AuditVerification {
         if self.problem == nil {
             let remains = self.torn.count + rest.count

@@ -1,15 +1,15 @@
 internal import Foundation
 
-/// The fields of a submitted form, application/x-www-form-urlencoded.
+/// The fields of a submitted form (application/x-www-form-urlencoded).
 struct FormFields {
     /// The media type of a form.
     static let mediaType = "application/x-www-form-urlencoded"
-    /// The maximum number of bytes of a body: the longest code in escapes, a seal and the names.
+    /// The maximum length of a body in bytes, which fits the longest escaped code, a seal and the field names.
     static let longestByteCount = 2048
 
     private let values: [String: String]
 
-    /// Parses a body; returns nil for a repeated field, an invalid escape or invalid UTF-8.
+    /// Parses a body; returns nil if it contains a repeated field, an invalid escape or invalid UTF-8.
     init?(_ body: String) {
         var values: [String: String] = [:]
         for pair in body.split(separator: "&") {
@@ -21,7 +21,7 @@ struct FormFields {
         self.values = values
     }
 
-    /// A field's value; empty if the field is missing.
+    /// Returns the value of a field, or an empty string if the field is missing.
     subscript(name: String) -> String { self.values[name] ?? "" }
 
     private static func decoded(_ text: Substring) -> String? {

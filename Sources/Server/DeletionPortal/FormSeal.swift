@@ -3,16 +3,16 @@ internal import Foundation
 internal import Transport
 internal import Vocabulary
 
-/// A token in each form that proves that this portal made the form recently, for this source and purpose.
+/// A token in each form which proves that this portal made the form recently, for this source and purpose.
 ///
-/// A forged request could only use up the attempts of the user whose browser sends it. The seal is therefore bound
-/// to the user's source: an attacker with a seal for that source could use up the attempts directly. The portal
-/// needs no cookie, and so no consent, and it works with cookies disabled. The seal of the deletion is also bound
-/// to one code: it is part of the confirmation page, so no client can skip the confirmation.
+/// The only harm that a forged request can do is to use up the attempts of the user whose browser sends it. The seal is
+/// therefore bound to the user's source, because an attacker with a seal for that source could use up the attempts
+/// directly. The portal needs no cookie and therefore no consent, and it works with cookies disabled. The seal for the
+/// deletion is also bound to one code. It is part of the confirmation page, so no client can skip the confirmation.
 struct FormSeal: Sendable {
     /// The request that a form makes.
     enum Purpose: String {
-        /// Asks whether to delete the wallet of a code.
+        /// Asks whether to delete the wallet with this code.
         case check
         /// Deletes the wallet.
         case delete
@@ -21,10 +21,10 @@ struct FormSeal: Sendable {
     /// The time for which a form is valid.
     static let lifetime: Duration = .seconds(3600)
 
-    /// Generated at each start; forms from before a restart are shown again.
+    /// The key, which is generated at each start; forms from before a restart are shown again.
     private let key = SymmetricKey(size: .bits256)
 
-    /// The seal of a form: the time of creation and a MAC.
+    /// Returns the seal for a form, which consists of the time of creation and a MAC.
     func seal(_ purpose: Purpose, code: String = "", for source: PeerSource, at now: Timestamp) -> String {
         let message = Self.message(purpose, code: code, for: source, madeAt: now.milliseconds)
         let mac = HMAC<SHA256>.authenticationCode(for: message, using: self.key)
@@ -49,7 +49,8 @@ struct FormSeal: Sendable {
         return HMAC<SHA256>.isValidAuthenticationCode(mac, authenticating: message, using: self.key)
     }
 
-    /// The bytes that the MAC covers; they are unambiguous, because the parts before the code contain no zero byte.
+    /// Returns the bytes that the MAC covers, which are unambiguous because the parts before the code contain no zero
+    /// byte.
     private static func message(
         _ purpose: Purpose,
         code: String,

@@ -1,12 +1,13 @@
-/// A language of the page.
+/// A language in which the page is available.
 enum Language: String, CaseIterable {
     case english = "en"
     case dutch = "nl"
 
-    /// The language that Accept-Language prefers (RFC 9110 §12.5.4); English if it names no supported one.
+    /// Chooses the language that Accept-Language prefers (RFC 9110 §12.5.4), or English if it names no supported
+    /// language.
     init(accepting field: String?) {
         var best: (language: Language, weight: Double)?
-        // Bounds the work for a long header; real ones have fewer ranges.
+        // Bounds the work for a long header; real headers have fewer ranges.
         for range in (field ?? "").split(separator: ",").prefix(32) {
             let parts = range.split(separator: ";").map { part in part.filter { $0 != " " && $0 != "\t" }.lowercased() }
             guard let tag = parts.first?.split(separator: "-").first,
@@ -22,7 +23,7 @@ enum Language: String, CaseIterable {
     /// The path of the page in this language.
     var path: String { "/\(self.rawValue)" }
 
-    /// The language's name in the language.
+    /// The name of the language in that language.
     var name: String {
         switch self {
         case .english: "English"

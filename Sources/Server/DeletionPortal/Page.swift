@@ -1,25 +1,25 @@
 internal import Foundation
 internal import Vocabulary
 
-/// The contents of the page.
+/// The contents of a page.
 enum Page: Hashable {
-    /// The field for the code, with the text entered before.
+    /// The form with the field for the code, which contains the text that was entered before.
     case form(typed: String, problem: Problem?)
-    /// The question whether to delete.
+    /// The question whether to delete the wallet.
     case question(typed: String)
     /// The wallet was deleted now or earlier.
     case done(typed: String, at: Timestamp)
-    /// Too many wrong codes.
+    /// Too many wrong codes were entered.
     case limited(until: Timestamp)
-    /// The server's own limit.
+    /// The server's own limit was reached.
     case busy(typed: String)
     /// The server cannot be reached, and nothing was done.
     case away(typed: String)
     /// The server received the request but did not answer.
     case unknown(typed: String)
-    /// A request that no page of the portal sends.
+    /// The request is one that no page of the portal sends.
     case refused
-    /// A form that is longer than any that a page of the portal sends.
+    /// The form is longer than any that a page of the portal sends.
     case tooLong
     case notFound
 
@@ -33,7 +33,7 @@ enum Page: Hashable {
         case stale
     }
 
-    /// The entered text, if the page shows it again or needs it for its next step.
+    /// The text that was entered, if the page shows it again or needs it for its next step.
     var typed: String? {
         switch self {
         case .form(let typed, _), .question(let typed), .done(let typed, _), .busy(let typed), .away(let typed),
@@ -43,7 +43,7 @@ enum Page: Hashable {
         }
     }
 
-    /// The step that shows the same page in another language, or nil if a link suffices.
+    /// The step that shows the same page in another language, or nil if a link is enough.
     var stepToItself: Portal.Step? {
         guard self.typed != nil else { return nil }
         return switch self {

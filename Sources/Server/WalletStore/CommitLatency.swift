@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// The distribution of commit times, each from its first step until it was synced.
+/// The distribution of commit durations, each measured from the first step to the end of the sync.
 ///
-/// Each doubling of the time has eight ranges, so a reported value is at most an eighth too long. Recording takes
-/// less than a microsecond.
+/// Each doubling of the duration is divided into eight ranges, so a reported value is at most an eighth too long.
+/// Recording a value takes less than a microsecond.
 package final class CommitLatency: Sendable {
     /// A summary of all commits since the start.
     package struct Summary: Hashable, Sendable {
@@ -28,13 +28,13 @@ package final class CommitLatency: Sendable {
         self.counts.withLock { $0[Self.range(of: microseconds)] += 1 }
     }
 
-    /// Returns the number of commits, their median and 99th percentile.
+    /// Returns the number of commits, and the median and 99th percentile of their durations.
     package func summary() -> Summary {
         let counts = self.counts.withLock { $0 }
         var summary = Summary()
         summary.count = counts.reduce(0, +)
         guard summary.count > 0 else { return summary }
-        /// The upper end of the range that contains this percentile.
+        /// Returns the upper end of the range that contains this percentile.
         func quantile(_ percent: Int) -> Duration {
             let wanted = (summary.count * percent + 99) / 100
             var seen = 0
@@ -49,7 +49,10 @@ package final class CommitLatency: Sendable {
         return summary
     }
 
-    /// The range of a value: one for each number up to seven microseconds, then the leading bit and the next three.
+    /// Returns the range of a value.
+    ///
+    /// Each number up to seven microseconds has a separate range. Above that, the leading bit and the next three bits
+    /// select the range.
     private static func range(of microseconds: UInt64) -> Int {
         guard microseconds >= UInt64(Self.rangesPerDoubling) else { return Int(microseconds) }
         let doublings = 63 - microseconds.leadingZeroBitCount
@@ -57,7 +60,7 @@ package final class CommitLatency: Sendable {
         return min((doublings - 2) * Self.rangesPerDoubling + part, Self.rangeCount - 1)
     }
 
-    /// The first number after a range.
+    /// Returns the first number after a range.
     private static func end(of range: Int) -> Int64 {
         guard range >= Self.rangesPerDoubling else { return Int64(range) + 1 }
         let doublings = range / Self.rangesPerDoubling + 2

@@ -3,11 +3,11 @@ package import Vocabulary
 
 /// An epoch that a restore opened.
 package struct StoredEpoch: Hashable, Sendable {
-    /// From 2 on; the first epoch has no record.
+    /// The epoch's number, which is at least 2 because the first epoch has no record.
     package var number: Int
     package var rule: EpochRule
     package var openedAt: Timestamp
-    /// The vault's MAC over the record and its predecessor's MAC.
+    /// The vault's MAC over this record and the previous record's MAC.
     package var mac: [UInt8]
 
     package init(number: Int, rule: EpochRule, openedAt: Timestamp, mac: [UInt8]) {
@@ -18,10 +18,10 @@ package struct StoredEpoch: Hashable, Sendable {
     }
 }
 
-/// An entry of the audit log, as the store keeps it.
+/// An entry of the audit log, as recorded in the store.
 package struct StoredAuditMark: Hashable, Sendable {
     package var number: UInt64
-    /// The entry's MAC, as the log writes it.
+    /// The entry's MAC, in the form that the log uses.
     package var mac: String
 
     package init(number: UInt64, mac: String) {
@@ -30,7 +30,7 @@ package struct StoredAuditMark: Hashable, Sendable {
     }
 }
 
-/// The progress of a copy.
+/// The progress of copying a store.
 package struct StoreCopyProgress: Hashable, Sendable {
     package var pages: Int
     package var copied: Int
@@ -43,119 +43,128 @@ package struct StoreCopyProgress: Hashable, Sendable {
     }
 }
 
-/// The reason why a store was not copied.
+/// A reason why a store was not copied.
 package enum StoreCopyError: Error, Hashable, Sendable {
     /// Another copy is in progress; wait for it.
     case busy
     /// The store is closing.
     case closing
-    /// The copy's disk is full.
+    /// The disk that receives the copy is full.
     case diskFull
-    /// The copy would lie in the store's own folder; name another one.
+    /// The copy would be in the store's own folder; choose another one.
     case inStoreFolder
-    /// The store cannot be read: its file or disk is damaged. Contains SQLite's code by name. Keep the existing
-    /// backups.
+    /// The store cannot be read because its file or disk is damaged; keep the existing backups.
+    ///
+    /// The value is the name of SQLite's error code.
     case unreadable(String)
-    /// The copy's file cannot be written, or SQLite failed otherwise; its code by name.
+    /// The copy cannot be written, or SQLite failed for another reason; the value is the name of its error code.
     case failed(String)
 }
 
-/// Operations on a whole store, in small steps between those of wallets.
+/// Operations on a whole store, divided into small steps that run between those of wallets.
 ///
-/// Separate from ``WalletStore`` because no call of a wallet needs them.
+/// They are separate from ``WalletStore``, because no wallet's call needs them.
 package protocol MaintenanceStore: Sendable {
-    /// Returns the newest entry of the audit log at the last change on record, or nil before the first.
+    /// Returns the audit log entry that was the newest at the last change on record, or nil before the first such
+    /// change.
     func auditMark() async throws(StoreError) -> StoredAuditMark?
 
-    /// Stores the announced newest entry of the audit log now.
+    /// Stores the announced newest entry of the audit log without waiting for a change.
     func keepAuditMark() async throws(StoreError)
 
-    /// Returns the wallets among these that have not ended.
+    /// Returns those of the given wallets that have not ended.
     func inUse(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID]
 
-    /// Returns the wallets among these that are in use and not blocked permanently.
+    /// Returns those of the given wallets that are in use and not blocked permanently.
     func unblocked(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID]
 
     /// Returns every epoch except the first.
     func epochs() async throws(StoreError) -> [StoredEpoch]
 
-    /// Appends epochs; used by a restore before the server accepts clients.
+    /// Appends epochs; a restore calls this before the server accepts clients.
     func open(_ epochs: [StoredEpoch]) async throws(StoreError)
 
-    /// Checks the whole file, which takes as long as reading it; not while wallets are served.
+    /// Checks the whole file, which takes as long as reading it; must not be called while wallets are served.
     func inspect() async throws(StoreError) -> StoreInspection
 
-    /// Returns the sealed values of at most `limit` wallets in the order of registration, after place `after` or
-    /// from the first one; fewer only at the end.
+    /// Returns the sealed values of at most `limit` wallets in the order of registration, starting after place `after`
+    /// or with the first wallet.
+    ///
+    /// Returns fewer only at the end.
     func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet]
 
-    /// Replaces sealed values with newly sealed ones; skips wallets whose values have changed in between.
+    /// Replaces sealed values with newly sealed ones, skipping wallets whose values have changed in between.
     func replace(_ values: [SealedReplacement]) async throws(StoreError)
 
     /// Searches at most `most` wallets of a store from an older server for ended ones, continuing after the last
-    /// search; returns whether more may follow. Only wallets found here, or ended since, are purgeable.
+    /// search.
+    ///
+    /// Returns whether more may follow. Only wallets that such a search found, or that ended since, can be purged.
     func findEarlierEnds(lookingAt most: Int) async throws(StoreError) -> Bool
 
-    /// Looks at `most` ended wallets, after place `after` or from the first one, and returns those that ended before
-    /// `limit`.
+    /// Examines `most` ended wallets, starting after place `after` or with the first one, and returns those that ended
+    /// before `limit`.
     func purgeable(
         after: UInt64?,
         lookingAt most: Int,
         endedBefore limit: Timestamp
     ) async throws(StoreError) -> Purgeable
 
-    /// Removes wallets that ended before `limit`, except the data of their deletion codes; returns their number.
+    /// Removes wallets that ended before `limit`, keeping only the data of their deletion codes; returns their number.
     func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws(StoreError) -> Int
 
-    /// Blocks wallets permanently that an audit log records as blocked; returns the number of those that were not.
+    /// Permanently blocks the wallets that an audit log records as blocked, and returns how many were not blocked
+    /// before.
     ///
-    /// Ignores unknown wallets, those that have ended and those with a damaged record. Used by a restore.
+    /// Ignores unknown wallets, wallets that have ended and wallets with a damaged record. A restore uses this.
     func blockPermanently(_ wallets: [WalletID]) async throws(StoreError) -> Int
 
-    /// Returns the vault key versions that have sealed, in ascending order.
+    /// Returns the vault key versions that have sealed values, in ascending order.
     func vaultVersions() async throws(StoreError) -> [StoredVaultVersion]
 
-    /// Records that a vault key version seals, with the check value of its key, if it is new; returns all known
-    /// versions in ascending order.
+    /// Records that a vault key version seals values, with the check value of its key, unless the version is known.
+    ///
+    /// Returns all known versions in ascending order.
     func note(vaultVersion version: UInt32, check: [UInt8], at now: Timestamp) async throws(StoreError)
         -> [StoredVaultVersion]
 
-    /// Records that no value is sealed by an older version any longer; nil removes that record.
+    /// Records that no value is sealed with an older version any longer, or removes that record if `now` is nil.
     func noteSealedAnew(vaultVersion version: UInt32, at now: Timestamp?) async throws(StoreError)
 
     func walletCount() async throws(StoreError) -> Int
 
-    /// Begins to replace the shares of all present wallets; a refresh in progress begins again.
+    /// Begins to replace the shares of all existing wallets; a refresh that is in progress starts over.
     func beginShareRefresh(at now: Timestamp) async throws(StoreError)
 
-    /// Returns at most `limit` of the wallets that the refresh in progress has not reached, or nil if none is in
+    /// Returns at most `limit` of the wallets that the current refresh has not reached, or nil if no refresh is in
     /// progress.
     func walletsToRefresh(limit: Int) async throws(StoreError) -> [RefreshableWallet]?
 
-    /// Stores next shares, except for wallets that have ended meanwhile, and the progress up to the last of these
-    /// wallets; an empty list ends the refresh.
+    /// Stores next shares, except for wallets that have ended, and the progress up to the last of these wallets.
+    ///
+    /// An empty list ends the refresh.
     func offer(_ shares: [OfferedShares]) async throws(StoreError)
 
-    /// Returns the number of wallets that have not confirmed all their next shares.
+    /// Returns the number of wallets that have not yet confirmed all their next shares.
     func unconfirmedShares() async throws(StoreError) -> Int
 
-    /// Returns whether the attempt records have MACs of this store's key.
+    /// Returns whether the attempt records have MACs made with this store's key.
     func recordMACs() async throws(StoreError) -> RecordMACs
 
-    /// Gives the attempt records of an earlier server version a MAC, if the store's records have none; returns their
+    /// Adds MACs to the attempt records of an earlier server version if the store's records have none; returns their
     /// number.
     ///
-    /// The records are trusted as they are. So the caller must have checked that the vault is the store's, and that
-    /// the records never had MACs before: an attacker who can write the database can also make it look like an
+    /// The records are trusted as they are. The caller must therefore have checked that the vault is the store's and
+    /// that the records never had MACs, because an attacker who can write the database can also make it look like an
     /// earlier version's.
     func adoptRecords() async throws(StoreError) -> Int
 
-    /// Checks the attempt records of at most `most` wallets, after place `after` or from the first one.
+    /// Checks the attempt records of at most `most` wallets, starting after place `after` or with the first one.
     func checkRecords(after: UInt64?, most: Int) async throws(StoreError) -> RecordCheck
 
     /// Begins to copy the store into an existing empty file.
     ///
-    /// One copy at a time; ``endCopy()`` must follow.
+    /// Only one copy can be in progress at a time, and the caller must end it with ``endCopy()``.
     func beginCopy(to path: String) async throws(StoreCopyError)
 
     /// Copies at most `pages` pages. At its end, the copy equals the store at that time.
@@ -168,7 +177,7 @@ package protocol MaintenanceStore: Sendable {
 /// Permanently blocked wallets whose block may be missing from the audit log.
 package struct UnrecordedBlocks: Hashable, Sendable {
     package var wallets: [WalletID]
-    /// The place to continue after; nil at the end.
+    /// The place after which to continue, or nil at the end.
     package var next: UInt64?
 
     package init(wallets: [WalletID], next: UInt64?) {
@@ -180,7 +189,7 @@ package struct UnrecordedBlocks: Hashable, Sendable {
 /// Wallets that may be removed.
 package struct Purgeable: Hashable, Sendable {
     package var wallets: [WalletID]
-    /// The place to continue after; nil at the end.
+    /// The place after which to continue, or nil at the end.
     package var next: UInt64?
 
     package init(wallets: [WalletID], next: UInt64?) {
@@ -189,20 +198,20 @@ package struct Purgeable: Hashable, Sendable {
     }
 }
 
-/// The MACs of a store's attempt records.
+/// The state of the MACs in a store's attempt records.
 package enum RecordMACs: Hashable, Sendable {
-    /// Made with the key that the store was opened with.
+    /// The MACs were made with the key that the store was opened with.
     case present
     case ofAnotherKey
-    /// The records are those of an earlier server version, or the store was altered.
+    /// The records come from an earlier server version, or the store was altered.
     case missing
 }
 
 /// The result of checking some attempt records.
 package struct RecordCheck: Hashable, Sendable {
-    /// Wallets in use whose record is missing, or is not one that this server wrote.
+    /// Wallets in use whose record is missing or was not written by this server.
     package var damaged: [WalletID]
-    /// The place to continue after; nil at the end.
+    /// The place after which to continue, or nil at the end.
     package var next: UInt64?
 
     package init(damaged: [WalletID], next: UInt64?) {
@@ -214,11 +223,11 @@ package struct RecordCheck: Hashable, Sendable {
 /// The store's record of a vault key version.
 package struct StoredVaultVersion: Hashable, Sendable {
     package var version: UInt32
-    /// The time when it first sealed.
+    /// The time when the version first sealed a value.
     package var activeSince: Timestamp
-    /// The time when a pass over every wallet found no value sealed by an older version; nil until then.
+    /// The time when a pass over every wallet found no value sealed with an older version, or nil until then.
     package var sealedAnewAt: Timestamp?
-    /// The check value that identifies its key, or nil if an earlier server version made the record.
+    /// The check value that identifies the version's key, or nil if an earlier server version made the record.
     package var check: [UInt8]?
 
     package init(version: UInt32, activeSince: Timestamp, sealedAnewAt: Timestamp?, check: [UInt8]?) {
@@ -231,7 +240,7 @@ package struct StoredVaultVersion: Hashable, Sendable {
 
 /// The result of checking a whole store.
 package struct StoreInspection: Hashable, Sendable {
-    /// SQLite's descriptions of damage; empty for an intact file.
+    /// SQLite's descriptions of the damage; empty if the file is intact.
     package var damage: [String]
     /// Schema objects that this version does not create: triggers, views, changed definitions.
     package var foreign: [String]
@@ -250,7 +259,7 @@ package struct StoreInspection: Hashable, Sendable {
 /// The outcome of ending wallets.
 package struct WalletsEnding: Hashable, Sendable {
     package var ended: Int
-    /// The number that had ended before.
+    /// The number of wallets that had ended before.
     package var before: Int
     package var unknown: Int
 
@@ -261,16 +270,16 @@ package struct WalletsEnding: Hashable, Sendable {
     }
 }
 
-/// All values that the vault sealed for one wallet.
+/// All values that the vault has sealed for one wallet.
 package struct SealedValues: Hashable, Sendable {
     package var identity: Sealed
-    /// Nil if the wallet has ended: its shares and deletion code are destroyed.
+    /// The shares and the deletion code, or nil if the wallet has ended, because they are then destroyed.
     package var shares: Shares?
 
     package struct Shares: Hashable, Sendable {
         package var unlock: Sealed
         package var presence: Sealed
-        /// Nil if the wallet has none.
+        /// The sealed deletion code, or nil if the wallet has none.
         package var deletionCode: Sealed?
         package var next: NextShares
 
@@ -290,7 +299,7 @@ package struct SealedValues: Hashable, Sendable {
 
 /// A wallet and its sealed values.
 package struct SealedWallet: Hashable, Sendable {
-    /// Its place in the order of registration.
+    /// The wallet's place in the order of registration.
     package var place: UInt64
     package var walletID: WalletID
     package var values: SealedValues
@@ -315,7 +324,7 @@ package struct SealedReplacement: Hashable, Sendable {
     }
 }
 
-/// The sealed shares that replace a wallet's current ones; each is nil once confirmed, or if there is none.
+/// The sealed shares that replace a wallet's current ones; each is nil once it is confirmed, or if there is none.
 package struct NextShares: Hashable, Sendable {
     package var unlock: Sealed?
     package var presence: Sealed?
@@ -330,19 +339,19 @@ package struct NextShares: Hashable, Sendable {
 
 /// A wallet whose shares a refresh replaces.
 package struct RefreshableWallet: Hashable, Sendable {
-    /// Its place in the order of registration.
+    /// The wallet's place in the order of registration.
     package var place: UInt64
     package var walletID: WalletID
-    /// Indicates that its shares have been destroyed.
+    /// Whether the wallet has ended, so that its shares are destroyed.
     package var hasEnded: Bool
 }
 
 /// The next shares of a wallet that a refresh has reached.
 package struct OfferedShares: Hashable, Sendable {
-    /// Its place in the order of registration.
+    /// The wallet's place in the order of registration.
     package var place: UInt64
     package var walletID: WalletID
-    /// Nil if the wallet has ended.
+    /// The next shares, or nil if the wallet has ended.
     package var next: NextShares?
 
     package init(place: UInt64, walletID: WalletID, next: NextShares?) {

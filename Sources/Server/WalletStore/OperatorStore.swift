@@ -1,38 +1,39 @@
 package import PINPolicy
 package import Vocabulary
 
-/// The operations of operators on a store.
+/// The operations on a store that operators use.
 ///
-/// As in ``WalletStore``, every operation is one atomic step that evaluates its conditions itself. If several servers
-/// share a store, each learns of the others' changes by ``operatorValues()``.
+/// As in ``WalletStore``, every operation is one atomic step that evaluates its own conditions. If several servers
+/// share a store, each learns about the others' changes from ``operatorValues()``.
 package protocol OperatorStore: Sendable {
-    /// Returns the record of a wallet, or nil for an unknown one.
+    /// Returns the record of a wallet, or nil if the wallet is unknown.
     func report(of wallet: WalletID) async throws(StoreError) -> StoredWallet?
 
-    /// Ends wallets permanently and destroys their shares: all of them, or none if one is unknown.
+    /// Permanently ends wallets and destroys their shares; if one of them is unknown, ends none.
     ///
-    /// A wallet that has already ended stays as it is.
+    /// A wallet that has ended before is left as it is.
     func revoke(wallets: [WalletID], at now: Timestamp) async throws(StoreError) -> WalletsRevocationOutcome
 
-    /// Ends wallets permanently with this revocation and destroys their shares; ignores unknown wallets and those
-    /// that have ended.
+    /// Permanently ends wallets with this revocation and destroys their shares, ignoring unknown wallets and those that
+    /// have ended.
     func end(_ wallets: [WalletID], as revocation: Revocation, at now: Timestamp) async throws(StoreError)
         -> WalletsEnding
 
     /// Puts a recovery code on the deny list, ends the wallets linked to it and destroys their shares.
     ///
-    /// Both are one step, ordered with every link, so a wallet that is linked later ends in the step that links it.
+    /// Both changes are made in one step that is ordered with every link, so a wallet that is linked later ends in the
+    /// step that links it.
     func revoke(recoveryCode mac: RecoveryCodeMAC, at now: Timestamp) async throws(StoreError)
         -> RecoveryCodeRevocationOutcome
 
-    /// Returns the wallets linked to a recovery code, including those that have ended.
+    /// Returns the wallets linked to a recovery code, including ended ones.
     func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID]
 
-    /// Revokes the whole solution, or reverses that, and returns whether anything changed; destroys no share.
+    /// Revokes the whole solution or reverses that, and returns whether anything changed; does not destroy any shares.
     func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool
 
-    /// Returns at most `limit` denied recovery codes in ascending order, after `after` or from the first one, and
-    /// whether others follow.
+    /// Returns at most `limit` denied recovery codes in ascending order, starting after `after` or with the first one,
+    /// and whether more follow.
     func denied(after: RecoveryCodeMAC?, limit: Int) async throws(StoreError) -> (
         entries: [StoredDenial], hasMore: Bool
     )
@@ -40,33 +41,34 @@ package protocol OperatorStore: Sendable {
     /// Returns the time when a recovery code was denied, or nil if it is not on the deny list.
     func denied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp?
 
-    /// Removes a recovery code from the deny list; returns the time when it was denied, or nil if it was not on the
+    /// Removes a recovery code from the deny list and returns the time when it was denied, or nil if it was not on the
     /// list.
     ///
-    /// Wallets that were revoked by it stay revoked.
+    /// Wallets that were revoked because of the code stay revoked.
     func removeDenied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp?
 
     /// Returns all values that operators have set.
     func operatorValues() async throws(StoreError) -> OperatorValues
 
-    /// Sets values in one step and removes those that are nil; returns all values.
+    /// Sets values in one step, removes those that are nil, and returns all values.
     func setOperatorValues(_ values: [String: String?], at now: Timestamp) async throws(StoreError) -> OperatorValues
 
-    /// Returns the wallet whose deletion code has this SHA-256, or nil.
+    /// Returns the wallet whose deletion code has this SHA-256, or nil if there is none.
     func wallet(ofDeletionCode digest: SHA256Digest) async throws(StoreError) -> WalletID?
 
-    /// Returns the time when the purged wallet with this deletion code's SHA-256 ended, or nil if no purged wallet had
-    /// it.
+    /// Returns the time when the purged wallet whose deletion code has this SHA-256 ended, or nil if there is none.
     func purged(deletionCode digest: SHA256Digest) async throws(StoreError) -> Timestamp?
 
-    /// Returns at most `limit` wallets in the order of registration, after place `after` or from the first one;
-    /// fewer only at the end.
+    /// Returns at most `limit` wallets in the order of registration, starting after place `after` or with the first
+    /// one.
+    ///
+    /// Returns fewer only at the end.
     func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing]
 
-    /// The commit times since the start.
+    /// The durations of commits since the start.
     var commitLatency: CommitLatency { get }
 
-    /// Stores the times of wallets' last sessions; ignores wallets that no longer exist.
+    /// Stores the times of wallets' last sessions, ignoring wallets that no longer exist.
     func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError)
 }
 
@@ -76,20 +78,20 @@ package struct StoredWallet: Sendable {
     package var registeredAt: Timestamp
     package var sessionOpened: Bool
     package var lastSession: Timestamp?
-    /// The wallet's end, or nil while it is in use.
+    /// The wallet's revocation, or nil while it is in use.
     package var revocation: Revocation?
-    /// The time of the revocation; meaningful only if revoked.
+    /// The time of the revocation; meaningful only if the wallet is revoked.
     package var revokedAt: Timestamp
     package var isSolutionRevoked: Bool
     package var isLinkedToRecoveryCode: Bool
-    /// Indicates that a code was issued at registration; a revoked wallet's code is overwritten.
+    /// Whether a deletion code was issued at registration; the code of a revoked wallet is overwritten.
     package var hasDeletionCode: Bool
     package var assertionCounter: UInt32?
-    /// The stored record, nil if it is damaged; ``attempts(under:)`` is the effective one.
+    /// The stored record, or nil if it is damaged; ``attempts(under:)`` returns the effective one.
     package var attempts: AttemptRecord?
-    /// Charges of restores that the stored record does not contain yet.
+    /// The charges of restores that the stored record does not include yet.
     package var epochCharges: ArraySlice<EpochCharge>
-    /// The attested facts, a JSON object.
+    /// The attested facts, as a JSON object.
     package var attested: String
 
     package init(
@@ -125,19 +127,19 @@ package struct StoredWallet: Sendable {
 
 /// A wallet in a listing.
 package struct StoredListing: Hashable, Sendable {
-    /// The wallet's place in the order of registration, unique and never reused.
+    /// The wallet's place in the order of registration, which is unique and never reused.
     package var place: UInt64
     package var walletID: WalletID
-    /// The attested platform, or nil if the attested facts lack it.
+    /// The attested platform, or nil if the attested facts do not contain it.
     package var platform: Platform?
     package var registeredAt: Timestamp
     package var sessionOpened: Bool
     package var lastSession: Timestamp?
-    /// The wallet's end, or nil while it is in use.
+    /// The wallet's revocation, or nil while it is in use.
     package var revocation: Revocation?
-    /// The stored record, nil if it is damaged; ``attempts(under:)`` is the effective one.
+    /// The stored record, or nil if it is damaged; ``attempts(under:)`` returns the effective one.
     package var attempts: AttemptRecord?
-    /// Charges of restores that the stored record does not contain yet.
+    /// The charges of restores that the stored record does not include yet.
     package var epochCharges: ArraySlice<EpochCharge>
 
     package init(
@@ -182,9 +184,9 @@ extension StoredListing {
 }
 
 package enum WalletsRevocationOutcome: Hashable, Sendable {
-    /// All wallets have ended: `now` in this step, `before` earlier.
+    /// All wallets have ended, `now` of them in this step and `before` of them earlier.
     case revoked(now: Int, before: Int)
-    /// No wallets have these ids; none of the others was ended.
+    /// No wallets have these ids, and none of the others were ended.
     case unknown([WalletID])
 }
 
@@ -192,9 +194,9 @@ package enum WalletsRevocationOutcome: Hashable, Sendable {
 package struct RecoveryCodeRevocationOutcome: Hashable, Sendable {
     /// The time when the code was denied.
     package var deniedAt: Timestamp
-    /// Indicates that the code was denied before this step.
+    /// Whether the code had been denied before this step.
     package var wasDenied: Bool
-    /// All wallets linked to the code; each has ended, now or before.
+    /// All wallets linked to the code, each of which has ended in this step or earlier.
     package var linked: Set<WalletID>
     /// The number of wallets that this step ended.
     package var ended: Int
@@ -218,9 +220,9 @@ package struct StoredDenial: Hashable, Sendable {
     }
 }
 
-/// The values that operators have set, as stored: texts by name.
+/// The values that operators have set, stored as texts by name.
 package struct OperatorValues: Hashable, Sendable {
-    /// Increases with every change, so that an older state is recognized.
+    /// A number that increases with every change, so that an older state can be recognized.
     package var revision: Int64
     package var values: [String: Value]
 

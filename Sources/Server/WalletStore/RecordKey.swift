@@ -1,14 +1,15 @@
 package import Secrets
 internal import Vocabulary
 
-/// The key of the MACs of attempt records.
+/// The key for the MACs of attempt records.
 ///
-/// The vault derives it once, at the start, so that no PIN check adds a call to the vault. An attacker who can write
-/// the database but has no key can neither make nor change a record, only put back an older one of the same wallet.
+/// The vault derives it once at the start, so that PIN checks need no additional call to the vault. An attacker who can
+/// write the database but does not have the key cannot create or change a record, but only put back an older record of
+/// the same wallet.
 package final class RecordKey: Sendable {
-    /// The length of a MAC, short because every judged attempt writes one.
+    /// The length of a MAC, which is short because every judged attempt writes one.
     ///
-    /// A forger has no oracle but the server, which rejects each try and reports it.
+    /// A forger's only oracle is the server, which rejects and reports each try.
     static let macByteCount = 8
 
     private let key: SecretBytes
@@ -18,7 +19,7 @@ package final class RecordKey: Sendable {
         self.key.keepOutOfSwap()
     }
 
-    /// Returns the MAC of a wallet's record and its number of judged attempts.
+    /// Returns the MAC over a wallet's record and its number of judged attempts.
     func mac(of record: [UInt8], of wallet: WalletID) -> [UInt8] {
         Array(self.key.hmacSHA256(wallet.bytes + record).prefix(Self.macByteCount))
     }

@@ -1,23 +1,23 @@
 package import Vocabulary
 
-/// A value sealed by the vault; opaque to the store.
+/// A value sealed by the vault, which is opaque to the store.
 package typealias Sealed = [UInt8]
 
-/// A registration whose token, signatures and attestation are verified.
+/// A registration whose token, signatures and attestation have been verified.
 package struct NewRegistration: Sendable {
     package var walletID: WalletID
-    /// SHA-256 of the hardware key; a repeated registration must have the same one.
+    /// The SHA-256 of the hardware key, which must be the same in a repeated registration.
     package var hardwareKeyDigest: SHA256Digest
-    /// Platform, hardware key, app id, PIN key and its id, sealed as one value.
+    /// The platform, hardware key, app id, and PIN key with its id, sealed as one value.
     package var identity: Sealed
     package var pinKeyID: PINKeyID
     package var unlockShare: Sealed
     package var presenceShare: Sealed
-    /// The sealed code and its SHA-256, or nil if the feature is off.
+    /// The sealed deletion code and the SHA-256 of the code, or nil if the feature is off.
     package var deletionCode: (sealed: Sealed, digest: SHA256Digest)?
     /// The counter of the App Attest assertion that proved the key; nil on Android.
     package var assertionCounter: UInt32?
-    /// The attested facts for operators, a JSON object.
+    /// The attested facts for operators, as a JSON object.
     package var attested: String
     package var now: Timestamp
 
@@ -48,12 +48,13 @@ package struct NewRegistration: Sendable {
 
 package enum RegisterOutcome: Hashable, Sendable {
     case registered
-    /// A session was opened, the wallet was revoked, or another hardware key holds this token: `challenge-invalid`.
+    /// A session was opened, the wallet was revoked, or another hardware key has this token; answered with
+    /// `challenge-invalid`.
     case tokenUsed
-    /// The assertion's counter was used before: `authentication-failed`.
+    /// The assertion's counter was used before; answered with `authentication-failed`.
     case counterNotIncreased
     case solutionRevoked
-    /// A wallet of this hardware key ended and its device may not register again: `revoked`.
+    /// A wallet with this hardware key has ended, and its device may not register again; answered with `revoked`.
     case hardwareKeyBarred
 }
 
@@ -69,12 +70,13 @@ package struct StoredIdentity: Hashable, Sendable {
     }
 }
 
-/// A session whose device proof is verified.
+/// A session whose device proof has been verified.
 package struct NewSession: Sendable {
     package var walletID: WalletID
-    /// The identity against which the proof was verified; a wallet registered again in between has another.
+    /// The identity against which the proof was verified; the stored one differs if the wallet was registered again in
+    /// between.
     package var identity: Sealed
-    /// The counter of the proof; nil on Android.
+    /// The counter of the proof, or nil on Android.
     package var assertionCounter: UInt32?
     package var policy: AttemptPolicy
     package var now: Timestamp
@@ -95,19 +97,20 @@ package struct NewSession: Sendable {
 }
 
 package enum SessionOutcome: Hashable, Sendable {
-    /// The shares are nil for a permanently blocked wallet; the next one is also nil unless the wallet's shares are
+    /// The shares are nil if the wallet is blocked permanently; the next one is also nil unless the wallet's shares are
     /// being replaced.
     case active(pinKeyID: PINKeyID, pinState: PINState, presenceShare: Sealed?, nextPresenceShare: Sealed?)
     case revoked(Revocation)
-    /// The assertion's counter was used before: `authentication-failed`.
+    /// The assertion's counter was used before; answered with `authentication-failed`.
     case counterNotIncreased
-    /// The identity changed (a PIN change or a repeated registration) or the wallet was removed: read it again.
+    /// A PIN change or a repeated registration changed the identity, or the wallet was removed; the caller must read it
+    /// again.
     case identityChanged
 }
 
-/// One entry of a PIN with the instruction that a right PIN allows.
+/// One entry of a PIN, with the instruction that is carried out if the PIN is right.
 ///
-/// Its signatures are verified.
+/// Its signatures have been verified.
 package struct Attempt: Sendable {
     package var walletID: WalletID
     package var attemptID: AttemptID
@@ -115,10 +118,10 @@ package struct Attempt: Sendable {
     package var namedKeyID: PINKeyID
     /// The sealed identity that the session opened.
     ///
-    /// It is compared byte for byte with the stored one. An id of a PIN key does not suffice, because the client
-    /// chooses it and may use one twice; no two sealed values are equal.
+    /// It is compared with the stored one byte for byte. The id of a PIN key is not enough, because the client chooses
+    /// it and may use it twice, whereas no two sealed values are equal.
     package var identity: Sealed
-    /// The PIN key in that identity, with which the candidate is compared after the attempt is counted.
+    /// The PIN key in that identity, with which the candidate is compared after the attempt has been counted.
     package var pinKey: P256PublicKey
     /// The public key derived from the entered PIN.
     package var candidate: P256PublicKey
@@ -126,12 +129,12 @@ package struct Attempt: Sendable {
     package var policy: AttemptPolicy
     package var now: Timestamp
 
-    /// The effect of a right PIN; sealed before the step.
+    /// The effect of a right PIN, sealed before the step.
     package enum Effect: Hashable, Sendable {
         /// Reads the unlock share.
         case releaseShare
         case replacePINKey(identity: Sealed, newKeyID: PINKeyID)
-        /// Links the recovery code with this vault MAC; the first link stays.
+        /// Links the recovery code with this MAC from the vault; an earlier link is kept.
         case linkRecoveryCode(mac: [UInt8])
         case readDeletionCode
     }
@@ -159,10 +162,10 @@ package struct Attempt: Sendable {
     }
 }
 
-/// The outcome of an attempt with its receipt.
+/// The outcome of an attempt, with its receipt.
 package struct CertifiedOutcome: Hashable, Sendable {
     package var outcome: AttemptOutcome
-    /// Nil without a verdict, or if the store issues no receipts.
+    /// The receipt, or nil if there is no verdict or the store issues no receipts.
     package var receipt: Receipt?
 
     package init(_ outcome: AttemptOutcome, _ receipt: Receipt? = nil) {
@@ -171,39 +174,42 @@ package struct CertifiedOutcome: Hashable, Sendable {
     }
 }
 
-/// The outcome of an attempt, in the order of the checks.
+/// The outcome of an attempt; the cases are in the order of the checks.
 package enum AttemptOutcome: Hashable, Sendable {
-    /// The wallet, its recovery code or the solution is revoked; nothing was judged.
+    /// The wallet, its recovery code or the solution is revoked; the attempt was not judged.
     case revoked(Revocation)
-    /// The client names a PIN key that is not current; nothing was judged.
+    /// The client names a PIN key that is not current; the attempt was not judged.
     case pinKeyChanged(current: PINKeyID)
-    /// The client names the current key, but the session's opened identity is older; nothing was judged. Open this
-    /// one and retry.
-    case identityChanged(Sealed)
-    /// A wrong PIN or one that was not judged; never ``PINVerdict/valid``.
+    /// The client names the current key, but the identity that the session opened is older; the attempt was not judged.
     ///
-    /// `hasNextShare` if a right PIN would have released a next share, too: the caller then does the same work.
+    /// Open this identity and retry.
+    case identityChanged(Sealed)
+    /// The PIN is wrong or was not judged; the verdict is never ``PINVerdict/valid``.
+    ///
+    /// `hasNextShare` is true if a right PIN would have released a next share as well, so that the caller can do the
+    /// same work.
     case notValid(PINVerdict, hasNextShare: Bool = false)
-    /// The right PIN; the effect is written.
+    /// The PIN is right, and its effect has been written.
     case valid(Effect)
 
     /// The result of a right PIN.
     package enum Effect: Hashable, Sendable {
-        /// `next` replaces the share once the wallet confirms it; nil unless the wallet's shares are being replaced.
+        /// `next` is the share that replaces this one once the wallet confirms it, or nil if the shares are not being
+        /// replaced.
         case unlockShare(Sealed, next: Sealed?)
         case pinKeyReplaced
         case recoveryCodeLinked
-        /// Nil if the wallet was registered while the feature was off.
+        /// The sealed code, or nil if the wallet was registered while the feature was off.
         case deletionCode(Sealed?)
-        /// The wallet is linked to another recovery code already: `not-allowed`.
+        /// The wallet is linked to another recovery code; answered with `not-allowed`.
         case linkedToAnother
-        /// The recovery code is denied: nothing is linked, and the caller ends the wallet.
+        /// The recovery code is denied, so nothing is linked and the caller ends the wallet.
         case codeDenied
     }
 }
 
 package enum CodeRevocationOutcome: Hashable, Sendable {
-    /// Revoked, now or before; `at` is the time of the first revocation.
+    /// The wallet is revoked, by this call or an earlier one; `at` is the time of the first revocation.
     case revoked(WalletID, at: Timestamp)
     case notRecognised
 }
@@ -211,12 +217,12 @@ package enum CodeRevocationOutcome: Hashable, Sendable {
 /// A wallet's statement that it has sealed its data under next shares.
 package struct ShareConfirmation: Hashable, Sendable {
     package var walletID: WalletID
-    /// The sealed next share as the session received it, or nil if it is not confirmed.
+    /// The sealed next share as the session received it, or nil if it is not being confirmed.
     package var unlock: Sealed?
     package var presence: Sealed?
-    /// The sealed identity for which the session's last PIN was valid.
+    /// The sealed identity for which the session's last PIN was right.
     package var identity: Sealed
-    /// The same identity, sealed anew: a PIN change that was prepared with the old value has no effect afterwards.
+    /// The same identity, sealed again, so that a PIN change prepared with the old value has no effect afterwards.
     package var resealed: Sealed
 
     package init(walletID: WalletID, unlock: Sealed?, presence: Sealed?, identity: Sealed, resealed: Sealed) {
@@ -229,9 +235,9 @@ package struct ShareConfirmation: Hashable, Sendable {
 }
 
 package enum ShareConfirmationOutcome: Hashable, Sendable {
-    /// The confirmed shares are current, and those that they replace are destroyed.
+    /// The confirmed shares are now current, and the ones that they replace are destroyed.
     case replaced
-    /// Other shares, or none, are to replace the current ones, or the identity is not current; nothing was written.
+    /// Other shares or none are to replace the current ones, or the identity is not current; nothing was written.
     case notOffered
     case revoked(Revocation)
 }

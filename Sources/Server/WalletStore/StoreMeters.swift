@@ -1,13 +1,13 @@
 package import Metrics
 
-/// Metrics of a store's thread, recorded once for each batch, so that a PIN check costs nothing extra.
+/// The metrics of a store's thread, recorded once per batch so that they add no cost to a PIN check.
 package struct StoreMeters: Sendable {
     package let wait: Timer
     package let commit: Timer
     package let batch: Recorder
     package let failedBatches: Counter
 
-    /// Creates the metrics; once for each store.
+    /// Creates the metrics; called once for each store.
     package init(_ factory: any MetricsFactory) {
         self.wait = Timer(label: "remote_pin_store_queue_wait_seconds", factory: factory)
         self.commit = Timer(label: "remote_pin_store_commit_seconds", factory: factory)

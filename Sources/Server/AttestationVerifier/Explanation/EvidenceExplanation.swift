@@ -3,17 +3,17 @@ package import Vocabulary
 
 /// An explanation of one piece of evidence for an operator who asks why a phone was rejected.
 ///
-/// It shows the claims of the evidence even if they are not trusted; the checks below them decide. An attacker can
-/// have written every text, so characters that could move a terminal's cursor are replaced.
+/// It shows the claims in the evidence even if they are not trusted; the checks below them decide. An attacker may have
+/// written any of the texts, so characters that could move a terminal's cursor are replaced.
 package struct EvidenceExplanation: Sendable {
-    /// A certificate of the chain.
+    /// A certificate in the chain.
     package struct CertificateSummary: Hashable, Sendable {
         package let subject: String
         package let serialNumber: String
         package let notBefore: Timestamp
         package let notAfter: Timestamp
         package let key: String
-        /// SHA-256 of the public key's SubjectPublicKeyInfo.
+        /// The SHA-256 of the public key's SubjectPublicKeyInfo.
         package let keyHash: SHA256Digest
     }
 
@@ -21,19 +21,19 @@ package struct EvidenceExplanation: Sendable {
     package enum Outcome: Hashable, Sendable {
         case passed
         case failed(AttestationRefusal)
-        /// An earlier check failed.
+        /// The check did not run, because an earlier one failed.
         case notReached
     }
 
     /// The name of the evidence's format.
     package let kind: String
-    /// The readable certificates, leaf first.
+    /// The certificates that could be read, leaf first.
     package let certificates: [CertificateSummary]
-    /// The claims of the evidence.
+    /// The claims in the evidence.
     package let facts: [(name: String, value: String)]
     /// All checks, in order.
     package let checks: [(name: String, outcome: Outcome)]
-    /// Nil if the evidence is accepted.
+    /// The reason for the rejection, or nil if the evidence is accepted.
     package let refusal: AttestationRefusal?
 
     init(
@@ -58,7 +58,7 @@ package struct EvidenceExplanation: Sendable {
         self.refusal = refusal
     }
 
-    /// Replaces all characters that are not plainly visible.
+    /// Truncates a text to 500 characters and replaces those that are not plainly visible.
     static func printable(_ text: String) -> String {
         String(
             String.UnicodeScalarView(
@@ -86,7 +86,7 @@ extension EvidenceExplanation.CertificateSummary {
 }
 
 extension EvidenceExplanation: CustomStringConvertible {
-    /// The explanation as several lines of text.
+    /// The explanation as multi-line text.
     package var description: String {
         var lines = [self.kind, ""]
         if !self.certificates.isEmpty { lines.append("certificates, leaf first") }

@@ -2,7 +2,7 @@ internal import Evidence
 package import Vocabulary
 
 extension EvidenceVerifier {
-    /// The accepted evidence, described in sentences for an operator.
+    /// Returns sentences that tell an operator which evidence is accepted.
     package func sentences(at now: Timestamp) -> [String] {
         self.policy.android.sentences(anchors: self.androidAnchors, statusList: self.statusList, at: now)
             + self.policy.apple.sentences(anchors: self.appleAnchors)

@@ -4,14 +4,14 @@ internal import Vocabulary
 
 /// A list of evidence with all inputs and the expected outcomes, in the format of the attestation vectors.
 ///
-/// The type accesses no files: the caller supplies a function that reads a path of the manifest.
+/// The type does not access any files; the caller supplies a function that reads them.
 package struct AttestationManifest: Sendable {
-    /// A function that reads a file by its path relative to the manifest; it returns nil if it cannot read the file.
+    /// A function that reads a file by its path relative to the manifest, and returns nil if that fails.
     package typealias Reader = (String) -> [UInt8]?
 
     private let file: ManifestFile
 
-    /// Reads a manifest's JSON.
+    /// Parses a manifest's JSON.
     package init(json: [UInt8]) throws(ManifestError) {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
@@ -26,10 +26,10 @@ package struct AttestationManifest: Sendable {
     /// The ids of all cases, in order.
     package var ids: [String] { self.file.cases.map(\.id) }
 
-    /// True if the case at `index` includes a status list, which must be read for it.
+    /// Returns whether the case at `index` includes a status list, which must then be read as well.
     package func hasStatusList(_ index: Int) -> Bool { self.file.cases[index].inputs.revocationList != nil }
 
-    /// Judges the case at `index` and compares the outcome with the expected one.
+    /// Verifies the evidence of the case at `index` and compares the outcome with the expected one.
     package func judge(_ index: Int, reading read: Reader) -> ManifestVerdict {
         let item = self.file.cases[index]
         let judged: JudgedEvidence

@@ -1,7 +1,7 @@
 internal import Evidence
 
 extension ManifestFacts {
-    /// The oddities of accepted evidence, in the words of the manifests.
+    /// Returns the oddities of accepted evidence, worded as in the manifests.
     static func notes(_ certificates: [Certificate], _ description: KeyDescription) -> [String] {
         let forms = certificates.enumerated().flatMap { index, certificate in
             Self.oddities(of: certificate).map { "cert \(index): \($0)" }

@@ -1,4 +1,4 @@
-/// The parts of a manifest file that are read (format `attestation-vectors/1`); unknown members are skipped.
+/// The parts of a manifest file that this program reads (format `attestation-vectors/1`); it ignores other members.
 struct ManifestFile: Decodable, Sendable {
     static let knownFormat = "attestation-vectors/1"
 

@@ -1,4 +1,4 @@
-/// Any JSON value, for comparing the facts in a manifest with those that the verifier read.
+/// A JSON value, used to compare the facts in a manifest with those that the verifier read.
 package enum ManifestValue: Hashable, Sendable {
     case null
     case boolean(Bool)
@@ -7,7 +7,7 @@ package enum ManifestValue: Hashable, Sendable {
     case array([ManifestValue])
     case object([String: ManifestValue])
 
-    /// The places where `found` differs from `expected`; members that `expected` does not contain are not compared.
+    /// Returns the places where `found` differs from `expected`, ignoring members that `expected` does not contain.
     static func differences(expected: ManifestValue, found: ManifestValue?, path: String = "") -> [String] {
         if case .object(let members) = expected {
             guard case .object(let others) = found else { return ["\(path): expected an object"] }
@@ -55,9 +55,9 @@ extension ManifestValue: Decodable {
 }
 
 extension ManifestValue {
-    /// A string, or null.
+    /// Returns a string, or null if `value` is nil.
     static func text(_ value: String?) -> ManifestValue { value.map { .string($0) } ?? .null }
 
-    /// A whole number, or null.
+    /// Returns a whole number, or null if `value` is nil.
     static func number(_ value: (some BinaryInteger)?) -> ManifestValue { value.map { .integer(Int128($0)) } ?? .null }
 }

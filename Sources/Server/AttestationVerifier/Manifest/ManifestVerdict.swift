@@ -1,4 +1,4 @@
-/// The reason why a manifest, or one case of it, cannot be judged; report it to the author of the manifest.
+/// A reason why a manifest or one of its cases cannot be judged; report it to the author of the manifest.
 package enum ManifestError: Error, Hashable, CustomStringConvertible {
     case notAManifest(String)
     case unknownFormat(String)
@@ -14,7 +14,7 @@ package enum ManifestError: Error, Hashable, CustomStringConvertible {
     }
 }
 
-/// The outcome of one case.
+/// The result of verifying the evidence of one case.
 struct JudgedEvidence {
     var refusal: AttestationRefusal?
     var verification = Verification()
@@ -25,16 +25,16 @@ struct JudgedEvidence {
     }
 }
 
-/// The outcome of one case and the expected outcome.
+/// The actual and the expected outcome of one case.
 package struct ManifestVerdict: Hashable, Sendable {
     package let id: String
-    /// `accept` or the reason of the rejection.
+    /// `accept`, or the reason for the rejection.
     package let outcome: String
     /// `accept` or the expected reason.
     package let expected: String
-    /// The differences in outcome or parsed fields; empty if everything matches.
+    /// The differences in the outcome or in parsed fields; empty if everything matches.
     package let differences: [String]
-    /// The number of checked signatures.
+    /// The number of signatures that were checked.
     package var signatureChecks = 0
 
     package var agrees: Bool { self.differences.isEmpty }

@@ -2,15 +2,15 @@ package import PINPolicy
 internal import Secrets
 package import Vocabulary
 
-/// The judgment of an attempt, whose record is to be stored before its verdict is disclosed.
+/// The judgment of an attempt; its record must be stored before the verdict is disclosed.
 package struct Judgment: Sendable {
     package let verdict: PINVerdict
-    /// True if the PINs were compared; otherwise the verdict follows from the record alone.
+    /// Whether the PINs were compared; if not, the verdict follows from the record alone.
     package let isJudged: Bool
     /// The record before the attempt.
     let before: AttemptRecord
 
-    /// Returns the facts for a receipt; those of a right PIN are the ones that it ended.
+    /// Returns the facts for a receipt; for a right PIN, they describe the record that the PIN reset.
     package func leaf(of attempt: Attempt, after: KeptAttempts) -> AttemptLeaf {
         let outcome: AttemptLeaf.Outcome = !self.isJudged ? .notJudged : self.verdict == .valid ? .right : .wrong
         let record = outcome == .right ? self.before : after.record
@@ -25,7 +25,7 @@ package struct Judgment: Sendable {
     }
 }
 
-/// The rules for an attempt, which every store follows; without storage.
+/// The rules for an attempt, which all stores follow and which do not depend on storage.
 extension Attempt {
     /// Returns the reason not to judge the attempt, or nil if it is to be judged.
     @inline(__always)
@@ -51,7 +51,7 @@ extension Attempt {
 }
 
 extension KeptAttempts {
-    /// Applies the charges of restores that the counts lack; returns whether any changed them.
+    /// Applies the charges of restores that the counts do not include yet; returns whether any charge applied.
     package mutating func enter(_ charges: ArraySlice<EpochCharge>, policy: AttemptPolicy) -> Bool {
         guard charges.contains(where: { $0.rule != .trust }) else { return false }
         self.record.enter(charges, policy: policy)

@@ -2,11 +2,11 @@ package import Statements
 internal import Synchronization
 package import Vocabulary
 
-/// The verdicts of one transaction, as the leaves of one Merkle tree.
+/// The verdicts of one transaction, as the leaves of a Merkle tree.
 ///
 ///     add, in each judged step ─▶ certify, before the answers ─▶ a receipt for each answer
 ///
-/// Answers hold it beyond the transaction, hence the lock; the store's thread alone uses it.
+/// Answers keep the batch beyond the transaction, so it has a lock, although only the store's thread uses it.
 package final class ReceiptBatch: Sendable {
     private struct State {
         var leaves: [UInt8] = []
@@ -22,7 +22,7 @@ package final class ReceiptBatch: Sendable {
     /// The number of leaves.
     var count: Int { self.state.withLock { $0.leaves.count / AttemptLeaf.byteCount } }
 
-    /// The signed root, or nil before ``certify(by:epoch:)`` and without a leaf.
+    /// The signed root, or nil before ``certify(by:epoch:)`` or if there is no leaf.
     package var signed: SignedRoot? { self.state.withLock(\.signed) }
 
     /// Adds a leaf and returns its place.
@@ -40,7 +40,7 @@ package final class ReceiptBatch: Sendable {
         self.state.withLock { $0.leaves.removeSubrange((count * AttemptLeaf.byteCount)...) }
     }
 
-    /// Signs the root; without a signature no receipt exists.
+    /// Signs the root; if that fails, there are no receipts.
     package func certify(by signer: any ReceiptSigner, epoch: UInt64) {
         self.state.withLock { state in
             guard !state.leaves.isEmpty else { return }
@@ -51,7 +51,7 @@ package final class ReceiptBatch: Sendable {
         }
     }
 
-    /// The receipt of a leaf, or nil if the root was not signed.
+    /// Returns the receipt of a leaf, or nil if the root was not signed.
     package func receipt(at place: Int) -> Receipt? {
         self.state.withLock { state in
             guard let (tree, signedRoot) = state.certified else { return nil }

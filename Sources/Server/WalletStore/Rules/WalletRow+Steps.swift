@@ -1,7 +1,7 @@
 package import PINPolicy
 package import Vocabulary
 
-/// The rules of registrations, sessions and effects, which every store follows; without storage.
+/// The rules for registrations, sessions and effects, which all stores follow and which do not depend on storage.
 extension WalletRow {
     /// Returns the reason why a registration may not replace this wallet, or nil if it may.
     package func rejection(of registration: NewRegistration) -> RegisterOutcome? {
@@ -11,7 +11,7 @@ extension WalletRow {
         return Self.follows(registration.assertionCounter, self.state.assertionCounter) ? nil : .counterNotIncreased
     }
 
-    /// The decision about a session, before the PIN's state is looked at.
+    /// The decision on a session, made before the state of the PIN is examined.
     package enum Admission: Hashable, Sendable {
         case rejected(SessionOutcome)
         /// The row has changed and must be stored.
@@ -19,7 +19,7 @@ extension WalletRow {
         case unchanged
     }
 
-    /// Takes the counter of a session's verified proof, and records the first session.
+    /// Accepts the counter of a session's verified proof and records the first session.
     package mutating func admit(_ session: NewSession) -> Admission {
         guard self.identity == session.identity else { return .rejected(.identityChanged) }
         guard Self.follows(session.assertionCounter, self.state.assertionCounter) else {
@@ -47,9 +47,9 @@ extension WalletRow {
         )
     }
 
-    /// Writes the effect of a right PIN, of an instruction that writes.
+    /// Applies the effect of a right PIN to the row, for an instruction that writes.
     ///
-    /// - Parameter isDenied: Looks for a recovery code's MAC on the deny list, in the same step as the link.
+    /// - Parameter isDenied: Looks up a recovery code's MAC on the deny list, in the same step as the link.
     package mutating func apply(
         _ effect: Attempt.Effect,
         isDenied: (_ mac: [UInt8]) throws -> Bool
@@ -75,7 +75,7 @@ extension WalletRow {
 
     /// Returns whether a proof's counter is greater than the stored one.
     ///
-    /// A wallet's form of proof never changes, so omitting the counter does not bypass the check.
+    /// A wallet's form of proof never changes, so a client cannot bypass the check by omitting the counter.
     private static func follows(_ counter: UInt32?, _ stored: UInt32?) -> Bool {
         switch (counter, stored) {
         case (nil, nil): return true
@@ -86,7 +86,7 @@ extension WalletRow {
 }
 
 extension WalletState {
-    /// Returns the reason why nothing may be released to a wallet: its revocation, otherwise that of the solution.
+    /// Returns the reason why nothing may be released to a wallet: its revocation, or otherwise the solution's.
     package func revocation(isSolutionRevoked: Bool) -> Revocation? {
         self.revocation ?? (isSolutionRevoked ? Revocation(reason: .solution, mayRegisterAnew: false) : nil)
     }

@@ -1,9 +1,9 @@
 package import Vocabulary
 
-/// A wallet's row number.
+/// The number of a wallet's row.
 ///
-/// Assigned in ascending order, so that no insertion splits a page of SQLite and leaves copies of other wallets'
-/// sealed shares in it.
+/// Numbers are assigned in ascending order, so that no insertion splits an SQLite page and leaves copies of other
+/// wallets' sealed shares in it.
 package struct WalletKey: Hashable, Sendable {
     package let number: Int64
 
@@ -20,9 +20,9 @@ package struct WalletRow: Sendable {
     package var unlockShare: Sealed
     package var identity: Sealed
     package var presenceShare: Sealed
-    /// Empty if the wallet has none.
+    /// The sealed deletion code, or empty if the wallet has none.
     package var deletionCode: Sealed
-    /// Zeros if the wallet is not linked.
+    /// The MAC of the linked recovery code, or zeros if the wallet is not linked.
     package var recoveryMAC: [UInt8]
     package var hardwareKey: SHA256Digest
 
@@ -50,7 +50,7 @@ package struct WalletRow: Sendable {
         self.hardwareKey = hardwareKey
     }
 
-    /// Ends the wallet permanently: overwrites both shares and the deletion code in full.
+    /// Ends the wallet permanently and overwrites both shares and the deletion code in full.
     package mutating func revoke(_ revocation: Revocation, at now: Timestamp) {
         self.state.revocation = revocation
         self.state.revokedAt = now
@@ -61,7 +61,7 @@ package struct WalletRow: Sendable {
 }
 
 extension WalletRow {
-    /// The values that the vault can open.
+    /// Returns the values that the vault can open.
     package func sealedValues(with next: NextShares) -> SealedValues {
         SealedValues(
             identity: self.identity,

@@ -17,14 +17,14 @@ package import Vocabulary
 /// row that grows with a verdict could hit a full disk when another does not.
 package struct WalletState: Hashable, Sendable {
     package var revocation: Revocation?
-    /// The time of the revocation; meaningful only if revoked.
+    /// The time of the revocation; meaningful only if the wallet is revoked.
     package var revokedAt = Timestamp(milliseconds: 0)
     package var sessionOpened = false
     package var assertionCounter: UInt32?
     package var isLinked = false
     /// The store's epoch when the wallet was registered or its attempts were last judged.
     ///
-    /// If it is earlier than the store's, the counts are those of a backup: the charges of restores are still to be
+    /// If it is earlier than the store's epoch, the counts come from a backup and the charges of restores must still be
     /// applied.
     package var epoch: UInt32 = 1
     package var writes: UInt32 = 0
@@ -84,9 +84,10 @@ package struct WalletState: Hashable, Sendable {
 }
 
 extension WalletState {
-    /// Returns the charges that the wallet's counts lack, of those of all epochs except the first.
+    /// Returns those of the charges, which are of all epochs except the first, that the wallet's counts do not include
+    /// yet.
     ///
-    /// A wallet of a later epoch comes from another store.
+    /// Throws if the wallet's epoch is later than the store's, because such a wallet comes from another store.
     package func missing(of charges: [EpochCharge]) throws(StoreError) -> ArraySlice<EpochCharge> {
         guard self.epoch <= charges.count + 1 else { throw .corrupt }
         return charges[Int(self.epoch - 1)...]

@@ -6,13 +6,14 @@ internal import Statements
 internal import Synchronization
 internal import Vocabulary
 
-/// Runs batches of steps in one transaction each, on the store's thread.
+/// Runs each batch of steps in one transaction, on the store's thread.
 ///
 ///     BEGIN IMMEDIATE ─▶ every step ─▶ the root of the receipts, signed ─▶ COMMIT, synced ─▶ every answer
 ///
-/// Invariant (G4): an answer leaves this thread only after the commit that holds its count was synced. A full disk
-/// fails the whole batch, regardless of the outcome of its steps, so the refusal reveals nothing. After any other file
-/// error the process ends: a later sync may succeed without the lost page, and counted attempts could then be missing.
+/// Invariant (G4): an answer leaves this thread only after the commit that contains its count has been synced. If the
+/// disk is full, the whole batch fails regardless of the outcomes of its steps, so the refusal reveals nothing. After
+/// any other file error the process exits, because a later sync may succeed without the lost page and counted attempts
+/// could then be missing.
 struct BatchWriter {
     let connection: StoreConnection
     var latency = CommitLatency()
@@ -20,17 +21,17 @@ struct BatchWriter {
     /// Signs the roots of receipts, or nil if the store issues none.
     var receipts: (any ReceiptSigner)?
     var committed = CommittedFacts()
-    /// Nil for a store that is not served.
+    /// The store's mark, or nil if the store is not served.
     var mark: StoreMark?
     let onFatal: @Sendable (FatalStoreError) -> Never
-    /// Receives the reason of each refusal, for the log.
+    /// Receives the reason for each refusal, for the log.
     var onRefusal: @Sendable (String) -> Void = { _ in }
 
-    /// The reason why a transaction was rolled back.
+    /// A reason why a transaction was rolled back.
     private enum Failure {
-        /// Nothing was written and no verdict is disclosed.
+        /// Nothing was written, and no verdict is disclosed.
         case diskFull
-        /// A step threw: the batch is repeated with a savepoint for each step.
+        /// A step threw an error, so the batch is repeated with a savepoint for each step.
         case step
     }
 
@@ -39,8 +40,8 @@ struct BatchWriter {
 
     /// Answers a step that writes nothing; returns false if the step must run in a transaction.
     ///
-    /// Invariant (G4): runs between two transactions, so its answer discloses only durable values.
-    /// An error is found again, and handled, in the transaction.
+    /// Invariant (G4): this runs between two transactions, so the answer discloses only durable values. If the step
+    /// fails, it fails again in the transaction, which handles the error.
     func answerRead(_ step: CommitQueue.PendingStep) -> Bool {
         precondition(!self.connection.db.isInsideTransaction, "a read sees no change that is not durable")
         guard let answer = (try? step.read?(self.connection)) ?? nil else { return false }
@@ -57,7 +58,7 @@ struct BatchWriter {
             switch self.outcome(of: batch, apart: true) {
             case nil: break
             case .diskFull: self.refuse(batch, .unavailable)
-            // Not a fault of one step: the store itself cannot be read.
+            // This is not the fault of one step: the store itself cannot be read.
             case .step: self.refuse(batch, .corrupt)
             }
         }
@@ -68,7 +69,7 @@ struct BatchWriter {
         for step in batch { step.refuse(reason) }
     }
 
-    /// Commits a batch and answers it; on failure no step is answered.
+    /// Commits a batch and answers its steps; if that fails, no step is answered.
     private func outcome(of batch: [CommitQueue.PendingStep], apart: Bool) -> Failure? {
         var prepared: [Prepared] = []
         prepared.reserveCapacity(batch.count)
@@ -90,7 +91,7 @@ struct BatchWriter {
             self.meters.commit.record(duration)
             self.meters.batch.record(batch.count)
         } catch {
-            // Read before the rollback, whose own calls would hide it.
+            // Read before the rollback, whose calls to SQLite would overwrite it.
             let text = self.text(error)
             self.rollBack()
             let failure = self.failure(for: error, text)
@@ -103,12 +104,12 @@ struct BatchWriter {
         return nil
     }
 
-    /// Writes the number of the synced commit to the mark, before any answer.
+    /// Writes the number of the synced commit to the mark, before any answer is sent.
     private func noteCommit() {
         do throws(FileError) {
             try self.mark?.note(self.connection.generation)
         } catch {
-            // Storage that writes to new blocks needs space even for this write.
+            // Storage that writes to new blocks needs free space even for this write.
             var isDiskFull = false
             if case .diskFull = error { isDiskFull = true }
             let reason = "wallet store: \(error); the process ends because lost attempts could go unnoticed"
@@ -116,9 +117,9 @@ struct BatchWriter {
         }
     }
 
-    /// Ends an orderly use of the store: everything is in the database, and the mark says so.
+    /// Ends the use of the store in an orderly way: moves everything into the database and records that in the mark.
     ///
-    /// After a failure the mark stays in use, and the next start reads the log.
+    /// If this fails, the mark still says that the store is in use, and the next start reads the log.
     func end() {
         guard (try? self.connection.truncateLog()) != nil else { return }
         try? self.mark?.end(self.connection.generation)
@@ -130,9 +131,9 @@ struct BatchWriter {
         return (answer, self.connection.mustTruncateLog)
     }
 
-    /// Runs a step within a savepoint; a step that throws is undone and refused alone.
+    /// Runs a step within a savepoint; if the step throws, only this step is undone and refused.
     ///
-    /// Its refusal waits for the commit like any other answer.
+    /// The refusal waits for the commit like any other answer.
     private func runApart(_ step: CommitQueue.PendingStep) throws -> Prepared {
         let leafCount = self.connection.receipts?.count ?? 0
         try self.connection.beginStep()
@@ -152,7 +153,7 @@ struct BatchWriter {
 
     /// Sends the answers.
     ///
-    /// Answers of steps that destroyed shares wait until the log holds no older copy of them.
+    /// Answers to steps that destroyed shares wait until the log contains no older copies of those shares.
     private func answer(_ prepared: [Prepared], to batch: [CommitQueue.PendingStep]) {
         let isEmptied = !prepared.contains(where: \.truncates) || self.emptyLog()
         for (step, done) in zip(batch, prepared) {
@@ -160,10 +161,11 @@ struct BatchWriter {
         }
     }
 
-    /// Empties the log; returns false on a full disk.
+    /// Empties the log; returns false if the disk is full.
     ///
-    /// The destroying step is committed then, and its caller may never repeat it: a wallet that has confirmed its next
-    /// shares does not. So each later commit tries again, after its answers, until the log is empty.
+    /// By then the step that destroyed shares is committed, and its caller may never repeat it, as in the case of a
+    /// wallet that has confirmed its next shares. Each later commit therefore tries again after its answers, until the
+    /// log is empty.
     private func emptyLog() -> Bool {
         do {
             try self.connection.truncateLog()
@@ -174,7 +176,7 @@ struct BatchWriter {
         }
     }
 
-    /// Runs deferred work outside the transaction, after the batch was answered.
+    /// Runs deferred work outside the transaction, after the batch has been answered.
     private func runChores() {
         guard !self.connection.chores.isEmpty else { return }
         let chores = self.connection.chores
@@ -190,7 +192,7 @@ struct BatchWriter {
         }
     }
 
-    /// Classifies an error; does not return for file errors.
+    /// Classifies an error; does not return if it is a file error.
     private func failure(for error: any Error, _ text: String? = nil) -> Failure {
         guard let error = error as? DatabaseError else { return .step }
         switch error.resultCode {
@@ -200,7 +202,7 @@ struct BatchWriter {
         }
     }
 
-    /// The reason for the log; nothing in it comes from a peer.
+    /// Returns the reason for the log; none of its text comes from a peer.
     private func text(_ error: any Error) -> String {
         guard let error = error as? DatabaseError else { return "the store holds data that it did not write" }
         return "\(SQLiteFailure(error.extendedResultCode, of: self.connection.db))"
@@ -213,10 +215,10 @@ struct BatchWriter {
     }
 }
 
-/// Facts as of the last commit, readable without a step.
+/// Facts as of the last commit, which can be read without a step.
 ///
-/// Updated after the commit and before its answers, so a client that was notified of a change finds it here. No other
-/// process writes the file.
+/// They are updated after the commit and before its answers, so a client that was notified of a change finds it here.
+/// No other process writes the file.
 final class CommittedFacts: Sendable {
     let isSolutionRevoked = Atomic(false)
     let generation = Atomic<UInt64>(0)

@@ -1,41 +1,42 @@
 internal import Dispatch
 internal import Synchronization
 
-/// The queue of steps for the next commit, and the thread that takes them.
+/// The queue of steps for the next commit, and the means to wake the thread that takes them.
 ///
-/// A caller that finds the thread idle wakes it. Steps that arrive while a commit is being synced form the next
-/// batch, so batches grow with the load. A commit and its sync cost about as much for forty steps as for four
-/// (Benchmarks/experiments.md), so a batch also waits for the steps that are on their way (``ExpectedSteps``), for
-/// at most the time that the previous batch took. A lone caller never waits for others.
+/// A caller that finds the thread idle wakes it. Steps that arrive while a commit is being synced form the next batch,
+/// so batches grow with the load. Committing and syncing forty steps costs about as much as four
+/// (Benchmarks/experiments.md), so a batch also waits for the steps that are expected soon (``ExpectedSteps``), but no
+/// longer than the previous batch took. A lone caller never waits for others.
 ///
-/// Steps that only read wait for no commit but the one in progress: the thread answers them between two transactions.
+/// Steps that only read wait at most for the commit in progress, because the thread answers them between two
+/// transactions.
 final class CommitQueue: Sendable {
     /// The maximum number of steps that share one commit.
     static let largestBatch = 256
 
-    /// One atomic step of one caller.
+    /// An atomic step that one caller has submitted.
     struct PendingStep: Sendable {
         /// Runs the step and returns a function that sends the answer.
         ///
-        /// The writer calls that function once the batch is durable, never before.
+        /// The writer calls that function only once the batch is durable.
         let run: @Sendable (StoreConnection) throws -> @Sendable () -> Void
-        /// Answers that nothing was done.
+        /// Answers that the step was not done, and why.
         let refuse: @Sendable (StoreError) -> Void
         /// Runs the step outside a transaction if it writes nothing.
         ///
-        /// Returns a function that sends the answer, or nil if the step must run in a transaction. Nil for a step
-        /// that always writes.
+        /// It returns a function that sends the answer, or nil if the step must run in a transaction. The property is
+        /// nil for a step that always writes.
         var read: (@Sendable (StoreConnection) throws -> (@Sendable () -> Void)?)?
     }
 
     private struct State {
-        /// The steps that may write nothing, and run before the next transaction.
+        /// The steps that may write nothing, which run before the next transaction.
         var reads: [PendingStep] = []
         var waiting: [PendingStep] = []
-        /// The time since which the first of them waits.
+        /// The time since which the first of these steps has been waiting.
         var since = ContinuousClock.now
         var isIdle = false
-        /// True while the thread waits for the steps that are on their way.
+        /// Whether the thread is waiting for expected steps.
         var isGathering = false
         var isClosed = false
         var hasEnded = false
@@ -44,12 +45,12 @@ final class CommitQueue: Sendable {
         var isEmpty: Bool { self.waiting.isEmpty && self.reads.isEmpty }
 
         mutating func add(_ step: PendingStep) {
-            // Reads the clock once for each batch.
+            // The clock is read only once for each batch.
             if self.waiting.isEmpty { self.since = .now }
             self.waiting.append(step)
         }
 
-        /// Takes the waiting steps, up to the size of a batch; usually that is all of them, without a copy.
+        /// Takes the waiting steps, up to the size of a batch; usually takes all of them, without a copy.
         mutating func takeBatch() -> [PendingStep] {
             guard self.waiting.count > CommitQueue.largestBatch else {
                 defer { self.waiting = [] }
@@ -64,9 +65,9 @@ final class CommitQueue: Sendable {
     private let state = Mutex(State())
     private let wake = DispatchSemaphore(value: 0)
     private let meters: StoreMeters
-    /// The steps that are on their way.
+    /// The steps that are expected soon.
     let expected = ExpectedSteps()
-    /// The longest time that a batch waits for them, however slow the disk is.
+    /// The longest time that a batch waits for expected steps, however slow the disk is.
     private let longestGathering: Duration
 
     init(meters: StoreMeters = .none, longestGathering: Duration = .milliseconds(1)) {
@@ -77,7 +78,7 @@ final class CommitQueue: Sendable {
     /// The number of waiting steps.
     var count: Int { self.state.withLock { $0.waiting.count + $0.reads.count } }
 
-    /// Whether the thread waits for steps that are on their way.
+    /// Whether the thread is waiting for expected steps.
     var isGathering: Bool { self.state.withLock(\.isGathering) }
 
     /// Runs a step in the next batch and returns its result once that batch is durable.
@@ -98,7 +99,8 @@ final class CommitQueue: Sendable {
         return try result.get()
     }
 
-    /// Runs a step in the next batch and returns what `answer` makes of its result once that batch is durable.
+    /// Runs a step in the next batch and, once that batch is durable, returns the answer that `answer` derives from its
+    /// result.
     func perform<Found: Sendable, Answer: Sendable>(
         _ step: @escaping @Sendable (StoreConnection) throws -> Found,
         answering answer: @escaping @Sendable (Found) -> Result<Answer, StoreError>
@@ -117,8 +119,8 @@ final class CommitQueue: Sendable {
         return try result.get()
     }
 
-    /// Runs a step that usually writes nothing: between two transactions, or in the next batch if `read` returns nil
-    /// or throws.
+    /// Runs a step that usually writes nothing between two transactions, or in the next batch if `read` returns nil or
+    /// throws.
     func perform<Answer: Sendable>(
         reading read: @escaping @Sendable (StoreConnection) throws -> Answer?,
         otherwise step: @escaping @Sendable (StoreConnection) throws -> Answer
@@ -141,9 +143,9 @@ final class CommitQueue: Sendable {
         return try result.get()
     }
 
-    /// Runs work on the store's thread between two transactions, after the next batch was answered.
+    /// Runs work on the store's thread between two transactions, after the next batch has been answered.
     ///
-    /// All callers wait for it; it may take some hundreds of microseconds at most.
+    /// All callers wait for this work, so it must not take more than a few hundred microseconds.
     func betweenBatches<Answer: Sendable>(
         _ chore: @escaping @Sendable (StoreConnection) -> Answer
     ) async throws(StoreError) -> Answer {
@@ -181,7 +183,7 @@ final class CommitQueue: Sendable {
     /// Waits for steps; returns nil once the queue is closed and empty.
     ///
     /// - Parameters:
-    ///   - previous: The time that the previous batch took, zero for none.
+    ///   - previous: The time that the previous batch took, or zero if there was none.
     ///   - read: Answers a step that writes nothing; returns false if the step must join the batch.
     func nextBatch(after previous: Duration, _ read: (PendingStep) -> Bool) -> [PendingStep]? {
         while true {
@@ -208,7 +210,7 @@ final class CommitQueue: Sendable {
         return batch
     }
 
-    /// Waits until no step is on its way, or the time is over.
+    /// Waits until no step is expected any longer or the time is over.
     private func gather(atMost limit: Duration) {
         guard !self.expected.isNone, limit > .zero else { return }
         let gathers = self.state.withLock { state in
@@ -220,7 +222,7 @@ final class CommitQueue: Sendable {
         self.state.withLock { $0.isGathering = false }
     }
 
-    /// Rejects further steps; waiting steps are still done.
+    /// Rejects further steps; steps that are waiting are still run.
     func close() {
         let mustWake = self.state.withLock { state in
             state.isClosed = true
@@ -230,7 +232,7 @@ final class CommitQueue: Sendable {
         if mustWake { self.wake.signal() }
     }
 
-    /// Returns after the thread has closed the files.
+    /// Waits until the thread has closed the files.
     func ended() async {
         await withCheckedContinuation { waiter in
             let hasEnded = self.state.withLock { state in
@@ -241,7 +243,7 @@ final class CommitQueue: Sendable {
         }
     }
 
-    /// Called by the thread at its end.
+    /// Records that the thread has ended; called by the thread.
     func end() {
         let waiters = self.state.withLock { state in
             state.hasEnded = true

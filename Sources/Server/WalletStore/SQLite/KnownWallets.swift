@@ -5,22 +5,22 @@ import Vocabulary
 
 /// A cache of the rows of recently judged wallets, as of the current transaction.
 ///
-/// A PIN check that follows another one of the same wallet runs one statement instead of two.
+/// A PIN check that follows another one for the same wallet runs one statement instead of two.
 ///
-/// Invariant: a cached row equals the stored one. One process has the file open and one connection writes it
+/// Invariant: a cached row equals the stored one. Only one process has the file open and only one connection writes it
 /// (``Schema/settings``), so a row stays valid until that connection changes it. Its changes cannot leave a stale row:
 ///
-/// - SQLite removes a wallet from the cache if any statement changes or deletes its row of `wallets` (``attach(to:)``):
-///   no share is released from the cache for a wallet that has ended.
-/// - A row of `attempts` is written only if it holds the cached value, otherwise the step fails
-///   (`StoreConnection.keep(_:of:)`). Such a row is deleted only with the row of `wallets`.
+/// - SQLite removes a wallet from the cache when any statement changes or deletes its row in `wallets`
+///   (``attach(to:)``), so no share of an ended wallet is released from the cache.
+/// - A row of `attempts` is written only if it contains the cached value; otherwise the step fails
+///   (`StoreConnection.keep(_:of:)`). Such a row is deleted only together with the row in `wallets`.
 /// - A rollback empties the cache.
 final class KnownWallets: Sendable {
-    /// The capacity, some four megabytes; a full cache is emptied.
+    /// The capacity, about four megabytes; a full cache is emptied.
     private static let most = 4096
 
     private let wallets = Mutex<[WalletID: StoreConnection.Attempted]>([:])
-    /// Read by other threads; changed together with the cache.
+    /// The sessions that are being opened, which other threads read; changed together with the cache.
     let openings: Openings
 
     init(_ openings: Openings) {
@@ -50,10 +50,10 @@ final class KnownWallets: Sendable {
         self.wallets.withLock { $0[wallet] = nil }
     }
 
-    /// Makes a connection report the wallet rows that it changes, and changes of the solution, by triggers private to
-    /// it.
+    /// Makes a connection report the wallet rows that it changes, and changes to the solution, through triggers that
+    /// are private to it.
     ///
-    /// A connection reports to the cache attached last.
+    /// A connection reports to the cache that was attached last.
     func attach(to db: Database) throws {
         db.add(
             function: DatabaseFunction("forget_wallet", argumentCount: 1) { arguments in

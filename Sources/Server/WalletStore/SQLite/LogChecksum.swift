@@ -1,12 +1,13 @@
-/// The checksum of SQLite's write-ahead log (SQLite file format, 4.2): sensitive to every bit and to the order, and no
-/// protection against an attacker.
+/// The checksum of SQLite's write-ahead log (SQLite file format, 4.2).
+///
+/// It depends on every bit and on the order of the bytes, but does not protect against an attacker.
 struct LogChecksum: Hashable {
     var first: UInt32 = 0
     var second: UInt32 = 0
 
-    /// Continues the checksum with bytes, in pairs of 32-bit words.
+    /// Continues the checksum with bytes, which are read as pairs of 32-bit words.
     ///
-    /// - Precondition: Their number is a multiple of 8.
+    /// - Precondition: The number of bytes is a multiple of 8.
     mutating func add(_ bytes: ArraySlice<UInt8>, isBigEndian: Bool) {
         precondition(bytes.count.isMultiple(of: 8), "the checksum takes pairs of words")
         for index in stride(from: bytes.startIndex, to: bytes.endIndex, by: 8) {

@@ -1,27 +1,27 @@
 import PINPolicy
 import Vocabulary
 
-/// The data on which the opening of a session depends.
+/// The data that determines how a session is opened.
 struct Opening: Sendable {
     let row: WalletRow
-    /// Nil if the wallet's attempts are damaged.
+    /// The wallet's attempts, or nil if they are damaged.
     var judged: StoreConnection.Attempted?
     let revocation: Revocation?
     var nextPresenceShare: Sealed?
 
-    /// The outcome of a session, with the rows that it changes.
+    /// The outcome of a session, together with the rows that it changes.
     struct Session {
         let outcome: SessionOutcome
         var newRow: WalletRow?
         var newAttempts: StoreConnection.Attempted?
 
-        /// Nil if the session changes a row.
+        /// The outcome, or nil if the session changes a row.
         var outcomeWithoutChange: SessionOutcome? {
             self.newRow == nil && self.newAttempts == nil ? self.outcome : nil
         }
     }
 
-    /// Returns the session that a proof against this data begins.
+    /// Returns the session that begins if a proof was verified against this data.
     func begin(_ session: NewSession) throws -> Session {
         var row = self.row
         let admission = row.admit(session)

@@ -2,7 +2,8 @@ internal import HostSystem
 internal import PreparedSQL
 
 extension SQLiteWalletStore {
-    /// Rejects the store's own folder: a file there may have a name that SQLite gives its log, or a later server.
+    /// Begins a copy; rejects the store's own folder, because a file in it may have a name that SQLite gives its log or
+    /// that a later server uses.
     package func beginCopy(to path: String) async throws(StoreCopyError) {
         guard !DurableFile.isSame(DurableFile.folder(of: path), as: self.folder) else { throw .inStoreFolder }
         try await self.copying { connection throws(StoreCopyError) in

@@ -9,13 +9,12 @@ extension SQLiteWalletStore: MaintenanceStore {
         try await self.queue.perform { try $0.raiseGeneration(above: other) }
     }
 
-    /// Returns the number of requests to a witness.
+    /// Returns the number of requests made to a witness.
     package func witnessStep() async throws(StoreError) -> UInt64 {
         try await self.queue.perform { try $0.witnessStep() }
     }
 
-    /// Raises the number of requests to a witness above the present one and `other`, and returns
-    /// it.
+    /// Raises the number of requests to a witness above its present value and above `other`, and returns it.
     package func raiseWitnessStep(above other: UInt64 = 0) async throws(StoreError) -> UInt64 {
         try await self.queue.perform { try $0.raiseWitnessStep(above: other) }
     }

@@ -6,15 +6,15 @@ package import Metrics
 package import Statements
 package import Vocabulary
 
-/// A store of wallets in one SQLite file, for one process.
+/// A wallet store in one SQLite file, for one process.
 ///
-/// All steps run on one thread, which puts waiting steps into one transaction (``BatchWriter``). The folder holds
-/// `wallets.db`, its log while the store is open, its mark (``StoreMark``), and `lock`, which names the process that
-/// has it open.
+/// All steps run on one thread, which combines waiting steps into one transaction (``BatchWriter``). The folder
+/// contains `wallets.db`, its log while the store is open, its mark (``StoreMark``), and `lock`, which names the
+/// process that has the store open.
 package final class SQLiteWalletStore: WalletStore {
-    /// The folder of the store's files.
+    /// The folder that contains the store's files.
     let folder: String
-    /// The version of the store before this process opened it, or nil if it had this program's version.
+    /// The version that the store had before this process upgraded it, or nil if it had this program's version.
     package let upgradedFrom: Int?
     /// The version that this program reads and writes.
     package static var version: Int { Schema.version }
@@ -26,7 +26,7 @@ package final class SQLiteWalletStore: WalletStore {
 
     /// The maximum number of rows that one step of a sweep reads, so that PIN checks do not wait long.
     private static let sweptAtOnce = 500
-    /// The maximum number of steps of one sweep, so that the caller can do other work in between.
+    /// The maximum number of steps in one sweep, so that the caller can do other work in between.
     private static let sweepSteps = 20
     /// The row after which the next sweep continues.
     private let sweptUntil = Mutex(Int64.min)
@@ -53,13 +53,13 @@ package final class SQLiteWalletStore: WalletStore {
         self.queue.close()
     }
 
-    /// Opens the store in a folder, or creates an empty one if `creating`; blocks the calling thread meanwhile.
+    /// Opens the store in a folder, or creates an empty one if `creating` is true; blocks the calling thread.
     ///
-    /// A missing store is an error unless `creating`: an empty store in its place would forget every count.
-    /// With `acceptingDamage`, a store that lacks commits is opened as far as it goes; it may be copied and not
-    /// served, and the next opening rejects it again. With a signer, every verdict gets a receipt.
-    /// `onRefusal` is called with the reason why steps were refused, and `onFatal` after a file error that may lose
-    /// counts; it ends the process.
+    /// A missing store is an error unless `creating` is true, because an empty store in its place would forget every
+    /// count. If `acceptingDamage` is true, a store that lacks commits is opened as far as it goes. Such a store may be
+    /// copied but not served, and the next opening rejects it again. If there is a signer, every verdict gets a
+    /// receipt. `onRefusal` is called with the reason why steps were refused. `onFatal` is called after a file error
+    /// that may lose counts, and must end the process.
     package static func open(
         folder: String,
         key: RecordKey,
@@ -80,14 +80,15 @@ package final class SQLiteWalletStore: WalletStore {
         let mark: StoreMark?
         var upgradedFrom: Int?
         do {
-            // SQLite would open it read-only and fail later, with a code that does not say so.
+            // SQLite would open such a file read-only and fail later, with an error code that does not name the cause.
             try DurableFile.requireWritable(path)
             database = try DatabaseQueue(path: path, configuration: Schema.configuration())
             do {
                 mark = try database.inDatabase { db in
                     do {
                         upgradedFrom = try Schema.migrate(db, creating: creating)
-                        // Completes the work of a killed process: no older copy of a destroyed share survives a start.
+                        // Completes the work of a killed process, so that no older copy of a destroyed share survives a
+                        // start.
                         _ = try db.checkpoint(.truncate)
                         let connection = try StoreConnection(db, key: key)
                         try connection.claimIfEmpty()
@@ -100,7 +101,7 @@ package final class SQLiteWalletStore: WalletStore {
                     }
                 }
             } catch {
-                // SQLite removes the log with the last connection; only then the mark can say that there is none.
+                // SQLite removes the log with the last connection. Only then can the mark say that there is no log.
                 try? database.close()
                 throw error
             }
@@ -128,7 +129,7 @@ package final class SQLiteWalletStore: WalletStore {
                     onFatal: onFatal
                 )
             }
-            // Copies the log into the file and removes it; after a failure the next start does so.
+            // Copies the log into the file and removes it. If that fails, the next start does it.
             try? database.close()
             if mark != nil { StoreMark.release(path) }
             lock.release()
@@ -147,9 +148,10 @@ package final class SQLiteWalletStore: WalletStore {
         )
     }
 
-    /// Checks that the store has every commit; returns whether it lacks some, which `accepting` allows.
+    /// Checks that the store has every commit; returns whether it lacks some, which is an error unless `accepting` is
+    /// true.
     ///
-    /// SQLite removes the signs of damage when it opens the file, so the store's mark keeps the finding.
+    /// SQLite removes the signs of damage when it opens the file, so the finding is kept in the store's mark.
     private static func isDamaged(_ path: String, accepting: Bool) throws(StoreOpenError) -> Bool {
         do throws(StoreOpenError) {
             try StoreCheck.run(path)
@@ -174,20 +176,18 @@ package final class SQLiteWalletStore: WalletStore {
 
     package var expectedSteps: ExpectedSteps { self.queue.expected }
 
-    /// The number of steps that wait for the next commit.
+    /// The number of steps waiting for the next commit.
     package var waitingSteps: Int { self.queue.count }
 
-    /// Returns once the store's thread has run a step, with any outcome: the thread is alive and its disk answers.
+    /// Returns once the store's thread has run a step, which shows that the thread is alive and that its disk answers.
     package func answers() async {
         try? await self.queue.perform { _ in }
     }
 
-    /// The generation of the last commit, which is durable: a number that rises with every commit that changes the
-    /// store.
+    /// The generation of the last durable commit: a number that increases with every commit that changes the store.
     package var generation: UInt64 { self.committed.generation.load(ordering: .acquiring) }
 
-    /// Announces the newest entry of the audit log, which is durable; the next commit of a change that is on record
-    /// stores it.
+    /// Announces the newest durable entry of the audit log, which the next commit of a change on record stores.
     package func announce(_ newest: StoredAuditMark) { self.announced.mark = newest }
 
     /// Rejects further steps, finishes the waiting ones and closes the files.
@@ -261,7 +261,7 @@ extension SQLiteWalletStore {
             { try $0.certify(attempt) },
             answering: { judged in
                 guard let leaf = judged.leaf else { return .success(CertifiedOutcome(judged.outcome)) }
-                // The attempt is counted but not certified: no verdict leaves.
+                // The attempt was counted but not certified, so no verdict may leave.
                 guard let receipt = leaf.batch.receipt(at: leaf.place) else { return .failure(.notCertified) }
                 return .success(CertifiedOutcome(judged.outcome, receipt))
             }
@@ -302,10 +302,11 @@ extension SQLiteWalletStore {
         self.committed.isSolutionRevoked.load(ordering: .acquiring)
     }
 
-    /// Reads few rows, however many the store has.
+    /// Removes registrations without a session, reading only a few rows however many the store has.
     ///
-    /// Keys are assigned in the order of registration, so due rows come first. If the clock was set back, some due
-    /// rows may follow others that are not. A walk over all rows, one step for each sweep, finds those.
+    /// Keys are assigned in the order of registration, so the rows that are due come first. If the clock was set back,
+    /// some of them may come after rows that are not due. A walk over all rows, which advances by one step in each
+    /// sweep, finds those.
     package func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
         var removed = 0
         var start = Int64.min

@@ -2,12 +2,12 @@ internal import GRDB
 
 /// The tables, and the migrations from earlier versions.
 ///
-/// A released version is never edited, except for comments; a change is a further entry. Migrations have no way
-/// back: a file of a newer version is refused, never read under assumptions.
+/// A released version is never edited, except for its comments; a change is a new entry. Migrations cannot be reversed,
+/// so a file of a newer version is refused and never read under assumptions.
 enum Schema {
-    /// Identifies the file as a store of wallets (`PRAGMA application_id`): "rPIN".
+    /// The `PRAGMA application_id` that identifies the file as a store of wallets: "rPIN".
     static let applicationID: Int64 = 0x7250_494E
-    /// Identifies the file as a backup, which is not served: "rPIB".
+    /// The `PRAGMA application_id` that identifies the file as a backup, which is not served: "rPIB".
     static let backupID: Int64 = 0x7250_4942
 
     /// The migration from each version n to n + 1; the first one creates a new store.
@@ -60,12 +60,11 @@ enum Schema {
 
     /// The settings of every connection.
     ///
-    /// Exclusive locking: one process has the file, and no shared memory is mapped that a full disk could take
-    /// away. WAL with `synchronous = FULL`: each commit is synced before it returns. `secure_delete`: deleted
-    /// content is overwritten. No memory-mapped pages: for each mapped page SQLite first searches the log's index
-    /// with all copies of that page, so a page written by all commits costs more the longer the log is. SQLite's
-    /// own cache is searched before the log; it has room for the index over some millions of wallets and grows only
-    /// as needed.
+    /// Exclusive locking: only one process has the file open, and no shared memory is mapped, which a full disk could
+    /// take away. WAL with `synchronous = FULL`: each commit is synced before it returns. `secure_delete`: deleted
+    /// content is overwritten. No memory-mapped pages: for each mapped page SQLite first searches the log's index with
+    /// all copies of that page, so a page that every commit writes costs more the longer the log is. SQLite's own cache
+    /// is searched before the log. It has room for the index over some millions of wallets and grows only as needed.
     static let settings = [
         "PRAGMA locking_mode = EXCLUSIVE",
         "PRAGMA journal_mode = WAL",
@@ -87,7 +86,8 @@ enum Schema {
         return configuration
     }
 
-    /// Migrates a file to this version, each step in a separate transaction; returns the version of an older store.
+    /// Migrates a file to this version, with each step in a separate transaction; returns the version that an older
+    /// store had.
     @discardableResult
     static func migrate(_ db: Database, creating: Bool) throws -> Int? {
         let id = try Int64.fetchOne(db, sql: "PRAGMA application_id") ?? 0

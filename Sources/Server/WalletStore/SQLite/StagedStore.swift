@@ -5,20 +5,21 @@ internal import HostSystem
 ///
 ///     the folder's lock ─▶ restoring/wallets.db, checked and changed ─▶ wallets.db
 ///
-/// Invariant: the last step is one link(2). Before it the folder holds no store and a server does not start; after
-/// it the folder holds the complete store. The next restore removes the remains of a killed one.
+/// Invariant: the last step is a single link(2). Before it, the folder contains no store, so a server does not start.
+/// After it, the folder contains the complete store. If a restore is killed, the next one removes its remains.
 package final class StagedStore: Sendable {
     private let folder: String
     private let lock: StoreLock
 
-    /// The SQLite file, into which the caller writes the backup's pages.
+    /// The SQLite file into which the caller writes the backup's pages.
     package var file: String { self.staging + "/wallets.db" }
     private var staging: String { self.folder + "/restoring" }
 
-    /// Locks the folder, creating it if missing, and creates an empty staging folder in it.
+    /// Locks the folder, creating it if it is missing, and creates an empty staging folder in it.
     ///
-    /// A folder with a store, or a part of one, is rejected: nothing is ever overwritten, and an earlier store's
-    /// log would be taken for the new one's. A mark alone is no part: ``place()`` removes it.
+    /// A folder that contains a store or a part of one is rejected, because nothing may be overwritten and an earlier
+    /// store's log would be mistaken for the new store's. A mark alone does not count as a part, because ``place()``
+    /// removes it.
     package init(folder: String) throws(StoreOpenError) {
         self.folder = folder
         self.lock = try StoreLock(folder: folder, creating: true)
@@ -51,17 +52,17 @@ package final class StagedStore: Sendable {
     /// Moves the closed store into its place and unlocks the folder.
     package func place() throws(StoreOpenError) {
         do throws(FileError) {
-            // A log that could not be copied into the file holds data that the file lacks.
+            // A log that could not be copied into the file contains data that the file lacks.
             guard !DurableFile.exists(self.file + "-wal") else { throw FileError.exists(self.file + "-wal") }
             try DurableFile.synchronize(self.file)
-            // The mark of a store that was moved away would reject this one.
+            // The mark of a store that was moved away would cause this one to be rejected.
             let mark = StoreMark.path(of: self.folder + "/wallets.db")
             if DurableFile.exists(mark) { try DurableFile.remove(mark) }
             try DurableFile.place(self.file, at: self.folder + "/wallets.db")
         } catch {
             throw StoreOpenError(error)
         }
-        // Only the staging folder's lock is left; if this fails, the next restore removes it.
+        // Only the staging folder's lock is left. If removing it fails, the next restore removes it.
         try? DurableFile.removeFolder(self.staging)
         self.lock.release()
     }

@@ -3,7 +3,7 @@ import PINPolicy
 internal import Synchronization
 import Vocabulary
 
-/// The newest entry of the audit log, as its writer announced it; shared with the store's thread.
+/// The newest entry of the audit log as its writer announced it, which is shared with the store's thread.
 final class AnnouncedEntry: Sendable {
     private let newest = Mutex<StoredAuditMark?>(nil)
 
@@ -15,9 +15,9 @@ final class AnnouncedEntry: Sendable {
 
 /// The mark that ties the store to its audit log.
 ///
-/// Invariant: each commit that changes something on record also stores the newest entry of the audit log, which is
-/// durable and not older than the entry that announced the change. So a log that was cut, removed or replaced lacks the
-/// entry that the store names, and a start detects that.
+/// Invariant: each commit that changes something on record also stores the newest entry of the audit log. That entry is
+/// durable and not older than the entry that announced the change. A log that was cut, removed or replaced therefore
+/// lacks the entry that the store names, which the next start detects.
 extension StoreConnection {
     /// Stores the newest entry in the current transaction, unless it is already stored.
     func keepAuditMark() throws {
@@ -40,7 +40,8 @@ extension StoreConnection {
         return StoredAuditMark(number: number, mac: mac)
     }
 
-    /// Returns whether a wallet exists and has not ended; a damaged row serves nobody and counts as ended.
+    /// Returns whether a wallet exists and has not ended; a wallet with a damaged row cannot be served and counts as
+    /// ended.
     func isInUse(_ wallet: WalletID) throws -> Bool {
         try self.db.makeStatement(sql: "SELECT state FROM wallets WHERE id = ?")
             .first([wallet.blob]) { try? $0.walletState(0) }.flatMap(\.self).map { $0.revocation == nil } ?? false

@@ -2,10 +2,10 @@ internal import GRDB
 import PINPolicy
 import Vocabulary
 
-/// Permanent blocks and their entries in the audit log.
+/// Permanent blocks, and which of them are recorded in the audit log.
 extension StoreConnection {
-    /// Returns permanently blocked wallets in use that ``noteRecorded(blocksOf:)`` has not noted, among the next `most`
-    /// attempt records after `place`.
+    /// Examines the next `most` attempt records after `place` and returns the permanently blocked wallets in use that
+    /// ``noteRecorded(blocksOf:)`` has not noted.
     func unrecordedBlocks(after place: UInt64?, lookingAt most: Int) throws -> UnrecordedBlocks {
         let rows = try Row.fetchAll(
             self.db,
@@ -18,7 +18,7 @@ extension StoreConnection {
             arguments: [place.map { Int64(bitPattern: $0) } ?? .min, most]
         )
         let wallets = try rows.compactMap { row -> WalletID? in
-            // A damaged row is not judged; an access to its wallet reports the damage.
+            // A damaged row is not judged; any access to its wallet reports the damage.
             guard row.hasNull(atIndex: 4), let wallet: WalletID = try? row.identifier(2),
                 try self.attempts(in: row, at: 1, of: wallet)?.record.isBlockedPermanently == true,
                 try row.walletState(3).revocation == nil
@@ -29,7 +29,7 @@ extension StoreConnection {
         return UnrecordedBlocks(wallets: wallets, next: next)
     }
 
-    /// Notes that the permanent blocks of these wallets are in the audit log.
+    /// Notes that the audit log contains the permanent blocks of these wallets.
     func noteRecorded(blocksOf wallets: [WalletID]) throws {
         let statement = try self.db.makeStatement(
             sql: "INSERT OR IGNORE INTO recorded_blocks (wallet) SELECT key FROM wallets WHERE id = ?"
@@ -38,9 +38,10 @@ extension StoreConnection {
         try self.keepAuditMark()
     }
 
-    /// Blocks wallets permanently that an audit log records as blocked; returns the number of those that were not.
+    /// Permanently blocks the wallets that an audit log records as blocked, and returns how many were not blocked
+    /// before.
     ///
-    /// Ignores unknown wallets, those that have ended, and those with a damaged record, whose PINs are not judged.
+    /// Ignores unknown wallets, wallets that have ended and wallets with a damaged record, whose PINs are not judged.
     func blockPermanently(_ wallets: [WalletID]) throws -> Int {
         var blocked = 0
         for wallet in wallets {

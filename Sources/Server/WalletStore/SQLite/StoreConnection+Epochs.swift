@@ -2,26 +2,26 @@ internal import GRDB
 import PINPolicy
 import Vocabulary
 
-/// The charges of restores, applied to each wallet when its next PIN is judged.
+/// The charges of restores, which are applied to each wallet when its next PIN is judged.
 ///
 /// Invariant (G3): a wallet whose row names an earlier epoch than the store's is judged as if the rules of all epochs
-/// since had been applied. The commit that applies a charge also names the new
-/// epoch, so a charge is neither forgotten nor applied twice. That commit is the same for every verdict.
+/// since then had been applied. The commit that applies a charge also names the new epoch, so a charge is neither
+/// forgotten nor applied twice. That commit is the same for every verdict.
 extension StoreConnection {
-    /// Applies the charges that the wallet's counts lack; returns whether any were missing.
+    /// Applies the charges that the wallet's counts do not include yet; returns whether any charge applied.
     ///
-    /// Except for a wallet's first attempt after a restore, this compares two numbers.
+    /// This only compares two numbers, except for a wallet's first attempt after a restore.
     func enterEpoch(_ found: inout Attempted, policy: AttemptPolicy) throws -> Bool {
         guard found.row.state.epoch != self.epoch else { return false }
         return found.attempts.enter(try self.charges(after: found.row.state), policy: policy)
     }
 
-    /// Returns the charges that a wallet's counts lack; a wallet of a later epoch comes from another file.
+    /// Returns the charges that a wallet's counts do not include yet; throws if the wallet comes from another file.
     func charges(after state: WalletState) throws -> ArraySlice<EpochCharge> {
         try state.missing(of: self.epochCharges)
     }
 
-    /// Writes the store's epoch into the wallet's row: its attempts are charged up to it.
+    /// Writes the store's epoch into the wallet's row, because the wallet's attempts are charged up to that epoch.
     func nameEpoch(of wallet: WalletID) throws {
         guard var row = try self.wallet(wallet) else { throw StoreError.corrupt }
         row.state.epoch = self.epoch
@@ -56,7 +56,7 @@ extension StoreConnection {
                 sql: "INSERT INTO epochs (number, rule, opened_at, mac) VALUES (?, ?, ?, ?)",
                 arguments: [epoch.number, epoch.rule.rawValue, epoch.openedAt.milliseconds, epoch.mac.blob]
             )
-            // Restarts the period for a first session: sessions opened since the backup are unknown.
+            // Restarts the period for a first session, because sessions opened since the backup are unknown.
             try self.db.execute(
                 sql: "UPDATE unopened SET registered_at = max(registered_at, ?)",
                 arguments: [epoch.openedAt.milliseconds]

@@ -1,11 +1,11 @@
 internal import GRDB
 internal import PreparedSQL
 
-/// The store's generation: a number that rises with every commit that changes the store.
+/// The store's generation: a number that increases with every commit that changes the store.
 ///
-/// A commit raises the generation by the same write for all verdicts.
+/// The write that raises the generation is the same for all verdicts.
 ///
-/// Invariant: the generation never falls. A mark, a log or a witness with a higher one proves that the store lacks
+/// Invariant: the generation never decreases. A mark, a log or a witness with a higher one proves that the store lacks
 /// commits or is an older copy.
 extension StoreConnection {
     func write(generation: UInt64) throws {
@@ -14,7 +14,7 @@ extension StoreConnection {
         try statement.run()
     }
 
-    /// Makes this transaction write a generation above `other` and above the store's; used by a restore.
+    /// Makes this transaction write a generation above both `other` and the store's present one; used by a restore.
     func raiseGeneration(above other: UInt64) throws {
         self.generation = max(self.generation, other)
         try self.write(generation: self.generation)
@@ -26,7 +26,7 @@ extension StoreConnection {
         self.generation = generation
     }
 
-    /// The page that holds the generation, from 1 on; it never moves.
+    /// Returns the number of the page that contains the generation, which counts from 1 and never changes.
     func generationPage() throws -> UInt32 {
         let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'generation'"
         guard let page = try UInt32.fetchOne(self.db, sql: sql) else { throw StoreError.corrupt }
@@ -39,7 +39,7 @@ extension StoreConnection {
         return step
     }
 
-    /// Sets the step to one more than the highest of the store's and `other`; returns it.
+    /// Sets the step to one more than the higher of the store's step and `other`, and returns it.
     func raiseWitnessStep(above other: UInt64) throws -> UInt64 {
         let step = max(try self.witnessStep(), other) + 1
         try self.db.execute(sql: "UPDATE generation SET witness_step = ?", arguments: [Int64(clamping: step)])

@@ -3,22 +3,24 @@ import PINPolicy
 internal import PreparedSQL
 import Vocabulary
 
-/// The step on which G3 and G4 rest.
+/// The step on which G3 and G4 depend.
 ///
-/// A write must not distinguish a right PIN from a wrong one by its kind, its number of pages or its width.
-/// Otherwise a disk filled to the last page would judge PINs for free:
+/// The writes must not distinguish a right PIN from a wrong one by their kind, number of pages or width. Otherwise PINs
+/// could be judged for free on a disk that is full to the last page:
 ///
 /// - The attempt record is written with the same width after every judged attempt, and always differs from its
-///   predecessor (``KeptAttempts``). Its row exists from the registration to the wallet's removal.
-/// - An instruction that writes the wallet's row (a new PIN key, a link) writes it after every judged attempt, with new
-///   values or the old ones, in place, with its number of writes changed (``WalletState``). No written column is
+///   predecessor (``KeptAttempts``). Its row exists from the registration until the wallet is removed.
+/// - An instruction that writes the wallet's row (a new PIN key or a link) writes it in place after every judged
+///   attempt, with new or old values and a changed number of writes (``WalletState``). None of the written columns is
 ///   indexed, and a row fits into one page.
-/// - The first judged attempt after a restore also writes the wallet's row, with the store's epoch, for every verdict.
-/// - An instruction that only reads (a share, the deletion code) writes nothing in either case.
+/// - The first judged attempt after a restore also writes the wallet's row with the store's epoch, whatever the verdict
+///   is.
+/// - An instruction that only reads (a share or the deletion code) writes nothing in either case.
 ///
-/// All writes are in one transaction with the rest of the batch, and no answer leaves before that is synced.
+/// All writes are in one transaction with the rest of the batch, and no answer leaves before that transaction is
+/// synced.
 extension StoreConnection {
-    /// Judges an attempt and adds its verdict to the receipts of this transaction.
+    /// Judges an attempt and adds its verdict to this transaction's receipts.
     func certify(_ attempt: Attempt) throws -> JudgedStep {
         var leaf: AttemptLeaf?
         let outcome = try self.judge(attempt, stating: &leaf)
@@ -29,7 +31,7 @@ extension StoreConnection {
     /// An outcome, with the place of its verdict among the receipts.
     struct JudgedStep: Sendable {
         var outcome: AttemptOutcome
-        /// Nil without a verdict, or if the store issues no receipts.
+        /// The place of the verdict, or nil if there is no verdict or the store issues no receipts.
         var leaf: (batch: ReceiptBatch, place: Int)?
     }
 
@@ -53,7 +55,8 @@ extension StoreConnection {
         guard isJudged else { return .notValid(verdict) }
         switch attempt.effect {
         case .releaseShare:
-            // Read for every verdict: a damaged row must not leave a right PIN uncounted and a wrong one counted.
+            // Read for every verdict, because a damaged row must not leave a right PIN uncounted while a wrong one is
+            // counted.
             let next = try self.nextShares(of: found.row.key).unlock
             guard verdict == .valid else { return .notValid(verdict, hasNextShare: next != nil) }
             return .valid(.unlockShare(found.row.unlockShare, next: next))
@@ -66,7 +69,7 @@ extension StoreConnection {
         }
     }
 
-    /// Writes the wallet's row for every verdict, and the effect only for a valid PIN.
+    /// Writes the wallet's row for every verdict, but the effect only for a valid PIN.
     private func writeEffect(of attempt: Attempt, verdict: PINVerdict) throws -> AttemptOutcome {
         guard var row = try self.wallet(attempt.walletID) else { throw StoreError.corrupt }
         let outcome = verdict == .valid ? try self.apply(attempt, to: &row) : .notValid(verdict)
@@ -74,8 +77,10 @@ extension StoreConnection {
         return outcome
     }
 
-    /// Applies the effect; a link checks the deny list in the same step, so that no link to a denied code escapes in
-    /// either order.
+    /// Applies the effect of a right PIN.
+    ///
+    /// A link checks the deny list in the same step, so that no link to a denied code escapes, whichever of the two
+    /// comes first.
     private func apply(_ attempt: Attempt, to row: inout WalletRow) throws -> AttemptOutcome {
         let outcome = try row.apply(attempt.effect) { try self.isDenied($0) }
         if outcome == .valid(.recoveryCodeLinked) {

@@ -2,9 +2,9 @@ internal import GRDB
 import PINPolicy
 import Vocabulary
 
-/// Searches of operators over all wallets, a few rows at a time, so that PIN checks do not wait long.
+/// Operators' searches over all wallets, which read a few rows at a time so that PIN checks do not wait long.
 extension StoreConnection {
-    /// Returns rows in the order of registration, after the one at place `after`.
+    /// Returns rows in the order of registration, starting after the one at place `after`.
     func listing(after: UInt64?, limit: Int) throws -> [StoredListing] {
         let rows = try Row.fetchAll(
             self.db,

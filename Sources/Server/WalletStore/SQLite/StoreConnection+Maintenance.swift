@@ -2,7 +2,7 @@ internal import GRDB
 internal import PreparedSQL
 import Vocabulary
 
-/// Maintenance steps over many wallets.
+/// Maintenance steps that cover many wallets.
 extension StoreConnection {
     func inspect() throws -> StoreInspection {
         let words = try String.fetchAll(self.db, sql: "PRAGMA integrity_check(20)")
@@ -26,7 +26,7 @@ extension StoreConnection {
         )
     }
 
-    /// Returns all schema objects of a file, as SQLite stores them.
+    /// Returns all schema objects in a file, as SQLite stores them.
     private static func definitions(in db: Database) throws -> Set<String> {
         let rows = try Row.fetchAll(db, sql: "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master")
         return Set(
@@ -49,10 +49,11 @@ extension StoreConnection {
         return ending
     }
 
-    /// Returns which of the next wallets are linked to a recovery code, including ended ones, and the place to continue
-    /// after.
+    /// Searches the next wallets for links to a recovery code; returns the linked ones, including ended ones, and the
+    /// place to continue after.
     ///
-    /// The column has no index, because only a right PIN would write it. Instead every wallet is read, a few at a time.
+    /// The column has no index, because only a right PIN would write the index. Every wallet is read instead, a few at
+    /// a time.
     ///
     /// - Returns: Nil after the last wallet.
     func linked(
@@ -91,7 +92,7 @@ extension StoreConnection {
         }
     }
 
-    /// Compares each old value with the stored one, so that no change in between is lost.
+    /// Replaces sealed values after comparing each old value with the stored one, so that no change in between is lost.
     func replace(_ values: [SealedReplacement]) throws {
         for replacement in values {
             guard var row = try self.wallet(replacement.walletID) else { continue }

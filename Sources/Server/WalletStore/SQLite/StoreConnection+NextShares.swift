@@ -6,13 +6,13 @@ import Vocabulary
 ///
 ///     no next shares ──offer──▶ current and next ──confirm──▶ the next ones are current
 ///
-/// Invariant: until the confirmation both shares exist, so a wallet whose crash or lost reply left its data sealed
-/// under either can unlock. The confirmation overwrites the old share in the step that makes the next one current,
-/// and a revocation destroys both.
+/// Invariant: both shares exist until the confirmation, so a wallet that a crash or a lost reply left with its data
+/// sealed under either share can unlock. The confirmation overwrites the old share in the step that makes the next one
+/// current, and a revocation destroys both.
 ///
-/// Invariant: a PIN change that a wallet sent before a confirmation takes effect before it or never. The wallet may
-/// have sealed the slot of that PIN under the old share alone. So the confirmation needs the identity for which the
-/// wallet's PIN was valid, and replaces its sealed value, which a PIN change names.
+/// Invariant: a PIN change that a wallet sent before a confirmation takes effect before the confirmation or never,
+/// because the wallet may have sealed the slot for that PIN under the old share alone. The confirmation therefore needs
+/// the identity for which the wallet's PIN was valid, and replaces its sealed value, which a PIN change names.
 extension StoreConnection {
     /// Returns the wallet's next shares, which a step may read at any time.
     func nextShares(of wallet: WalletKey) throws -> NextShares {
@@ -47,7 +47,7 @@ extension StoreConnection {
         return .replaced
     }
 
-    /// Writes a wallet's next shares, or removes the row once there is none.
+    /// Writes a wallet's next shares, or removes the row once there are none.
     func keep(_ next: NextShares, of wallet: WalletKey) throws {
         guard !next.isEmpty else { return try self.removeNextShares(of: wallet) }
         try self.db.makeStatement(
@@ -65,13 +65,13 @@ extension StoreConnection {
         try self.findNextShares()
     }
 
-    /// Reads whether any wallet has next shares, so that other steps need not look.
+    /// Reads whether any wallet has next shares, so that other steps need not look for them.
     func findNextShares() throws {
         self.hasNextShares = try Row.fetchOne(self.db, sql: "SELECT 1 FROM next_shares LIMIT 1") != nil
     }
 }
 
-/// The refresh.
+/// The refresh that offers next shares.
 extension StoreConnection {
     func beginShareRefresh(at now: Timestamp) throws {
         try self.db.execute(
@@ -83,7 +83,9 @@ extension StoreConnection {
         )
     }
 
-    /// A wallet with a damaged row counts as ended: the others do not wait for it.
+    /// Returns wallets that the refresh has not reached.
+    ///
+    /// A wallet with a damaged row counts as ended, so that the others need not wait for it.
     func walletsToRefresh(limit: Int) throws -> [RefreshableWallet]? {
         guard let refresh = try Row.fetchOne(self.db, sql: "SELECT place, last FROM share_refresh") else { return nil }
         return try Row.fetchAll(
@@ -99,7 +101,8 @@ extension StoreConnection {
         }
     }
 
-    /// Looks at each wallet again: it may have ended, or another one may have its row number, since it was read.
+    /// Stores next shares after looking at each wallet again, because it may have ended since it was read, or another
+    /// wallet may have its row number.
     func offer(_ shares: [OfferedShares]) throws {
         guard let last = shares.last else { return try self.db.execute(sql: "DELETE FROM share_refresh") }
         let look = try self.db.makeStatement(sql: "SELECT state FROM wallets WHERE key = ? AND id = ?")

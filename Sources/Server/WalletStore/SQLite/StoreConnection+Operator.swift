@@ -2,9 +2,9 @@ internal import GRDB
 import PINPolicy
 import Vocabulary
 
-/// The reads and changes of operators.
+/// The reads and changes that operators make.
 ///
-/// They are rare, so their statements are compiled each time and cost PIN checks nothing.
+/// They are rare, so their statements are compiled for each use and add no cost to PIN checks.
 extension StoreConnection {
     func report(of wallet: WalletID) throws -> StoredWallet? {
         guard let row = try self.wallet(wallet) else { return nil }
@@ -36,7 +36,7 @@ extension StoreConnection {
         )
     }
 
-    /// Returns whether anything changed.
+    /// Sets whether the solution is revoked; returns whether this changed anything.
     func changeSolution(isRevoked: Bool) throws -> Bool {
         guard self.isSolutionRevoked != isRevoked else { return false }
         try self.setSolutionRevoked(isRevoked)
@@ -44,7 +44,7 @@ extension StoreConnection {
     }
 
     func denied(after: RecoveryCodeMAC?, limit: Int) throws -> (entries: [StoredDenial], hasMore: Bool) {
-        // One more than requested shows whether others follow. Every MAC is greater than an empty value.
+        // Reading one more than requested shows whether others follow. Every MAC is greater than an empty value.
         let rows = try Row.fetchAll(
             self.db,
             sql: "SELECT mac, denied_at FROM denied_recovery_codes WHERE mac > ? ORDER BY mac LIMIT ?",
@@ -100,7 +100,7 @@ extension StoreConnection {
         return try self.operatorValues()
     }
 
-    /// Returns the rows of wallets; skips unknown ones.
+    /// Returns the row numbers of wallets, skipping unknown wallets.
     func places(of wallets: [WalletID]) throws -> [(wallet: WalletID, key: WalletKey)] {
         let statement = try self.db.makeStatement(sql: "SELECT key FROM wallets WHERE id = ?")
         return try wallets.compactMap { wallet in
@@ -108,7 +108,8 @@ extension StoreConnection {
         }
     }
 
-    /// Finds each wallet by its id again, because its place may belong to another wallet by now.
+    /// Stores the times of last sessions, finding each wallet by its id because its place may belong to another wallet
+    /// by now.
     func keepLastSessions(_ sessions: [(wallet: WalletID, at: Timestamp)]) throws {
         let statement = try self.db.makeStatement(
             sql: """

@@ -2,9 +2,9 @@ internal import GRDB
 internal import PreparedSQL
 import Vocabulary
 
-/// The check of attempt records, and the records of an earlier server version, which have no MAC.
+/// The check of attempt records, and the adoption of records from an earlier server version, which have no MACs.
 extension StoreConnection {
-    /// The number of wallets that one step gives a record.
+    /// The number of wallets that one query reads when records are adopted.
     private static let adoptedAtOnce: Int64 = 1000
 
     func addAttempts(_ attempts: KeptAttempts, of wallet: WalletID, at place: WalletKey) throws {
@@ -14,7 +14,7 @@ extension StoreConnection {
         try statement.run()
     }
 
-    /// Claims a store without wallets for this key; a store with wallets is claimed by ``adoptRecords()``.
+    /// Claims a store without wallets for this key; ``adoptRecords()`` claims a store with wallets.
     func claimIfEmpty() throws {
         try self.db.execute(
             sql: """
@@ -30,9 +30,10 @@ extension StoreConnection {
         return try check.bytes(0) == self.key.check ? .present : .ofAnotherKey
     }
 
-    /// Gives the records of an earlier version a MAC, and wallets without one an empty record; once for each store.
+    /// Adds MACs to the records of an earlier version and gives wallets without a record an empty one; runs once for
+    /// each store.
     ///
-    /// A record that does not decode stays as it is, and its wallet is rejected.
+    /// A record that cannot be decoded stays as it is, and its wallet is rejected.
     func adoptRecords() throws -> Int {
         guard try self.recordMACs() == .missing else { return 0 }
         let wallets = try PreparedStatement(
@@ -68,7 +69,7 @@ extension StoreConnection {
         return adopted
     }
 
-    /// Reads the records of the next `most` wallets after `place`.
+    /// Checks the records of the next `most` wallets after `place`.
     func checkRecords(after place: UInt64?, most: Int) throws -> RecordCheck {
         let rows = try Row.fetchAll(
             self.db,
@@ -89,7 +90,7 @@ extension StoreConnection {
         return RecordCheck(damaged: damaged, next: next)
     }
 
-    /// The attempts in a column, or nil if this server did not write them for this wallet, or has none.
+    /// Returns the attempts in a column, or nil if there are none or this server did not write them for this wallet.
     func attempts(in row: Row, at column: Int, of wallet: WalletID) throws -> KeptAttempts? {
         try row.bytesIfAny(column).flatMap { KeptAttempts(decoding: $0, of: wallet, by: self.key) }
     }

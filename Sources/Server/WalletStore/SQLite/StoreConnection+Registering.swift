@@ -2,9 +2,9 @@ internal import GRDB
 import PINPolicy
 import Vocabulary
 
-/// Registration, and removal of wallets without a session.
+/// Registration, and the removal of wallets.
 extension StoreConnection {
-    /// The largest sizes of the sealed values; together they keep a row within one page of 4096 bytes.
+    /// The maximum sizes of the sealed values, which together keep a row within one page of 4096 bytes.
     private static let largestIdentity = 2048
     private static let largestShare = 512
 
@@ -13,7 +13,7 @@ extension StoreConnection {
         if try self.isBarred(registration.hardwareKeyDigest) { return .hardwareKeyBarred }
         if let row = try self.wallet(registration.walletID) {
             if let rejection = row.rejection(of: registration) { return rejection }
-            // Inserted at the end instead of rewritten in place: its values may differ in length.
+            // Inserted at the end instead of being rewritten in place, because its values may differ in length.
             try self.remove([row.key])
         }
         try self.insert(registration)
@@ -22,8 +22,8 @@ extension StoreConnection {
 
     /// Bars the hardware key of a wallet whose device may not register again.
     ///
-    /// It stays barred when the wallet is purged. A new hardware key is not affected: the deny list rejects the
-    /// wallet's next link to the recovery code.
+    /// The key stays barred when the wallet is purged. A new hardware key is not affected, because the deny list
+    /// rejects the wallet's next link to the recovery code.
     func bar(_ hardwareKey: SHA256Digest) throws {
         try self.db.makeStatement(sql: "INSERT OR IGNORE INTO barred_hardware_keys (digest) VALUES (?)")
             .run([hardwareKey.blob])
@@ -57,7 +57,7 @@ extension StoreConnection {
             registration.walletID.blob, registration.deletionCode?.digest.blob, registration.now.milliseconds,
         ])
         let key = self.db.lastInsertedRowID
-        // From the beginning, so that a missing row is damage and not an empty record.
+        // Added at registration, so that a missing row is damage and not an empty record.
         try self.addAttempts(KeptAttempts(), of: registration.walletID, at: WalletKey(number: key))
         try self.db.makeStatement(sql: "INSERT INTO attestations (wallet, attested) VALUES (?, ?)")
             .run([key, registration.attested])

@@ -1,7 +1,9 @@
 internal import GRDB
 import Vocabulary
 
-/// Ends of wallets. Each destroys both shares in its commit; a wallet that has ended stays as it is.
+/// The ends of wallets.
+///
+/// Each of them destroys both shares in its commit. A wallet that has ended before is left as it is.
 extension StoreConnection {
     func revoke(byDeletionCode digest: SHA256Digest, at now: Timestamp) throws -> CodeRevocationOutcome {
         let statement = try self.db.makeStatement(sql: "SELECT id FROM wallets WHERE deletion_digest = ?")
@@ -18,7 +20,7 @@ extension StoreConnection {
         try self.revoke(&row, .byUser, at: now)
     }
 
-    /// Reads every wallet before it ends one: if one is unknown, nothing is written.
+    /// Revokes wallets after reading every one of them, so that nothing is written if one is unknown.
     func revoke(wallets: [WalletID], at now: Timestamp) throws -> WalletsRevocationOutcome {
         var rows: [WalletRow] = []
         var unknown: [WalletID] = []
@@ -34,10 +36,11 @@ extension StoreConnection {
         return .revoked(now: ended, before: rows.count - ended)
     }
 
-    /// Denies a code and ends its wallets in one step, ordered with every link: those found by the search, and
-    /// those linked since the search began.
+    /// Denies a code and ends its wallets in one step that is ordered with every link.
     ///
-    /// - Parameter found: The results of ``linked(to:after:atMost:)``, all since `search` began.
+    /// These wallets are the ones that the search found and the ones linked since the search began.
+    ///
+    /// - Parameter found: The results of ``linked(to:after:atMost:)``, all obtained since `search` began.
     func revoke(
         recoveryCode mac: RecoveryCodeMAC,
         found: [WalletID],
@@ -56,7 +59,7 @@ extension StoreConnection {
         var linked: Set<WalletID> = []
         var ended = 0
         for id in linkedMeanwhile.union(found) {
-            // A found wallet may have been purged since.
+            // A wallet that was found may have been purged since.
             guard var row = try self.wallet(id), row.state.isLinked, row.recoveryMAC == mac.bytes else { continue }
             linked.insert(id)
             if row.state.revocation == nil { ended += 1 }
@@ -71,7 +74,7 @@ extension StoreConnection {
     }
 }
 
-/// An identifier of a search for the wallets of a recovery code, which takes many steps.
+/// Identifies a search for the wallets of a recovery code, which takes many steps.
 struct LinkSearch: Hashable {
     private let number = UInt64.random(in: .min ... .max)
 }

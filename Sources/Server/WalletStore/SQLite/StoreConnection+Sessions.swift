@@ -2,7 +2,7 @@ internal import GRDB
 internal import PreparedSQL
 import Vocabulary
 
-/// The opening of a session: a read for the verification of the proof, then the session itself.
+/// The opening of a session: first a read to verify the proof, then the session itself.
 extension StoreConnection {
     /// Returns the data for verifying a proof, and keeps the rest for the session (``Openings``).
     func identity(of wallet: WalletID) throws -> StoredIdentity? {
@@ -44,7 +44,7 @@ extension StoreConnection {
         return (try opening.begin(session), isBehind)
     }
 
-    /// Reads a wallet and its attempts, whose damage concerns the session and not the proof.
+    /// Reads a wallet and its attempts; damage in the attempts concerns the session but not the proof.
     private func opening(of wallet: WalletID) throws -> Opening? {
         let statement = self.statements.opening
         statement.bind(wallet.bytes, at: 1)

@@ -1,13 +1,13 @@
 internal import GRDB
 import Vocabulary
 
-/// Removal of unneeded rows, a few at a time.
+/// The removal of rows that are no longer needed, a few at a time.
 extension StoreConnection {
-    /// Removes registrations made before `limit` without a session, among the next `most` marks after `start`.
+    /// Removes registrations made before `limit` that have had no session, among the next `most` marks after `start`.
     ///
-    /// A wallet's first session leaves its mark in place, because removing each would write a separate page. Here the
+    /// A wallet's first session leaves its mark in place, because each removal would write a separate page. Here the
     /// marks of one step are adjacent, and the wallet's row shows whether it has had a session. A wallet that ended
-    /// before its first session stays: its code is still recognized, and its token counts as used.
+    /// before its first session is kept, so that its code is still recognized and its token counts as used.
     func sweepUnopened(since limit: Timestamp, after start: Int64, most: Int) throws -> SweptMarks {
         let rows = try Row.fetchAll(
             self.db.makeStatement(
@@ -35,13 +35,13 @@ extension StoreConnection {
         return swept
     }
 
-    /// The result of sweeping some marks of registrations without a session.
+    /// The result of sweeping marks of registrations without a session.
     struct SweptMarks {
-        /// Marks that were old enough and are removed.
+        /// The number of marks that were old enough, all of which are removed.
         var due = 0
-        /// Wallets removed with them.
+        /// The number of wallets removed with them.
         var removed = 0
-        /// The mark to continue after; nil at the end.
+        /// The mark to continue after, or nil at the end.
         var next: Int64?
     }
 }

@@ -1,10 +1,11 @@
 internal import GRDB
 import Vocabulary
 
-/// Records of the vault's key versions, without keys.
+/// The records of the vault's key versions, which contain no keys.
 extension StoreConnection {
-    /// Records that a version seals, and its key's check value, if it is new; returns all versions in ascending
-    /// order.
+    /// Records that a version seals values, with the check value of its key, unless the version is known.
+    ///
+    /// Returns all versions in ascending order.
     func note(vaultVersion version: UInt32, check: [UInt8], at now: Timestamp) throws -> [StoredVaultVersion] {
         try self.db.execute(
             sql: """
@@ -16,7 +17,7 @@ extension StoreConnection {
         return try self.vaultVersions()
     }
 
-    /// Returns all versions that have sealed, in ascending order.
+    /// Returns all versions that have sealed values, in ascending order.
     func vaultVersions() throws -> [StoredVaultVersion] {
         try Row.fetchAll(
             self.db,
@@ -31,9 +32,9 @@ extension StoreConnection {
         }
     }
 
-    /// Records that no value is sealed by an older version any longer; nil removes that record.
+    /// Records that no value is sealed with an older version any longer, or removes that record if `now` is nil.
     func noteSealedAnew(vaultVersion version: UInt32, at now: Timestamp?) throws {
-        // The old values then leave the log as well. Removing the record destroys nothing.
+        // The old values must then leave the log as well. Removing the record destroys nothing.
         if now != nil { self.noteDestroyed() }
         try self.db.execute(
             sql: "UPDATE vault_versions SET sealed_anew_at = ? WHERE version = ?",

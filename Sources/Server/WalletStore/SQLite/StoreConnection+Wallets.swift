@@ -4,15 +4,15 @@ import PreparedSQL
 import Vocabulary
 
 extension StoreConnection {
-    /// The data that every judged step reads, in one query.
+    /// The data that every judged step reads, in a single query.
     struct Attempted: Sendable {
         let row: JudgedRow
         var attempts: KeptAttempts
-        /// The stored attempts.
+        /// The attempts in their stored form.
         var onFile: [UInt8]
     }
 
-    /// The part of a wallet's row that judging needs; an immutable class, since it is cached and shared.
+    /// The part of a wallet's row that judging needs; an immutable class, because it is cached and shared.
     final class JudgedRow: Sendable {
         let key: WalletKey
         let state: WalletState
@@ -33,7 +33,7 @@ extension StoreConnection {
         }
     }
 
-    /// Returns the data for judging a wallet, as of the current transaction.
+    /// Returns the data for judging a wallet's attempts, as of the current transaction.
     func attempted(_ wallet: WalletID) throws -> Attempted? {
         if let known = self.known[wallet] { return known }
         let statement = self.statements.attempted
@@ -47,7 +47,7 @@ extension StoreConnection {
         return try statement.first { try WalletRow($0) }
     }
 
-    /// Writes a wallet's row in place; it always changes and keeps its width.
+    /// Writes a wallet's row in place; the row always changes and keeps its width.
     func keep(_ row: WalletRow) throws {
         var state = row.state
         state.writes &+= 1
@@ -61,11 +61,11 @@ extension StoreConnection {
         try statement.run()
     }
 
-    /// Writes an attempt record of the fixed width, which the caller has changed.
+    /// Writes an attempt record of fixed width that the caller has changed.
     ///
     /// Invariant (G4): an attempt is counted only on top of the record that it replaces. The statement compares the
-    /// stored record with the one that was judged from; if they differ, the step fails and is repeated from the
-    /// stored one (``BatchWriter``).
+    /// stored record with the one from which the attempt was judged. If they differ, the step fails and is repeated
+    /// from the stored record (``BatchWriter``).
     func keep(_ found: Attempted, of wallet: WalletID) throws {
         var kept = found
         kept.onFile = kept.attempts.encoded(of: wallet, by: self.key)
@@ -89,14 +89,14 @@ extension StoreConnection {
         try self.keepAuditMark()
     }
 
-    /// Returns the reason why nothing may be released to a wallet: its revocation, otherwise that of the solution.
+    /// Returns the reason why nothing may be released to a wallet: its revocation, or otherwise the solution's.
     func revocation(of state: WalletState) -> Revocation? {
         state.revocation(isSolutionRevoked: self.isSolutionRevoked)
     }
 }
 
 extension StoreConnection.Attempted {
-    /// Reads a row; every wallet has attempts from its registration on, so a missing row is damage.
+    /// Reads a row; a missing record is damage, because every wallet has attempts from its registration on.
     fileprivate init(_ row: borrowing PreparedRow, of wallet: WalletID, by key: RecordKey) throws {
         let onFile = try row.kept(4)
         guard let attempts = KeptAttempts(decoding: onFile, of: wallet, by: key) else { throw StoreError.corrupt }

@@ -3,44 +3,45 @@ import PINPolicy
 import PreparedSQL
 import Vocabulary
 
-/// The database and its prepared statements; used only by the store's thread.
+/// The database and its prepared statements, which only the store's thread uses.
 final class StoreConnection {
     let db: Database
-    /// The key of the MACs of attempt records.
+    /// The key for the MACs of attempt records.
     let key: RecordKey
     private(set) var statements: Statements
-    /// The value in the transaction: read again after a rollback, otherwise changed only here.
+    /// Whether the solution is revoked, as of the current transaction; read again after a rollback, otherwise changed
+    /// only here.
     private(set) var isSolutionRevoked = false
-    /// The charges of all epochs except the first, in order; changed only by a restore, before the store is served.
+    /// The charges of all epochs except the first, in order; only a restore changes them, before the store is served.
     private(set) var epochCharges: [EpochCharge] = []
-    /// The store's epoch, from 1 on.
+    /// The store's epoch, which starts at 1.
     private(set) var epoch: UInt32 = 1
-    /// The cached rows of recently judged wallets, so that judging one again reads nothing.
+    /// The cached rows of recently judged wallets, so that judging one of them again reads nothing.
     let known: KnownWallets
-    /// Whether any wallet has next shares; changed only by StoreConnection+NextShares.swift.
+    /// Whether any wallet has next shares; changed only in StoreConnection+NextShares.swift.
     var hasNextShares = false
-    /// Set by a step that destroyed shares: the log is emptied before any step is answered.
+    /// Set by a step that destroyed shares, so that the log is emptied before any step is answered.
     var mustTruncateLog = false
-    /// Indicates that copies of destroyed shares may be in the log.
+    /// Whether the log may contain copies of destroyed shares.
     private(set) var owesTruncation = false
     /// The verdicts of this transaction, or nil if the store issues no receipts.
     private(set) var receipts: ReceiptBatch?
     private let issuesReceipts: Bool
-    /// Work for this thread after the transaction's steps are answered.
+    /// The work for this thread to do after the transaction's steps have been answered.
     var chores: [() -> Void] = []
-    /// The generation of the last commit; the present transaction's is one more, if it changes the store.
+    /// The generation of the last commit; the current transaction gets the next one if it changes the store.
     var generation: UInt64 = 0
     private var changesBefore = 0
     /// The newest entry of the audit log.
     var announced = AnnouncedEntry()
-    /// The entry that the transaction has stored, or nil if unknown.
+    /// The entry that the transaction has stored, or nil if it is unknown.
     var keptAuditMark: StoredAuditMark?
     /// The copy in progress, if any.
     var copy: DatabaseCopy?
-    /// The searches in progress for a recovery code's wallets, each with the wallets linked to any code since it
-    /// began.
+    /// The searches for a recovery code's wallets that are in progress, each with the wallets linked to any code since
+    /// it began.
     ///
-    /// An undone link stays in the set; its reader checks the row.
+    /// A link that was undone stays in the set, because the reader of the set checks the row.
     var linkedDuring: [LinkSearch: Set<WalletID>] = [:]
 
     init(_ db: Database, key: RecordKey, issuesReceipts: Bool = false, openings: Openings = Openings()) throws {
@@ -56,7 +57,7 @@ final class StoreConnection {
         try self.readGeneration()
     }
 
-    /// Reads the epochs.
+    /// Reads the epochs and their charges.
     func readEpochs() throws {
         self.epochCharges = try self.epochs().map { EpochCharge($0.rule, openedAt: $0.openedAt) }
         self.epoch = UInt32(self.epochCharges.count + 1)
@@ -69,7 +70,7 @@ final class StoreConnection {
         try self.statements.begin.run()
     }
 
-    /// Commits, with the next generation if the transaction changed anything; returns whether it did.
+    /// Commits, with the next generation if the transaction changed anything, and returns whether it did.
     func commit() throws -> Bool {
         let changes = self.db.totalChangesCount != self.changesBefore
         if changes { try self.write(generation: self.generation + 1) }
@@ -79,7 +80,7 @@ final class StoreConnection {
     }
 
     func rollBack() throws {
-        // SQLite itself rolls back after some failures.
+        // After some failures, SQLite has rolled back by itself.
         if self.db.isInsideTransaction { try self.db.execute(sql: "ROLLBACK") }
         try self.startAgain()
     }
@@ -97,7 +98,7 @@ final class StoreConnection {
         try self.startAgain()
     }
 
-    /// Recovers after a rollback: replaces the statements, since a failed one fails again when reused
+    /// Recovers after a rollback: replaces the statements, because a failed one fails again when it is reused
     /// (`sqlite3_reset(3)`), and reads values that may have changed.
     private func startAgain() throws {
         self.known.forgetAll()
@@ -114,7 +115,7 @@ final class StoreConnection {
         self.owesTruncation = false
     }
 
-    /// Records that this step destroyed shares, or other values that must no longer be readable.
+    /// Records that this step destroyed shares or other values that must no longer be readable.
     func noteDestroyed() {
         self.owesTruncation = true
         self.mustTruncateLog = true
@@ -122,8 +123,8 @@ final class StoreConnection {
 
     /// Records that an earlier step destroyed the values that this step would destroy.
     ///
-    /// The log is emptied only if that failed then or is still pending. Otherwise the owner of an ended wallet could
-    /// make every batch of other wallets wait for it.
+    /// The log is emptied only if that failed at the time or is still pending. Otherwise the owner of an ended wallet
+    /// could make every batch of other wallets wait for it.
     func noteDestroyedBefore() {
         if self.owesTruncation { self.mustTruncateLog = true }
     }
@@ -142,7 +143,7 @@ final class StoreConnection {
     }
 }
 
-/// The frequent statements, compiled once.
+/// The frequently used statements, compiled once.
 struct Statements {
     let begin, commit, solution, setGeneration: PreparedStatement
     let wallet, opening, keepWallet, nextShares, isDenied: PreparedStatement
@@ -192,7 +193,7 @@ struct Statements {
 }
 
 extension Statement {
-    /// Reads the first row, if any; the row is lent because the statement owns its bytes.
+    /// Reads the first row, if any; the row is valid only during the call, because the statement owns its bytes.
     func first<Value>(_ arguments: StatementArguments, _ read: (Row) throws -> Value) throws -> Value? {
         self.setUncheckedArguments(arguments)
         let rows = try Row.fetchCursor(self)

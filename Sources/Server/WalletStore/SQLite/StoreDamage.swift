@@ -1,8 +1,9 @@
-/// The sign that a store lacks commits that were synced.
+/// A sign that a store lacks commits that were synced.
 package enum StoreDamage: Hashable, Sendable, CustomStringConvertible {
-    /// A frame of the write-ahead log does not match its checksum, and commits follow it; 0 is the log's header.
+    /// A frame of the write-ahead log does not match its checksum although commits follow it; frame 0 is the log's
+    /// header.
     case log(frame: Int)
-    /// The server did not stop in order, and the write-ahead log is gone.
+    /// The server was not stopped in an orderly way, and the write-ahead log is gone.
     case logMissing
     /// The write-ahead log has commits, and the mark beside it is missing or damaged.
     case markMissing

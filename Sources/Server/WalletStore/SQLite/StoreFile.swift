@@ -1,11 +1,11 @@
 package import HostSystem
 
-/// The header of a SQLite file, read and written without SQLite.
+/// The header of an SQLite file, which is read and written without SQLite.
 package enum StoreFile {
-    /// The kind of a file by its `PRAGMA application_id`: a store that can be served, or a backup, which must be
-    /// restored.
+    /// The kind of a file according to its `PRAGMA application_id`: a store that can be served, or a backup that must
+    /// be restored.
     ///
-    /// A server does not use a backup that was copied into a store's place, because it would allow fresh guesses.
+    /// A server does not use a backup that was copied into a store's place, because that would allow fresh guesses.
     package enum Kind: Sendable {
         case store, backup
 
@@ -17,8 +17,8 @@ package enum StoreFile {
         }
     }
 
-    // Offsets in the header (SQLite file format, 1.3): the magic string, the two numbers that say whether the file
-    // has a log, `user_version` and `application_id`.
+    // Offsets in the header (SQLite file format, 1.3) of the magic string, the page size, the two numbers that show
+    // whether the file has a log, `user_version` and `application_id`.
     fileprivate static let headByteCount = 100
     private static let magic = Array("SQLite format 3\0".utf8)
     fileprivate static let pageSizeOffset = 16
@@ -26,7 +26,7 @@ package enum StoreFile {
     fileprivate static let versionOffset = 60
     private static let applicationIDOffset = 68
 
-    /// The numbers of a header that the check of a store needs; those of an empty file are 0.
+    /// The numbers in a header that the check of a store needs; 0 if the file is empty.
     struct Head {
         static let byteCount = StoreFile.headByteCount
         let pageSize: Int
@@ -36,13 +36,13 @@ package enum StoreFile {
             let isWhole = bytes.count == Self.byteCount
             let offset = StoreFile.pageSizeOffset
             let size = isWhole ? Int(bytes[offset]) << 8 | Int(bytes[offset + 1]) : 0
-            // 65,536 does not fit into two bytes.
+            // 65,536 does not fit into two bytes, so the header contains 1 instead.
             self.pageSize = size == 1 ? 65_536 : size
             self.version = isWhole ? Int(StoreFile.number(at: StoreFile.versionOffset, in: bytes)) : 0
         }
     }
 
-    /// Sets the kind of a file that no process has open and that has and needs no log.
+    /// Sets the kind of a file that no process has open and that neither has nor needs a log.
     package static func mark(_ path: String, as kind: Kind) throws(FileError) {
         let file = try RecordFile(opening: path)
         let id = UInt32(truncatingIfNeeded: kind.applicationID)
@@ -54,8 +54,8 @@ package enum StoreFile {
     /// Rejects a file that is not a store of this version or an earlier one.
     ///
     /// Invariant: a rejected file is not changed. SQLite writes to the header of any database that it opens with a
-    /// store's settings, and a backup with a changed header no longer matches its label. So the header is read
-    /// first.
+    /// store's settings, and a backup whose header has changed no longer matches its label. The header is therefore
+    /// read first.
     ///
     /// While a file is being created, its header may still be in its log, which only SQLite can read (``Schema``).
     static func refuseOthers(_ path: String, creating: Bool) throws(StoreOpenError) {
@@ -78,7 +78,7 @@ package enum StoreFile {
         }
     }
 
-    /// The signed number in four bytes, as both pragmas report it.
+    /// Returns the signed number in four bytes, as both pragmas report it.
     private static func number(at offset: Int, in head: [UInt8]) -> Int64 {
         Int64(Int32(bitPattern: head[offset..<(offset + 4)].reduce(0) { $0 << 8 | UInt32($1) }))
     }

@@ -1,21 +1,21 @@
 internal import HostSystem
 internal import PreparedSQL
 
-/// The state of a store's files, read without a change and beside a server that has them open.
+/// The state of a store's files, which is read without changing them, even while a server has them open.
 package struct StoreFilesState: Sendable {
-    /// The process that has the store open, or nil if none has.
+    /// The process that has the store open, or nil if there is none.
     package let holder: Int32?
     package let version: Int
     package let byteCount: Int
     /// The length of the write-ahead log, or nil if there is none.
     package let logByteCount: Int?
-    /// Indicates that the last process that had the store open did not close it.
+    /// Whether the last process that had the store open did not close it.
     package let isLeftOpen: Bool
 
     /// Reads the files of the store in a folder; throws the error with which a start would reject them.
     ///
-    /// The search for missing commits is left out while a process has the store open: its files change while they
-    /// are read, and the start of that process made the search.
+    /// The search for missing commits is skipped while a process has the store open, because the files change while
+    /// they are read and that process made the search when it started.
     package init(folder: String) throws(StoreOpenError) {
         let path = folder + "/wallets.db"
         guard DurableFile.exists(path) else { throw .missing(path: path) }
@@ -35,10 +35,10 @@ package struct StoreFilesState: Sendable {
         self.isLeftOpen = isLeftOpen
     }
 
-    /// SQLite's findings about the structure of a store that no process has open and that has no log; none for a
-    /// sound one.
+    /// Returns SQLite's findings about the structure of a store that no process has open and that has no log; empty if
+    /// it is sound.
     ///
-    /// Takes as long as reading the file.
+    /// This takes as long as reading the file.
     package static func structureFindings(in folder: String) -> [String] {
         StructureCheck.findings(in: folder + "/wallets.db")
     }

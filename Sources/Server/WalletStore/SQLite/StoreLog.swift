@@ -1,16 +1,16 @@
 internal import HostSystem
 import Vocabulary
 
-/// A reading of SQLite's write-ahead log (SQLite file format, 4) without SQLite, before it opens the store.
+/// Reads SQLite's write-ahead log (SQLite file format, 4) without SQLite, before SQLite opens the store.
 ///
-/// SQLite takes the first frame that does not match its checksum for the end of the log, and forgets all commits after
+/// SQLite treats the first frame that does not match its checksum as the end of the log, and forgets all commits after
 /// it. That is right for the last transaction, which a crash may have torn. Each commit is synced before the next one
-/// begins, so nothing else is ever torn: a later commit that is intact shows that the disk or an attacker damaged the
-/// log.
+/// begins, so nothing else can be torn. If a later commit is intact, the disk or an attacker damaged the log.
 struct StoreLog {
-    /// The last committed content of the requested page, or nil if the log has none.
+    /// The last committed content of the requested page, or nil if the log does not contain it.
     private(set) var page: [UInt8]?
-    /// The number of the first damaged frame, from 1 on, or 0 for the header; nil for a sound log or a torn end.
+    /// The number of the first damaged frame, counting from 1, or 0 for the header; nil if the log is sound or only its
+    /// end is torn.
     private(set) var damage: Int?
 
     private static let headerByteCount = 32
@@ -26,7 +26,7 @@ struct StoreLog {
         guard pageSize > 0, DurableFile.exists(path) else { return }
         let file = try AppendFile(reading: path)
         let header = try file.read(at: 0, atMost: Self.headerByteCount)
-        // Shorter than its header, the log never held a commit.
+        // A log that is shorter than its header has never contained a commit.
         guard header.count == Self.headerByteCount else { return }
         var scan = Scan(header: header, pageSize: pageSize, wanted: wanted)
         let frameByteCount = Self.frameHeaderByteCount + pageSize
@@ -40,23 +40,23 @@ struct StoreLog {
         (self.page, self.damage) = (scan.committedPage, scan.damage)
     }
 
-    /// The state of a reading.
+    /// The state of reading a log.
     private struct Scan {
         let pageSize: Int
         let wanted: UInt32
         let isBigEndian: Bool
         let isHeaderGood: Bool
         let headerSalt: UInt64
-        /// Identifies the frames of the log's present use; those of earlier uses have other salts.
+        /// The salt of the frames that belong to the log's present use; those of earlier uses have other salts.
         var salt: UInt64
-        /// The checksum stored in the previous frame, which the next one continues.
+        /// The checksum stored in the previous frame, which the next frame's checksum continues.
         var previous: LogChecksum
         var previousCommits = false
         /// The number of frames read.
         var count = 0
-        /// The first frame that does not match; SQLite reads no further.
+        /// The first frame that does not match, after which SQLite reads no further.
         var firstBad: Int?
-        /// Indicates a commit in the first bad frame or after it.
+        /// Whether there is a commit in the first bad frame or after it.
         var hasLostCommit = false
         var pendingPage: [UInt8]?
         var committedPage: [UInt8]?
@@ -77,11 +77,11 @@ struct StoreLog {
             if !self.isHeaderGood { self.firstBad = 0 }
         }
 
-        /// Takes the next frame: page number, size of the database after a commit or 0, salts, checksum, page.
+        /// Reads the next frame: page number, size of the database after a commit or 0, salts, checksum, page.
         mutating func take(_ frame: [UInt8]) {
             self.count += 1
             let salt = frame.salt(at: 8)
-            // The header's salts may be what is damaged.
+            // The damage may be in the header's salts.
             if self.count == 1, !self.isHeaderGood { self.salt = salt }
             let stored = LogChecksum(first: frame.number(at: 16), second: frame.number(at: 20))
             var sum = self.previous
@@ -103,7 +103,7 @@ struct StoreLog {
             (self.previous, self.previousCommits) = (stored, commits)
         }
 
-        /// Decides whether a frame behind the first bad one shows that the bad one was once synced.
+        /// Determines whether a frame after the first bad one shows that the bad one was once synced.
         private mutating func judge(isIntact: Bool, commits: Bool, bad: Int) {
             guard isIntact else { return }
             // A header is synced before its first frame is written.
@@ -121,11 +121,11 @@ struct StoreLog {
 }
 
 extension [UInt8] {
-    /// The number in the four bytes at `offset`, big-endian.
+    /// Returns the big-endian number in the four bytes at `offset`.
     fileprivate func number(at offset: Int) -> UInt32 {
         UInt32(truncatingIfNeeded: self[offset..<(offset + 4)].bigEndian)
     }
 
-    /// The two salts at `offset`.
+    /// Returns the two salts at `offset`.
     fileprivate func salt(at offset: Int) -> UInt64 { self[offset..<(offset + 8)].bigEndian }
 }

@@ -3,17 +3,17 @@ import Vocabulary
 
 /// The mark beside a store: the number of its last synced commit, and whether a process has the store open.
 ///
-/// Written after each commit's sync and before its answers, and not synced. So it survives any end of the process, and
-/// after a power failure it names an earlier commit at worst, never one that the store lacks. A store that ends before
-/// its mark has lost counted attempts.
+/// It is written after each commit's sync and before its answers, and it is not synced. It therefore survives any end
+/// of the process. After a power failure it may name an earlier commit, but never one that the store lacks. A store
+/// that ends before its mark has lost counted attempts.
 ///
 ///     0–7     "rPINmark"
 ///     8       version of the form, 1
 ///     9       1 while a process has the store open
 ///     10–11   0
-///     12–15   the page of the database that holds the generation, from 1 on
+///     12–15   the page of the database that contains the generation, from 1 on
 ///     16–23   the generation
-///     24–31   the checksum of all that
+///     24–31   the checksum of all the bytes before it
 final class StoreMark: Sendable {
     /// The values of a mark.
     struct Content: Hashable {
@@ -26,16 +26,16 @@ final class StoreMark: Sendable {
     fileprivate static let form: UInt8 = 1
     fileprivate static let byteCount = 32
 
-    /// The path of the mark of the store at `path`.
+    /// Returns the path of the mark for the store at this path.
     static func path(of store: String) -> String { store + "-mark" }
 
     private let path: String
     private let file: RecordFile
     private let page: UInt32
 
-    /// Marks an open store as in use; returns when that has reached the device.
+    /// Marks an open store as in use, and returns once the mark has reached the device.
     ///
-    /// Called when the log exists, whose name becomes durable with the mark's.
+    /// It must be called once the log exists, because the log's name becomes durable together with the mark's.
     init(of store: String, page: UInt32, generation: UInt64) throws(FileError) {
         self.path = Self.path(of: store)
         self.page = page
@@ -45,12 +45,13 @@ final class StoreMark: Sendable {
         try DurableFile.synchronizeFolder(of: self.path)
     }
 
-    /// Creates the mark of a store that has none: the store was not open since it was created, restored or upgraded.
+    /// Creates the mark of a store that has none, because it was not open since it was created, restored or upgraded.
     static func create(of store: String) throws(FileError) {
         try DurableFile.write(Content().encoded(), to: Self.path(of: store))
     }
 
-    /// Writes a mark that every later check of the store rejects: the first page never holds the generation.
+    /// Writes a mark that makes every later check reject the store, because the first page never contains the
+    /// generation.
     static func condemn(_ store: String) throws(FileError) {
         try DurableFile.write(
             Content(isInUse: true, page: 1, generation: .max).encoded(),
@@ -58,14 +59,14 @@ final class StoreMark: Sendable {
         )
     }
 
-    /// Reads a mark; returns nil if it is missing or damaged.
+    /// Reads a mark, or returns nil if it is missing or damaged.
     static func read(of store: String) throws(FileError) -> Content? {
         let path = Self.path(of: store)
         guard DurableFile.exists(path) else { return nil }
         return Content(decoding: try DurableFile.read(path, atMost: Self.byteCount + 1))
     }
 
-    /// Marks a closed store as not in use if SQLite has copied its log into it and removed the log.
+    /// Marks a closed store as not in use if SQLite has copied the log into the store and removed it.
     static func release(_ store: String) {
         guard !DurableFile.exists(store + "-wal"), var content = try? self.read(of: store), content.isInUse else {
             return
@@ -74,7 +75,7 @@ final class StoreMark: Sendable {
         try? DurableFile.write(content.encoded(), to: self.path(of: store))
     }
 
-    /// Records a synced commit, in one write.
+    /// Records a synced commit in a single write.
     func note(_ generation: UInt64) throws(FileError) {
         try self.file.write(Content(isInUse: true, page: self.page, generation: generation).encoded(), at: 0)
     }

@@ -2,25 +2,25 @@ internal import GRDB
 internal import HostSystem
 internal import PreparedSQL
 
-/// The reason why a store was not opened; nothing in it was changed.
+/// A reason why a store was not opened; nothing in it was changed.
 ///
-/// Show the text and exit.
+/// Show the text to the operator and exit.
 package enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Another process serves this folder; nil if its id is unknown. Stop that process first.
+    /// Another process, whose id is nil if it is unknown, has this folder open; stop that process first.
     case inUse(pid: Int32?)
     /// A newer version of the server wrote the store; use that version.
     case newerVersion(found: Int, known: Int)
     /// No store exists at this path; `init` creates one.
     case missing(path: String)
-    /// The file is not a store, or is damaged; restore a backup.
+    /// The file is not a store or is damaged; restore a backup.
     case notAStore
-    /// The file is a backup: restore it, which charges for possible guesses since then.
+    /// The file is a backup; restore it, which charges wallets for guesses that may have been made since then.
     case backup
     /// The disk is full; free some space.
     case diskFull
     /// Counted attempts are missing: the store ends before a commit that was synced.
     case damaged(StoreDamage)
-    /// The files cannot be used; the text gives the reason.
+    /// The files cannot be used, for the reason given in the text.
     case files(String)
 
     package var description: String {
@@ -45,7 +45,7 @@ package enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible 
 }
 
 extension StoreOpenError {
-    /// Translates an error of a statement on an open database, with the system's error and the path.
+    /// Translates an error from a statement on an open database, adding the system's error and the path.
     init(_ error: any Error, of db: Database) {
         self = Self(error)
         guard case .files = self, let error = error as? DatabaseError else { return }

@@ -10,7 +10,7 @@ extension WalletRow {
         """
     static let columnCount: Int32 = 9
 
-    /// Reads a row with ``columns``.
+    /// Reads a row that has these ``columns``.
     init(_ row: borrowing PreparedRow) throws {
         let (key, state) = try row.keyAndState()
         self.init(
@@ -29,7 +29,7 @@ extension WalletRow {
 }
 
 extension PreparedRow {
-    /// Reads the wallet's key and state, the first columns of every read.
+    /// Reads the wallet's key and state, which are the first columns in every read.
     borrowing func keyAndState() throws -> (WalletKey, WalletState) {
         guard let key = self.number(0), let state = WalletState(decoding: try self.kept(1)) else {
             throw StoreError.corrupt
@@ -77,11 +77,11 @@ extension Row {
 }
 
 extension [UInt8] {
-    /// The value as an argument of a statement.
+    /// The value as an argument for a statement.
     var blob: DatabaseValue { Data(self).databaseValue }
 }
 
 extension FixedBytes {
-    /// The value as an argument of a statement.
+    /// The value as an argument for a statement.
     var blob: DatabaseValue { self.bytes.blob }
 }
