@@ -1,10 +1,10 @@
 internal import Mustache
 
-/// The page's HTML.
+/// The HTML of the page, as a template.
 ///
-/// Values in two braces are escaped. Only the style sheet, which is constant, is not.
+/// Values in double braces are escaped. Only the style sheet, which is constant, is inserted as it is.
 enum PageTemplate {
-    /// The template of every page: head, language switch, one card, footer.
+    /// The template of every page: a head, a language switch, one card and a footer.
     static let text = """
         <!DOCTYPE html>
         <html lang="{{language}}">
@@ -117,6 +117,6 @@ enum PageTemplate {
 
         """
 
-    /// Parses the template once; every test of a page shows that it is valid.
+    /// Parses the template; called once, and every test of a page shows that the template is valid.
     static func parsed() throws -> MustacheTemplate { try MustacheTemplate(string: Self.text) }
 }

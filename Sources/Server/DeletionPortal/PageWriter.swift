@@ -4,11 +4,11 @@ internal import Vocabulary
 
 /// Writes pages as HTML.
 struct PageWriter: Sendable {
-    /// The seals of a page's forms.
+    /// The seals for a page's forms.
     struct Seals {
-        /// The seal of the form with the field.
+        /// The seal for the form with the code field.
         var check = ""
-        /// The seal of the confirmation.
+        /// The seal for the confirmation.
         var delete = ""
     }
 
@@ -54,7 +54,7 @@ struct PageWriter: Sendable {
         return values
     }
 
-    /// Adds the values specific to a page; returns its heading, and whether the user must correct the input.
+    /// Adds the values for a page; returns its heading, and whether the user must correct the input.
     private func content(
         of page: Page,
         in language: Language,
@@ -97,7 +97,7 @@ struct PageWriter: Sendable {
         return (self.named(heading), isError)
     }
 
-    /// Adds a time in readable and in machine-readable form, and the name of its zone.
+    /// Adds a time in human-readable and machine-readable form, and the name of its time zone.
     private func tell(_ time: Timestamp, withDate: Bool, in language: Language, _ part: inout [String: Any]) {
         let date = Date(timeIntervalSince1970: Double(time.milliseconds) / 1000)
         let locale = Locale(identifier: language == .dutch ? "nl_NL" : "en_GB")
@@ -116,7 +116,7 @@ struct PageWriter: Sendable {
 
     private func named(_ text: String) -> String { text.replacing("{product}", with: self.product) }
 
-    /// The texts under the names that the template uses.
+    /// Returns the texts under the names that the template uses.
     private func named(_ words: Words) -> [String: Any] {
         var named: [String: Any] = [:]
         for (label, value) in Mirror(reflecting: words).children {

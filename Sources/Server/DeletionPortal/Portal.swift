@@ -5,7 +5,7 @@ internal import Logging
 internal import Transport
 internal import Vocabulary
 
-/// The portal's answer to each request, without network I/O.
+/// Answers each request to the portal, without network I/O.
 ///
 ///     form ──check──▶ question ──delete──▶ done
 ///       ▲                │ back       └──▶ form, with the same words for every wrong code
@@ -29,11 +29,11 @@ struct Portal: Sendable {
         var headers: HTTPFields
         /// The client's source.
         var source: PeerSource
-        /// Empty unless it is a POST.
+        /// The body, which is empty unless the request is a POST.
         var body: String = ""
     }
 
-    /// The answer: a page, or the status of a probe.
+    /// An answer: a page, or the status for a probe.
     struct Answer: Sendable {
         var status: HTTPResponse.Status
         var html: String?
@@ -48,7 +48,7 @@ struct Portal: Sendable {
     private let clock: any WallClock
     private let log: Logger
     private let meters: PortalMeters
-    /// Limits the log lines that a client can cause with every request.
+    /// Limits the log lines that a client could cause with every request.
     private let refusalLines = LogRateLimiter(burst: 50, each: .seconds(10))
     private let absenceLines = LogRateLimiter(burst: 50, each: .seconds(10))
     private let seal = FormSeal()
@@ -101,7 +101,7 @@ struct Portal: Sendable {
         self.log.info(line, metadata: metadata)
     }
 
-    /// The answer to a body that is longer than any form of the portal.
+    /// Answers a request whose body is longer than any form of the portal.
     func answerToLongBody(_ visit: Visit) -> Answer {
         self.show(.tooLong, .contentTooLarge, to: visit, in: Language(accepting: visit.headers[.acceptLanguage]))
     }
@@ -145,7 +145,7 @@ struct Portal: Sendable {
             return self.limited(until: until, at: begun, to: visit, in: language)
         }
         let (service, source, asked) = (self.service, visit.source, typed.asked)
-        // A separate task: a client that disconnects cannot keep the answer from being counted.
+        // Runs in a separate task, so that a client cannot keep the answer from being counted by disconnecting.
         let answer = await Task { await service.revoke(asked, for: source) }.value
         self.limit.end(visit.source, at: self.clock.now(), wasWrong: answer == .wrong)
         self.meters.note(answer)
@@ -156,7 +156,8 @@ struct Portal: Sendable {
             self.log.notice("wallet deleted", metadata: whom)
             return self.show(.done(typed: again, at: at), to: visit, in: language)
         case .wrong:
-            // A source's last attempt is logged at a higher level; its later attempts must not fill the log.
+            // The attempt that uses up a source's limit is logged at a higher level. Later attempts must not fill the
+            // log.
             let isLast = self.limit.refusal(of: visit.source, at: self.clock.now()) != nil
             self.log.log(
                 level: isLast ? .notice : .info,

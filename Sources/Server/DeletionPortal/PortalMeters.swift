@@ -1,6 +1,6 @@
 internal import Metrics
 
-/// Counters of entered codes, by outcome.
+/// Counts entered codes by outcome.
 struct PortalMeters: Sendable {
     private let deleted: Counter
     private let wrong: Counter

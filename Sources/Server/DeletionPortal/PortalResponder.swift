@@ -4,9 +4,9 @@ internal import NIOCore
 internal import Transport
 internal import Vocabulary
 
-/// Reads requests for the ``Portal`` and writes its answers, each with the headers common to all pages.
+/// Reads requests for the ``Portal`` and writes its answers, with the headers that all pages have in common.
 struct PortalResponder: HTTPResponder {
-    /// The connection of a request.
+    /// The context of a request, which provides its connection.
     struct Context: InitializableFromSource, Sendable {
         let channel: any Channel
 
@@ -17,9 +17,9 @@ struct PortalResponder: HTTPResponder {
 
     let portal: Portal
     let sources: ClientSource
-    /// The timeout of a request's body.
+    /// The time limit for reading a request's body.
     ///
-    /// An idle timeout does not suffice: a client that sends a byte every few seconds is never idle.
+    /// An idle timeout is not enough, because a client that sends a byte every few seconds is never idle.
     let bodyLimit: TimeAmount
 
     func respond(to request: Request, context: Context) async throws -> Response {
@@ -34,8 +34,8 @@ struct PortalResponder: HTTPResponder {
             headers: request.headers,
             source: source
         )
-        // Reads every body, even of a method without one: the server would otherwise wait for the unread rest without a
-        // limit.
+        // Every body is read, even if the method has none, because the server would otherwise wait for the unread rest
+        // without a limit.
         guard let body = try await self.body(of: request, on: context.channel) else {
             return self.response(to: visit, self.portal.answerToLongBody(visit))
         }
@@ -46,7 +46,7 @@ struct PortalResponder: HTTPResponder {
         return self.response(to: visit, await self.portal.answer(visit))
     }
 
-    /// Reads the request's body; returns nil if it is longer than any form of the portal.
+    /// Reads a request's body, or returns nil if it is longer than any form of the portal.
     ///
     /// Closes the connection if the body does not arrive in time or does not end.
     private func body(of request: Request, on channel: any Channel) async throws -> String? {
@@ -97,12 +97,12 @@ struct PortalResponder: HTTPResponder {
 }
 
 extension HTTPFields {
-    /// The values of a header field that has no constant, in order.
+    /// Returns the values of a header field that has no constant, in order.
     func values(of name: String) -> [String] {
         self.filter { $0.name.canonicalName == name }.map(\.value)
     }
 
-    /// The values of a field joined as one, or nil if the field is missing.
+    /// Returns the values of a field joined into one, or nil if the field is missing.
     func value(of name: String) -> String? {
         let values = self.values(of: name)
         return values.isEmpty ? nil : values.joined(separator: ", ")

@@ -12,30 +12,30 @@ internal import Transport
 internal import UnixSignals
 package import Vocabulary
 
-/// The deletion portal: one page over plain HTTP, behind a proxy that speaks TLS.
+/// The deletion portal, which serves one page over plain HTTP behind a proxy that terminates TLS.
 package struct PortalServer: Sendable {
-    /// Limits on the time and number of connections.
+    /// Limits on the duration and the number of connections.
     struct Limits: Sendable {
-        /// The timeout of an idle connection, and of a request's header.
+        /// The timeout for an idle connection, and for a request's header.
         var idle: Duration = .seconds(15)
-        /// The timeout of a request's body.
+        /// The timeout for a request's body.
         var body: Duration = .seconds(10)
-        /// The number of concurrent connections; further ones wait to be accepted.
+        /// The maximum number of concurrent connections; further ones wait to be accepted.
         var connections = 512
-        /// The time that a stop waits for pending answers.
+        /// The time that a shutdown waits for pending answers.
         var farewell: Duration = .seconds(25)
     }
 
     private let address: HostAndPort
-    /// The server's socket.
+    /// The path of the server's socket.
     private let socket: String?
     private let responder: PortalResponder
     private let limits: Limits
     private let log: Logger
 
     /// - Parameters:
-    ///   - settings: The sections `portal` and `log`; `portal.socket` must be set.
-    /// - Throws: ``PortalStartError`` for a setting that cannot be used.
+    ///   - settings: The settings, of which the sections `portal` and `log` are used; `portal.socket` must be set.
+    /// - Throws: ``PortalStartError`` if a setting cannot be used.
     package init(
         _ settings: ServerSettings,
         clock: any WallClock,
@@ -47,7 +47,7 @@ package struct PortalServer: Sendable {
         try self.init(settings, service: service, clock: clock, log: log, metrics: metrics)
     }
 
-    /// Returns whether a server accepts connections from the portal; without one no code can be checked.
+    /// Returns whether a server accepts connections from the portal; without one, no code can be checked.
     package func reachesServer() async -> Bool {
         guard let socket else { return false }
         do throws(ConnectError) {
@@ -85,7 +85,7 @@ package struct PortalServer: Sendable {
         self.log = log
     }
 
-    /// The application, for a service group or a test.
+    /// Returns the application, for a service group or a test.
     func application(
         onServerRunning: @escaping @Sendable (any Channel) async -> Void = { _ in }
     ) -> Application<PortalResponder> {
@@ -112,9 +112,9 @@ package struct PortalServer: Sendable {
         )
     }
 
-    /// Serves until SIGTERM or SIGINT, then sends the pending answers and returns.
+    /// Serves requests until SIGTERM or SIGINT, then sends the pending answers and returns.
     ///
-    /// - Parameter ready: Called with the address when clients can connect.
+    /// - Parameter ready: Called with the address once clients can connect.
     package func run(ready: @escaping @Sendable (HostAndPort) -> Void) async throws {
         let (address, isReady) = (self.address, Ready())
         let application = self.application { channel in
@@ -134,7 +134,7 @@ package struct PortalServer: Sendable {
         }
     }
 
-    /// Records that the server has listened, to tell a failed start from a later error.
+    /// Records that the server has started to listen, in order to tell a failed start from a later error.
     private final class Ready: Sendable {
         private let state = Mutex(false)
         var value: Bool { self.state.withLock { $0 } }
@@ -142,11 +142,11 @@ package struct PortalServer: Sendable {
     }
 }
 
-/// The reason why the portal did not start; correct the configuration.
+/// A reason why the portal did not start; correct the configuration.
 package enum PortalStartError: Error, Hashable, Sendable {
     /// No `portal.socket` is set.
     case noSocket
-    /// The system's time zone database has no `portal.time-zone`.
+    /// The system's time zone database does not contain `portal.time-zone`.
     case timeZone
     /// Listening on `portal.listen` failed.
     case listening(HostAndPort, errno: Int32)

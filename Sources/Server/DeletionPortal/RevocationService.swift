@@ -2,26 +2,26 @@ internal import Transport
 internal import Vocabulary
 internal import Wire
 
-/// The destination of entered codes.
+/// The service to which entered codes are sent.
 protocol RevocationService: Sendable {
-    /// Revokes the wallet of a code, on behalf of a client at `source`.
+    /// Revokes the wallet that has this deletion code, on behalf of a client at `source`.
     func revoke(_ code: String, for source: PeerSource) async -> RevocationAnswer
 }
 
 /// The result of a revocation.
 enum RevocationAnswer: Hashable, Sendable {
-    /// Revoked now or earlier; the time of the first revocation.
+    /// The wallet was revoked, now or earlier; `at` is the time of the first revocation.
     case revoked(at: Timestamp)
     case wrong
-    /// Rejected by the server's own limit, without a lookup.
+    /// The server's own limit rejected the code without looking it up.
     case wait(Duration)
     /// The server could not be reached or is unavailable; nothing was done.
     case away(retryAfter: Duration)
-    /// The server received the request but did not answer: the outcome is unknown, and a retry is safe.
+    /// The server received the request but did not answer, so the outcome is unknown; a retry is safe.
     case unknown
 }
 
-/// The running server, reached over its socket.
+/// A running server, which is reached over its socket.
 struct ServerRevocationService: RevocationService {
     private let path: String
     /// The time after which the client may retry if no server answers.
@@ -31,8 +31,8 @@ struct ServerRevocationService: RevocationService {
         self.path = path
     }
 
-    /// Opens a connection for each code: deletions are rare, and an open connection would need a check before its
-    /// reuse.
+    /// Sends the code over a new connection, because deletions are rare and an open connection would have to be checked
+    /// before its reuse.
     func revoke(_ code: String, for source: PeerSource) async -> RevocationAnswer {
         guard let address = source.address else { return .away(retryAfter: Self.absence) }
         let connection: PortalConnection

@@ -1,7 +1,7 @@
 internal import Crypto
 internal import Foundation
 
-/// The page's only style sheet, inline; the content security policy allows it by its hash.
+/// The page's only style sheet, which is inline; the content security policy allows it by its hash.
 enum Style {
     static let sheet = """
         :root{color-scheme:light dark;--ink:#16202b;--soft:#51606f;--paper:#f3f6f9;--card:#fff;--line:#7b8a99;\

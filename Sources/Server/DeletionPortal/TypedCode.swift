@@ -2,18 +2,19 @@ internal import Vocabulary
 
 /// A deletion code as a user entered it.
 ///
-/// More lenient than ``DeletionCode``: phones and word processors replace dashes and spaces in typed or pasted text.
+/// This is more lenient than ``DeletionCode``, because phones and word processors replace dashes and spaces in typed or
+/// pasted text.
 struct TypedCode: Hashable {
-    /// The text that the page shows again: in groups if it can be a code, otherwise as entered, truncated.
+    /// The text that the page shows again: grouped if it can be a code, otherwise as entered but truncated.
     let shown: String
-    /// Nil if the text cannot be a code.
+    /// The code, or nil if the text cannot be one.
     private let code: DeletionCode?
 
     /// The maximum length of the text that is shown again, in characters.
     static let longest = 64
-    /// The code that is sent to the server in place of text that cannot be a code.
+    /// The code that is sent to the server instead of text that cannot be a code.
     ///
-    /// No code contains a U, so the lookup fails as for any wrong code. Text pasted by mistake never leaves the
+    /// No code contains a U, so the lookup fails as it does for any wrong code. Text pasted by mistake never leaves the
     /// portal.
     private static let unreadable = String(repeating: "U", count: DeletionCode.length)
 
@@ -30,7 +31,7 @@ struct TypedCode: Hashable {
         self.shown = self.code?.grouped ?? String(words.joined(separator: " ").prefix(Self.longest))
     }
 
-    /// Returns whether the text is empty.
+    /// Whether the text is empty.
     var isEmpty: Bool { self.shown.isEmpty }
 
     /// The code that is sent to the server.

@@ -1,6 +1,7 @@
 /// All texts of the page in one language.
 ///
-/// `{product}` stands for the app's name. Plain words and short sentences; no text reveals why a code is wrong.
+/// `{product}` stands for the name of the app. The texts use plain words and short sentences, and none of them reveals
+/// why a code is wrong.
 struct Words {
     var languages: String
     var title: String
@@ -53,6 +54,6 @@ struct Words {
     var notFound: String
     var notFoundWhy: String
 
-    /// The text for a whole number of minutes.
+    /// Returns the text for a whole number of minutes.
     var minutes: @Sendable (Int) -> String
 }

@@ -2,30 +2,31 @@ internal import Synchronization
 internal import Transport
 internal import Vocabulary
 
-/// The limit of wrong codes per source and hour; right codes are not counted.
+/// The limit on wrong codes per source and hour; right codes are not counted.
 ///
-/// It limits load. Security does not depend on it: a code has 90 random bits, and the server has its own limit. A
-/// limit over all sources would let an attacker keep an owner from deleting a wallet, so none exists. Memory is
-/// bounded: under a flood of sources the oldest records are dropped, which can only allow more attempts.
+/// It limits the load. Security does not depend on it, because a code has 90 random bits and the server has a limit of
+/// its own. There is no limit over all sources, because an attacker could use it to keep an owner from deleting a
+/// wallet. Memory is bounded: under a flood of sources the oldest records are dropped, which can only allow more
+/// attempts.
 final class WrongCodeLimit: Sendable {
     /// The number of wrong codes that are looked up.
     static let allowed = 10
     /// The time for which a wrong code counts.
     static let window: Duration = .seconds(3600)
-    /// The time after which the client may retry if attempts without an answer take all places.
+    /// The time after which the client may retry if unanswered attempts take up all places.
     private static let shortly: Duration = .seconds(10)
 
     private struct Record {
-        /// The times of wrong codes, oldest first; at most ``WrongCodeLimit/allowed``.
+        /// The times of wrong codes, oldest first, at most ``WrongCodeLimit/allowed`` of them.
         var wrong: [Timestamp] = []
-        /// The number of pending lookups; each takes a place, so that concurrent attempts are counted too.
+        /// The number of pending lookups, each of which takes a place so that concurrent attempts are counted as well.
         var pending = 0
     }
 
     private let capacity: Int
     private let records = Mutex<[PeerSource: Record]>([:])
 
-    /// - Parameter capacity: The maximum number of records, besides those with a pending lookup.
+    /// - Parameter capacity: The maximum number of records, not counting those with a pending lookup.
     init(capacity: Int = 50_000) {
         self.capacity = capacity
     }
@@ -33,13 +34,13 @@ final class WrongCodeLimit: Sendable {
     /// The number of records.
     var count: Int { self.records.withLock { $0.count } }
 
-    /// The time at which the source may try again, or nil if it may try now.
+    /// Returns the time at which the source may try again, or nil if it may try now.
     func refusal(of source: PeerSource, at now: Timestamp) -> Timestamp? {
         self.records.withLock { records in records[source].flatMap { Self.refusal($0, at: now) } }
     }
 
-    /// Reserves a place for an attempt, which ``end(_:at:wasWrong:)`` releases; if none is free, returns the retry
-    /// time.
+    /// Reserves a place for an attempt until ``end(_:at:wasWrong:)`` is called, or returns the retry time if no place
+    /// is free.
     func begin(_ source: PeerSource, at now: Timestamp) -> Timestamp? {
         self.records.withLock { records in
             var record = records[source] ?? Record()
@@ -52,7 +53,7 @@ final class WrongCodeLimit: Sendable {
         }
     }
 
-    /// Ends an attempt, and counts it if the code was wrong.
+    /// Ends an attempt and counts it if the code was wrong.
     func end(_ source: PeerSource, at now: Timestamp, wasWrong: Bool) {
         self.records.withLock { records in
             guard var record = records[source], record.pending > 0 else { return }
@@ -70,8 +71,8 @@ final class WrongCodeLimit: Sendable {
         return wrong.count + record.pending >= Self.allowed ? now + Self.shortly : nil
     }
 
-    /// Drops expired records; if that is not enough, also drops an eighth of the capacity: the oldest wrong codes
-    /// first.
+    /// Drops expired records and, if that is not enough, an eighth of the capacity, starting with the oldest wrong
+    /// codes.
     private func makeRoom(in records: inout [PeerSource: Record], at now: Timestamp) {
         guard records.count >= self.capacity else { return }
         records = records.filter { _, record in

@@ -2,14 +2,14 @@ package import AuditLog
 package import WalletStore
 
 extension StoredAuditMark {
-    /// The form in which the store keeps a mark.
+    /// Converts a mark to the form in which the store keeps it.
     package init(_ mark: AuditMark) {
         self.init(number: mark.number, mac: mark.mac)
     }
 }
 
 extension AuditMark {
-    /// A mark that the store keeps.
+    /// Converts a mark from the form in which the store keeps it.
     package init(_ stored: StoredAuditMark) {
         self.init(number: stored.number, mac: stored.mac)
     }

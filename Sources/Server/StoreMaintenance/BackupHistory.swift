@@ -1,20 +1,20 @@
 package import AuditLog
 package import Vocabulary
 
-/// The backups on record in an audit log.
+/// The backups that an audit log records.
 package struct BackupHistory: Sendable {
-    /// The time of the newest backup that was completed.
+    /// The time when the newest completed backup was recorded.
     package private(set) var lastMade: Timestamp?
-    /// The time and reason of the newest failure, if no backup was completed since.
+    /// The time of the newest failure and its reason, or nil if a backup was completed since.
     package private(set) var failure: (at: Timestamp, reason: String)?
 
     package init() {}
 
-    /// The result of an entry with which a running server records that the copying has begun; the end is another
-    /// entry.
+    /// The result in the entry with which a running server records that copying has begun; a later entry records the
+    /// end.
     private static let begun = "begun"
 
-    /// Reads the log's next entry.
+    /// Processes the log's next entry.
     package mutating func read(_ entry: AuditEntry) {
         guard entry.record.event == .backup else { return }
         switch entry.record.phase {

@@ -2,11 +2,11 @@ internal import Vault
 internal import Vocabulary
 internal import WalletStore
 
-/// Wallets in use with a sealed value that does not open.
+/// The wallets in use that have a sealed value which cannot be opened.
 struct DamagedWallets: Error, Hashable, CustomStringConvertible {
     var ids: [WalletID]
 
-    /// Names the remedy; shorter than the limit of an answer's sentence.
+    /// Describes the problem and its remedy, in fewer characters than the limit for a sentence in an answer.
     var description: String {
         "The sealed values of \(self.ids.named(atMost: 4)) do not open with the keys of the key file. If no copy of "
             + "the file has the missing key, end these wallets with `admin revoke wallet`; the rotation then continues."
@@ -36,12 +36,12 @@ extension MaintenanceStore {
 }
 
 extension SealedWallet {
-    /// Whether the wallet has ended: its shares are destroyed, and only its identity is left.
+    /// Whether the wallet has ended, so that its shares are destroyed and only its identity is left.
     var hasEnded: Bool { self.values.shares == nil }
 }
 
 extension SealedValues {
-    /// Each value with the field that it is sealed as.
+    /// The sealed values, each with the field that it was sealed for.
     var byField: [(field: VaultField, sealed: Sealed)] {
         var values: [(VaultField, Sealed)] = [(.identity, self.identity)]
         if let shares {

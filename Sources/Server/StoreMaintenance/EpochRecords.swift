@@ -3,12 +3,12 @@ package import Vault
 internal import Vocabulary
 package import WalletStore
 
-/// The records of epochs, each under a MAC of the vault that also covers the previous record's MAC.
+/// The records of epochs, each with a MAC by the vault that also covers the previous record's MAC.
 ///
-/// An attacker that can write the database but not use the vault can remove records, which the
-/// audit log's epochs reveal. It can neither forge nor change one, so no rule becomes milder.
+/// An attacker who can write the database but cannot use the vault can remove records, which the epochs in the audit
+/// log reveal. The attacker can neither forge nor change a record, so a rule cannot be replaced by a more lenient one.
 package enum EpochRecords {
-    /// Whether every record is unchanged since a restore with this vault made it.
+    /// Returns whether every record is unchanged since a restore with this vault created it.
     package static func areGenuine(_ epochs: [StoredEpoch], by vault: any Vault) async throws(VaultError) -> Bool {
         var previous: [UInt8] = []
         var previousMAC: VersionedMAC?
@@ -22,10 +22,10 @@ package enum EpochRecords {
         return true
     }
 
-    /// The records that lead from `epochs` to the epoch `number`.
+    /// Creates the records that lead from `epochs` to the epoch `number`.
     ///
-    /// Interrupted restores may have used up numbers in between; the records that fill the gap
-    /// charge no attempts, and the last record has the rule.
+    /// Interrupted restores may have used up the numbers in between. The records for those numbers charge no attempts,
+    /// and only the last record has the rule.
     static func next(
         _ number: Int,
         _ rule: EpochRule,

@@ -3,12 +3,12 @@ internal import Synchronization
 internal import Vocabulary
 internal import WalletStore
 
-// The search for damaged attempt records before their wallets meet them. The structure of the
-// database is checked in each backup: while the store is open, no second connection may read it.
+// The search for damaged attempt records, which finds them before the wallets' calls do. The structure of the database
+// is checked in each backup instead, because no second connection may read it while the store is open.
 extension Maintenance {
     private static let stepSize = 200
     private static let pause: Duration = .milliseconds(5)
-    /// The interval between checks, and the time from the start to the first one.
+    /// The interval between checks, and the delay of the first check after the start.
     private static let interval: Duration = .seconds(86_400)
     private static let firstDelay: Duration = .seconds(3600)
 
@@ -19,7 +19,7 @@ extension Maintenance {
     func runDueCheck() async {
         let now = self.parts.clock.now()
         let isDue = self.state.withLock { state in
-            // Not at the start, when every wallet returns. A clock that was set back makes the check due, too.
+            // Not at the start, when every wallet returns. A clock that was set back makes the check due as well.
             let next = state.nextCheck ?? now + Self.firstDelay
             state.nextCheck = next
             guard next <= now || next > now + Self.interval else { return false }
@@ -29,7 +29,7 @@ extension Maintenance {
         if isDue { await self.check() }
     }
 
-    /// Checks every attempt record and reports each damaged one.
+    /// Checks every attempt record and reports the damaged ones.
     package func check() async {
         do {
             let damaged = try await self.damagedRecords()
@@ -38,7 +38,7 @@ extension Maintenance {
                 self.parts.log.error("an attempt record is damaged", metadata: ["wallet": "\(wallet)"])
             }
         } catch StoreError.corrupt {
-            // Raises the alert: the rows of some wallet cannot be read.
+            // This raises the alert, because the rows of some wallet cannot be read.
             self.state.withLock { $0.damageCount = max(1, $0.damageCount) }
             self.parts.log.error("the store cannot be read in full; its next backup will show the damage")
         } catch {

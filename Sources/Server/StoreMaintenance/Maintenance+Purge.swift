@@ -4,16 +4,16 @@ internal import Synchronization
 internal import Vocabulary
 internal import WalletStore
 
-// The removal of ended wallets after a time.
+// The removal of wallets some time after their end.
 //
-// Until then, a phone that was off still learns that its wallet was revoked, and why. Two things
-// outlive the wallet: the digest of its deletion code with the time of its end, so that the code is
-// still answered with "done", and the deny list, which belongs to no wallet.
+// Until then, a phone that was switched off can still learn that its wallet was revoked, and why. Two things outlive
+// the wallet: the digest of its deletion code with the time of its end, so that the code is still answered with "done",
+// and the deny list, which belongs to no wallet.
 extension Maintenance {
     /// The number of wallets that one step examines and may remove.
     private static let stepSize = 200
     private static let pause: Duration = .milliseconds(5)
-    /// The interval between examinations of all ended wallets, on the server's clock.
+    /// The interval between examinations of all ended wallets, measured with the server's clock.
     private static let interval: Duration = .seconds(3600)
 
     /// Removes the wallets that are due, unless this was done within the last hour.
@@ -54,7 +54,7 @@ extension Maintenance {
         }
     }
 
-    /// Removes wallets; their ids are recorded beforehand, as for every end of a wallet.
+    /// Removes wallets after recording their ids, as is done for every end of a wallet.
     private func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws -> Int {
         let (audit, subject) = (self.parts.audit, AuditSubject(wallets: wallets))
         let begun = try await audit.append(.purge, by: .server, on: subject, .begun).number

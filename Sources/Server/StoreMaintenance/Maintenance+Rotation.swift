@@ -7,14 +7,14 @@ internal import Synchronization
 internal import Vocabulary
 internal import WalletStore
 
-// The rotation of the vault's keys: a new version seals at once, and values of older versions are
+// The rotation of the vault's keys: a new version starts to seal at once, and values sealed with older versions are
 // resealed in the background.
 //
 //     key file, durable ─▶ passes over all wallets until one finds no old value ─▶ recorded in the store
 //
-// An interrupted pass leaves no record, so the next start repeats it and finds the resealed values
-// up to date. A resealed value replaces the old one only if the store still holds the old one, so
-// that no PIN key, share or code written in the meantime is lost.
+// An interrupted pass leaves no record, so the next start repeats it and finds that the resealed values are up to date.
+// A resealed value replaces the old one only if the store still contains the old one, so that no PIN key, share or code
+// that was written in the meantime is lost.
 extension Maintenance {
     /// The number of wallets that one step reads and writes.
     private static let resealStep = 16
@@ -23,25 +23,25 @@ extension Maintenance {
     /// An upper bound on the time that a call takes from sealing a value to its commit.
     private static let inFlight: Duration = .seconds(600)
 
-    /// The time for which values outside the store may need an older version: enrollment tokens and
-    /// calls in flight.
+    /// The time for which values outside the store may need an older version: those in enrollment tokens and in calls
+    /// in flight.
     private var neededFor: Duration { self.parts.tokenLifetime + Self.inFlight }
 
     /// Adds a key version; ``resealIfDue()`` does the rest.
     ///
-    /// Rejected while the last rotation is in progress or tokens from before it are valid: after
-    /// two rotations in a row, no key would accept the tokens from before the first one.
+    /// The rotation is rejected while the last one is in progress or tokens from before it are still valid, because
+    /// after two rotations in a row no key would accept the tokens from before the first one.
     package func rotate() async throws {
         let now = self.parts.clock.now()
         let versions = try await self.recordedVersions(at: now)
-        // Certainly not done, and so not `unavailable`, which the audit log would record as unclear.
+        // Nothing was done, so the error is not `unavailable`, which the audit log would record as unclear.
         if let active = versions.last {
             guard active.sealedAnewAt != nil || self.parts.vault.versions.count == 1 else {
                 throw MaintenanceFailure.notAllowed(
                     "The last rotation is not finished; `vault status` shows its progress.\(self.damage)"
                 )
             }
-            // No version precedes the first one of a key file.
+            // The first version of a key file has no predecessor.
             if versions.count > 1, now < active.activeSince + self.neededFor {
                 throw MaintenanceFailure.notAllowed(
                     "Enrollments from before the last rotation may still need the previous version; retry after "
@@ -59,7 +59,7 @@ extension Maintenance {
         self.askedReseals.yield()
     }
 
-    /// Records the active version and returns all versions that the store knows.
+    /// Records the active version and returns all versions that the store has on record.
     private func recordedVersions(at now: Timestamp) async throws -> [StoredVaultVersion] {
         try await self.record(self.parts.vault.activeVersion, at: now)
     }
@@ -81,17 +81,17 @@ extension Maintenance {
             while true {
                 let pass = try await self.resealPass()
                 count += pass.replaced
-                // An operator must end a wallet that does not open; the others do not wait for it.
+                // An operator must end a wallet that cannot be opened; the others do not wait for it.
                 self.state.withLock { $0.damaged = pass.damaged }
                 if let damaged = pass.damaged { throw damaged }
                 if pass.replaced == 0 { break }
             }
-            // A rotation in between starts its own pass.
+            // If a rotation took place in between, it starts a separate pass.
             guard self.parts.vault.activeVersion == active else { return }
             do {
                 try await self.parts.store.noteSealedAnew(vaultVersion: active, at: self.parts.clock.now())
             } catch StoreError.notErased {
-                // Withdrawn, so that the next run repeats the erasure.
+                // The record is withdrawn, so that the next run repeats the erasure.
                 try? await self.parts.store.noteSealedAnew(vaultVersion: active, at: nil)
                 throw StoreError.notErased
             }
@@ -112,10 +112,10 @@ extension Maintenance {
         }
     }
 
-    /// Examines every wallet once; returns the number of resealed wallets, and the wallets in use
-    /// that do not open.
+    /// Examines every wallet once; returns the number of wallets resealed, and the wallets in use that cannot be
+    /// opened.
     ///
-    /// Only the identity of an ended wallet is left; no rotation waits for one that does not open.
+    /// An ended wallet has only its identity left, and no rotation waits for one that cannot be opened.
     private func resealPass() async throws -> (replaced: Int, damaged: DamagedWallets?) {
         let wallets = try await self.parts.store.walletCount()
         var (replaced, done) = (0, 0)
@@ -171,7 +171,7 @@ extension Maintenance {
 }
 
 extension Maintenance {
-    /// Examines every wallet and returns the use of each version.
+    /// Examines every wallet and returns how each version is used.
     package func vaultKeys() async throws -> [VaultKeyUsage] {
         let (vault, store, now) = (self.parts.vault, self.parts.store, self.parts.clock.now())
         let noted = try await self.recordedVersions(at: now)
@@ -185,8 +185,7 @@ extension Maintenance {
         }
         let active = vault.activeVersion
         let rest = (noted.last { $0.version == active }?.activeSince).map { $0 + self.neededFor }
-        // Includes versions that sealed a value and are missing from the key file: their values do
-        // not open.
+        // This includes versions that sealed a value but are missing from the key file; their values cannot be opened.
         let versions = Set(vault.versions).union(counts.keys.filter { $0 > 0 }).sorted()
         return versions.map { version in
             VaultKeyUsage(
@@ -199,21 +198,21 @@ extension Maintenance {
         }
     }
 
-    /// Whether a wallet needs its keys: if it is in use, or if it has ended and its identity opens.
+    /// Returns whether a wallet needs its keys, because it is in use or because its identity can be opened after its
+    /// end.
     private func needsItsKeys(_ wallet: SealedWallet) async throws -> Bool {
         let (vault, identity) = (self.parts.vault, wallet.values.identity)
         guard wallet.hasEnded, vault.keyVersion(of: identity) != vault.activeVersion else { return true }
         return try await vault.opens(identity, as: .identity, of: wallet.walletID)
     }
 
-    /// A further sentence about the wallets that the last pass could not reseal; empty if it
-    /// resealed all.
+    /// A sentence about the wallets that the last pass could not reseal, or an empty string if it resealed all of them.
     private var damage: String { self.state.withLock { $0.damaged.map { " \($0)" } ?? "" } }
 
-    /// Removes the versions that no value needs; returns the others.
+    /// Removes the versions that no value needs, and returns the others.
     ///
-    /// If an older version still seals a value, such as one that a call in flight stored after the
-    /// last pass, a new pass reseals it first.
+    /// If an older version still seals a value, such as one that a call in flight stored after the last pass, a new
+    /// pass is requested to reseal it.
     package func retire() async throws -> [VaultKeyUsage] {
         let versions = try await self.vaultKeys()
         let retirable = Set(versions.filter(\.isRetirable).map(\.version)).intersection(self.parts.vault.versions)
@@ -233,7 +232,7 @@ extension Maintenance {
 }
 
 extension Maintenance {
-    /// The reason that no version can be removed, with the time from which one can.
+    /// Returns the reason why no version can be removed, with the time from which one can.
     private func reasonForNone(of versions: [VaultKeyUsage]) async throws -> String {
         let older = versions.filter { !$0.isActive }
         guard !older.isEmpty else { return "Nothing was removed: the only version is the active one." }
@@ -250,14 +249,14 @@ extension Maintenance {
             + "\(Self.text(of: since + self.neededFor))."
     }
 
-    /// Formats a time as ISO 8601, to the second.
+    /// Formats a time as ISO 8601, rounded up to a whole second.
     private static func text(of time: Timestamp) -> String {
         Date(timeIntervalSince1970: Double(time.milliseconds / 1000 + 1)).formatted(.iso8601)
     }
 }
 
 extension MaintenanceFailure {
-    /// Distinguishes a key file that was not changed from one that may have been.
+    /// Distinguishes a key file that was certainly not changed from one that may have been.
     fileprivate init(_ error: KeyFileError) {
         self = if case .otherKeys = error { .notAllowed("\(error)") } else { .unavailable("\(error)") }
     }

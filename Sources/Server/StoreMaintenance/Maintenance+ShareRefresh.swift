@@ -10,7 +10,7 @@ internal import WalletStore
 //
 //     refresh begun, durable ─▶ next shares for every wallet ─▶ each wallet confirms its own after a right PIN
 //
-// An interrupted pass continues at the next start from the wallet that it had reached.
+// If a pass is interrupted, the next start continues after the last wallet that it reached.
 extension Maintenance {
     /// The number of wallets that one step reads and writes.
     private static let refreshStep = 64
@@ -27,7 +27,7 @@ extension Maintenance {
         return progress
     }
 
-    /// Makes next shares for the wallets that the refresh in progress, if any, has not reached.
+    /// Creates next shares for the wallets that the current refresh, if any, has not reached.
     func refreshSharesIfDue() async {
         let store = self.parts.store
         do {
@@ -73,7 +73,7 @@ extension Maintenance {
         )
     }
 
-    /// The number of wallets that have not confirmed all their next shares.
+    /// Returns the number of wallets that have not confirmed all their next shares.
     package func unconfirmedShares() async throws -> Int {
         try await self.parts.store.unconfirmedShares()
     }

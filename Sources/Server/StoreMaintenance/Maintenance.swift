@@ -7,14 +7,12 @@ package import Vault
 package import Vocabulary
 package import WalletStore
 
-/// Work on the store as a whole while wallets are served, in steps so small that no PIN check waits
-/// for them.
+/// Performs work on the whole store while wallets are served, in steps so small that no PIN check waits for them.
 ///
-/// One task of each kind runs at a time. A task that an operator starts continues without the
-/// operator's connection. An interrupted resealing continues after a restart; an interrupted backup
-/// does not.
+/// Only one task of each kind runs at a time. A task that an operator started continues if the operator disconnects. An
+/// interrupted resealing continues after a restart, but an interrupted backup does not.
 package final class Maintenance: Sendable {
-    /// The parts of the maintenance.
+    /// The dependencies and settings of the maintenance.
     package struct Parts: Sendable {
         package var store: any MaintenanceStore
         package var vault: any RotatingVault
@@ -22,11 +20,11 @@ package final class Maintenance: Sendable {
         package var audit: AuditLog
         /// The store's epoch.
         package var epoch: Int
-        /// The time after which ended wallets are removed; nil keeps them.
+        /// The time after which ended wallets are removed, or nil to keep them.
         package var purgeAfter: Duration?
         /// The lifetime of an enrollment token.
         package var tokenLifetime: Duration
-        /// The time of the last backup on record, or nil if none is.
+        /// The time of the last backup on record, or nil if there is none.
         package var lastBackup: Timestamp?
         package var log: Logger
 
@@ -64,10 +62,10 @@ package final class Maintenance: Sendable {
         var backup: BackupProgress?
         var reseal: ResealProgress?
         var refresh: ShareRefreshProgress?
-        /// The wallets that the last pass could not reseal, or nil if it resealed all.
+        /// The wallets that the last pass could not reseal, or nil if it resealed all of them.
         var damaged: DamagedWallets?
         var lastPurge: Timestamp?
-        /// The time of the next check of attempt records; nil until the first pass.
+        /// The time of the next check of attempt records, or nil before the first pass.
         var nextCheck: Timestamp?
         var damageCount = 0
         var lastBackup: Timestamp?
@@ -90,12 +88,12 @@ package final class Maintenance: Sendable {
         }
     }
 
-    /// The time of the last backup on record, or nil if none was made.
+    /// The time of the last backup on record, or nil if there is none.
     package var lastBackup: Timestamp? { self.state.withLock(\.lastBackup) }
 
-    /// Starts a backup, which ``run()`` makes.
+    /// Requests a backup, which ``run()`` makes.
     package func startBackup(at path: String) throws(MaintenanceFailure) {
-        // Checked again when the backup is made; here, so that the operator sees the error.
+        // This is checked again when the backup is made; the check here shows the error to the operator.
         guard !DurableFile.exists(path) else {
             throw .notAllowed("\(path) exists and is not overwritten; nothing was done. Name another file.")
         }
@@ -108,7 +106,7 @@ package final class Maintenance: Sendable {
         self.askedBackups.yield(path)
     }
 
-    /// Makes the requested backups and does due work until graceful shutdown or cancellation.
+    /// Makes requested backups and does work that is due, until graceful shutdown or cancellation.
     package func run() async {
         await cancelWhenGracefulShutdown {
             async let backups: Void = self.makeBackups()

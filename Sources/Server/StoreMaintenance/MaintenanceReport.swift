@@ -1,13 +1,13 @@
 package import Vocabulary
 
-/// The progress of work on the store as a whole.
+/// The progress of work on the whole store.
 package struct MaintenanceReport: Hashable, Sendable {
-    /// The store's epoch, from 1 on.
+    /// The store's epoch, which starts at 1.
     package var epoch: Int
-    /// The newest backup and the newest resealing since the start of the process.
+    /// The newest backup and the newest resealing since the process started.
     package var backup: BackupProgress?
     package var reseal: ResealProgress?
-    /// The newest refresh of shares since the start of the process.
+    /// The newest refresh of shares since the process started.
     package var refresh: ShareRefreshProgress?
 }
 
@@ -23,21 +23,21 @@ package struct BackupProgress: Hashable, Sendable {
     package var path: String
     package var state = MaintenanceState.running
     package var pagesCopied = 0
-    /// 0 until the first pages are copied.
+    /// The number of pages, or 0 until the first ones are copied.
     package var pages = 0
-    /// The file's length once the backup is done.
+    /// The length of the file, once the backup is done.
     package var byteCount = 0
-    /// The moment whose state the backup holds, or nil until it is done.
+    /// The time whose state the backup contains, or nil until it is done.
     package var takenAt: Timestamp?
     /// The reason for a failure.
     package var problem: String?
 }
 
-/// The progress of resealing the values of older key versions.
+/// The progress of resealing values that older key versions sealed.
 package struct ResealProgress: Codable, Hashable, Sendable {
-    /// The key version that seals now.
+    /// The key version that is active now.
     package var version: UInt32
-    /// A failed pass is retried.
+    /// The state of the task; a failed pass is retried.
     package var state = MaintenanceState.running
     package var walletsDone = 0
     package var wallets = 0
@@ -45,9 +45,9 @@ package struct ResealProgress: Codable, Hashable, Sendable {
     package var problem: String?
 }
 
-/// The progress of making next shares for all wallets.
+/// The progress of creating next shares for all wallets.
 package struct ShareRefreshProgress: Codable, Hashable, Sendable {
-    /// A failed pass is retried.
+    /// The state of the task; a failed pass is retried.
     package var state = MaintenanceState.running
     package var walletsDone = 0
     package var wallets = 0
@@ -55,22 +55,22 @@ package struct ShareRefreshProgress: Codable, Hashable, Sendable {
     package var problem: String?
 }
 
-/// A version of the vault's keys and the values that it seals.
+/// A version of the vault's keys, and how it is used.
 package struct VaultKeyUsage: Hashable, Sendable {
     package var version: UInt32
-    /// True if the version seals new values.
+    /// Whether the version seals new values.
     package var isActive: Bool
-    /// The number of stored values that it sealed.
+    /// The number of stored values that the version sealed.
     package var values: Int
-    /// Nil if unknown.
+    /// The time when the version became active, or nil if it is unknown.
     package var activeSince: Timestamp?
-    /// True if only older backups still need the version.
+    /// Whether only older backups still need the version.
     package var isRetirable: Bool
 }
 
-/// A request that ``Maintenance`` rejected; the sentence names the reason and the next step.
+/// A request that ``Maintenance`` rejected; the sentence states the reason and the next step.
 ///
-/// Requests also throw the errors of the store and the vault.
+/// Requests can also throw the errors of the store and the vault.
 package enum MaintenanceFailure: Error, Hashable, Sendable {
     /// Nothing was done.
     case notAllowed(String)

@@ -6,7 +6,7 @@ internal import WalletStore
 package enum NewServerState {
     /// Creates the key file and a store without wallets.
     ///
-    /// - Throws: the error of the file or the store; a file that exists is never overwritten.
+    /// - Throws: The error of the file or the store. An existing file is never overwritten.
     package static func create(vaultKey: String, data: String) async throws {
         try KeyFileVault.create(at: vaultKey)
         try DurableFile.makeFolder(data)
@@ -20,14 +20,14 @@ package enum NewServerState {
         await store.close()
     }
 
-    /// Requires that a folder is missing or empty.
+    /// Throws unless the folder is missing or empty.
     package static func requireUnused(_ folder: String) throws(FolderInUse) {
         guard DurableFile.exists(folder) else { return }
         let names = DurableFile.isFolder(folder) ? try? DurableFile.names(in: folder) : nil
         guard names == [] else { throw FolderInUse(path: folder) }
     }
 
-    /// A folder that is not empty, or a file in its place; choose another.
+    /// The folder is not empty, or there is a file in its place; choose another folder.
     package struct FolderInUse: Error, CustomStringConvertible {
         let path: String
 

@@ -2,33 +2,34 @@ package import AuditLog
 package import Vocabulary
 package import WalletStore
 
-/// The check at a start that the store has everything that its audit log has on record.
+/// Checks at a start that the store contains everything that its audit log has on record.
 ///
-/// Invariant (G7): a revocation on record is in force after any start. One that is on record as done and not in the
-/// store proves that the store is an older copy, which is not served. One that was begun and has no end is carried
-/// out.
+/// Invariant (G7): a revocation on record is in force after any start. If a revocation that is on record as done is
+/// missing from the store, the store is an older copy and is not served. A revocation that was begun but not completed
+/// is carried out.
 package struct StartCheck {
     private var replay: AuditReplay
-    /// The highest generation of the store on record.
+    /// The highest generation of the store that is on record.
     private var generation: UInt64 = 0
     private var recordsHadMACs = false
 
-    /// - Parameter mark: The store's mark: the store has every change that ended before that entry.
+    /// - Parameter mark: The store's mark; the store contains every change that was completed before that entry.
     package init(after mark: AuditMark?) {
         self.replay = AuditReplay(after: mark)
     }
 
-    /// Reads the log's next entry.
+    /// Processes the log's next entry.
     package mutating func read(_ entry: AuditEntry) {
         self.replay.read(entry)
         self.generation = max(self.generation, entry.record.generation ?? 0)
         if entry.record.event.showsRecordMACs { self.recordsHadMACs = true }
     }
 
-    /// Gives the attempt records of an earlier server version their MACs, on record, and returns their number.
+    /// Adds MACs to the attempt records of an earlier server version, records this in the log, and returns their
+    /// number.
     ///
-    /// Invariant (G4): records without MACs are trusted at most once. The log shows that the store's records had MACs
-    /// before, although the database no longer does.
+    /// Invariant (G4): records without MACs are trusted at most once. If the database no longer has MACs, the log shows
+    /// that it had them before.
     package func adoptRecords(of store: SQLiteWalletStore, in audit: AuditLog) async throws -> Int {
         guard try await store.recordMACs() == .missing else { return 0 }
         guard !self.recordsHadMACs else { throw OlderStore.recordMACs }
@@ -37,7 +38,7 @@ package struct StartCheck {
         return adopted
     }
 
-    /// Compares the store with the changes on record as done.
+    /// Checks that the store contains the changes that are on record as done.
     package func check(_ store: SQLiteWalletStore) async throws {
         guard store.generation >= self.generation else {
             throw OlderStore.generation(store: store.generation, log: self.generation)
@@ -75,17 +76,17 @@ package struct StartCheck {
     }
 }
 
-/// A change on record that the store lacks: it is an older copy, and an operator must restore one.
+/// A change on record that the store lacks, which shows that it is an older copy; an operator must restore a backup.
 package enum OlderStore: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The store has a lower generation than an entry of the log.
+    /// The store has a lower generation than an entry in the log.
     case generation(store: UInt64, log: UInt64)
     case revocation(WalletID)
     case block(WalletID)
-    /// A denial of a recovery code, or its removal.
+    /// A recovery code's denial, or the removal of the denial, is missing.
     case denial(RecoveryCodeMAC)
-    /// The revocation of the solution, or its reversal.
+    /// The revocation of the solution, or its reversal, is missing.
     case solution
-    /// The attempt records have no MACs, and had them.
+    /// The attempt records have no MACs, although they had them before.
     case recordMACs
 
     package var description: String {

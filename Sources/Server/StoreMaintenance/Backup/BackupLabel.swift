@@ -3,31 +3,30 @@ internal import Foundation
 internal import Vault
 internal import Vocabulary
 
-/// The label at the end of a backup: a description of its pages under the vault's MAC.
+/// The label at the end of a backup, which describes the backup's pages and has a MAC by the vault.
 ///
 ///     {"remotePINBackup":1,"takenAt":…,"epoch":1,"auditNumber":…,"auditMAC":"…","byteCount":…,"sha256":"…","mac":"…"}
 ///
-/// One line of ``byteCount`` bytes, padded with spaces. The MAC covers everything before `,"mac":`,
-/// and the pages through their digest. A changed attempt count, an undone revocation or a page of
-/// another backup is thus found before a restore begins.
+/// It is one line of ``byteCount`` bytes, padded with spaces. The MAC covers everything before `,"mac":` directly, and
+/// the pages through their digest. A changed attempt count, an undone revocation or a page from another backup is
+/// therefore detected before a restore begins.
 struct BackupLabel: Hashable {
     /// The time at which the copy was complete, in milliseconds since 1970.
     var takenAt: Timestamp
     var epoch: Int
-    /// The audit log's newest entry just before the copy was complete; a restore replays the later
-    /// entries.
+    /// The audit log's newest entry just before the copy was complete; a restore replays the later entries.
     var audit: AuditMark
-    /// The length of the pages.
+    /// The total length of the pages.
     var pagesByteCount: Int
-    /// SHA-256 of the pages.
+    /// The SHA-256 of the pages.
     var digest: [UInt8]
-    /// Indicates that the store lacked counted attempts when it was copied: a restore must charge for them.
+    /// Whether the store lacked counted attempts when it was copied, so that a restore must charge for them.
     var isDamaged = false
 
-    /// The name of the backup in the audit log: the beginning of the digest, by which its restores are counted.
+    /// The name of the backup in the audit log, by which its restores are counted: the beginning of the digest.
     var name: String { "sha256 \(Array(self.digest.prefix(8)).hex)" }
 
-    /// The length of every label, sufficient for the longest numbers.
+    /// The length of every label, which fits the longest numbers.
     static let byteCount = 512
     private static let macName = Array(",\"mac\":\"".utf8)
     private static let end = Array("\"}".utf8)
@@ -43,7 +42,7 @@ struct BackupLabel: Hashable {
         let damaged: Bool?
     }
 
-    /// Encodes the label as its line.
+    /// Returns the label as a line.
     func line(by vault: any Vault) async throws -> [UInt8] {
         let text =
             "{\"remotePINBackup\":1,\"takenAt\":\(self.takenAt.milliseconds),\"epoch\":\(self.epoch),"
@@ -57,15 +56,15 @@ struct BackupLabel: Hashable {
         return line + [UInt8](repeating: 0x20, count: Self.byteCount - 1 - line.count) + [0x0A]
     }
 
-    /// The reason that bytes are rejected as a label.
+    /// A reason why bytes are rejected as a label.
     enum Problem: Error {
-        /// The bytes do not decode: the file is not a backup or is incomplete.
+        /// The bytes cannot be decoded, so the file is not a backup or is incomplete.
         case malformed
         /// This vault did not make the label, or the label was changed.
         case foreign
     }
 
-    /// Decodes a line that this vault made and rejects any other.
+    /// Decodes a line that this vault made, and rejects any other.
     static func read(_ bytes: [UInt8], by vault: any Vault) async throws -> BackupLabel {
         guard bytes.count == Self.byteCount, bytes.last == 0x0A else { throw Problem.malformed }
         let filling = bytes.dropLast().reversed().prefix { $0 == 0x20 }.count

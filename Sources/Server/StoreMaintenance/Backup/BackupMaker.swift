@@ -9,10 +9,10 @@ package import WalletStore
 ///
 ///     pages, a few at a time ─▶ marked as a backup ─▶ label with digest and MAC ─▶ synced ─▶ final name
 ///
-/// A file with the final name is always complete. The backup does not hold the vault's key: the
-/// backup alone opens no wallet, and a backup without the key is useless.
+/// A file with the final name is always complete. The backup does not contain the vault's key, so nobody can open a
+/// wallet with the backup alone, and the backup is useless without the key.
 package struct BackupMaker: Sendable {
-    /// The pages of one step and the pause after it, which together use less than a tenth of the
+    /// The number of pages copied in one step, and the pause after it; together they use less than a tenth of the
     /// store's time.
     private static let pagesAtOnce = 32
     private static let pause: Duration = .milliseconds(2)
@@ -26,7 +26,7 @@ package struct BackupMaker: Sendable {
     private let newestEntry: @Sendable () -> AuditMark
 
     /// - Parameters:
-    ///   - stateOf: The time whose state the store holds, if it is not the present.
+    ///   - stateOf: The time whose state the store contains, if it is not the present.
     ///   - isDamaged: Whether the store was opened although it lacks counted attempts.
     ///   - newestEntry: Returns the audit log's newest entry.
     package init(
@@ -47,14 +47,14 @@ package struct BackupMaker: Sendable {
 
     /// A finished backup.
     package struct Backup: Hashable, Sendable {
-        /// The length with the label.
+        /// The length of the file, including the label.
         package var byteCount: Int
-        /// The time whose state it holds.
+        /// The time whose state the backup contains.
         package var takenAt: Timestamp
         package var epoch: Int
     }
 
-    /// Makes a backup in a file that must not exist yet; reports progress after each step.
+    /// Makes a backup in a file that must not exist yet, and reports the progress after each step.
     package func make(
         at path: String,
         progress: @Sendable (_ copied: Int, _ pages: Int) -> Void
@@ -62,7 +62,7 @@ package struct BackupMaker: Sendable {
         let temporary = path + ".partial"
         do {
             guard !DurableFile.exists(path) else { throw FileError.exists(path) }
-            // Left behind by a killed server; a running one makes one backup at a time.
+            // A killed server left this file behind; a running one makes only one backup at a time.
             if DurableFile.exists(temporary) { try DurableFile.remove(temporary) }
             try DurableFile.makeEmpty(temporary)
             do {
@@ -77,8 +77,7 @@ package struct BackupMaker: Sendable {
         }
     }
 
-    /// Copies all pages; returns the audit log's newest entry at a time just before the copy was
-    /// complete.
+    /// Copies all pages; returns the audit log's newest entry just before the copy was complete.
     private func copy(
         to path: String,
         progress: @Sendable (_ copied: Int, _ pages: Int) -> Void
@@ -86,9 +85,8 @@ package struct BackupMaker: Sendable {
         try await self.store.beginCopy(to: path)
         do {
             while true {
-                // An entry precedes its commit. So each commit that the copy lacks has an entry
-                // after this one, or a begun entry before it without an entry that states its
-                // outcome.
+                // An entry precedes its commit. Each commit that the copy lacks therefore has an entry after this one,
+                // or a begun entry before it whose outcome no entry states.
                 let mark = self.newestEntry()
                 let step = try await self.store.stepCopy(pages: Self.pagesAtOnce)
                 progress(step.copied, step.pages)
@@ -134,27 +132,28 @@ package struct BackupMaker: Sendable {
             if bytes.isEmpty { break }
             hash.update(data: bytes)
             count += bytes.count
-            // Calls are answered on the same threads.
+            // Lets calls run, which are answered on the same threads.
             await Task.yield()
         }
         return (count, Array(hash.finalize()))
     }
 }
 
-/// The reason that no backup was made; no file is left behind.
+/// A reason why no backup was made; no file is left behind.
 package enum BackupFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The backup's file cannot be written: name another file or free disk space.
+    /// The backup's file cannot be written; name another file or free some disk space.
     case file(FileError)
     /// The store was not copied.
     case copy(StoreCopyError)
-    /// The copied database is damaged, as the store is: restore an earlier backup. Carries SQLite's findings.
+    /// The copied database is damaged, as the store is; restore an earlier backup. The value contains SQLite's
+    /// findings.
     case unsound([String])
-    /// The vault did not answer: retry later.
+    /// The vault did not answer; retry later.
     case vault
     /// The server is stopping.
     case stopped
 
-    /// Translates an error of a backup's step.
+    /// Translates an error from a step of the backup.
     fileprivate init(_ error: any Error) {
         self =
             switch error {

@@ -5,38 +5,38 @@ internal import WalletStore
 /// The changes since a backup, according to an audit log, that restoring the backup must not undo: revocations and
 /// permanent blocks.
 ///
-/// An end counts from its `begun` entry on, unless a `failed` entry names it: its commit may have
-/// been the last step before a crash. A reversal (a code removed from the deny list, the solution
-/// restored) counts only with a `done` entry. In doubt a wallet stays ended.
+/// The end of a wallet counts from its `begun` entry on unless a `failed` entry refers to it, because its commit may
+/// have been the last step before a crash. A reversal (the removal of a code from the deny list, or the restoration of
+/// the solution) counts only with a `done` entry. If in doubt, a wallet stays ended.
 struct AuditReplay {
     /// One change to repeat, in the order of the log.
     enum Step: Hashable {
         case end([WalletID], Revocation, at: Timestamp)
-        /// The wallets are those linked at that time, whether or not the backup has their links.
+        /// Contains the wallets that were linked at that time, whether or not the backup contains their links.
         case deny(RecoveryCodeMAC, linked: [WalletID], at: Timestamp)
         case allow(RecoveryCodeMAC)
         case setSolutionRevoked(Bool)
         case block([WalletID])
     }
 
-    /// The number of the newest entry at the time of the backup; 0 replays every entry.
+    /// The number of the newest entry at the time of the backup, or 0 to replay every entry.
     private let mark: UInt64
-    /// The changes that were begun up to the mark without a known outcome; they may have been
-    /// committed after the copy.
+    /// The changes that were begun up to the mark and have no known outcome, so they may have been committed after the
+    /// copy.
     private var open: [UInt64: AuditRecord] = [:]
-    /// The changes by entry number: that of the `begun` entry, or of the `done` entry for a reversal or a permanent
-    /// block.
+    /// The changes by entry number, which is that of the `begun` entry, or of the `done` entry for a reversal or a
+    /// permanent block.
     private var steps: [UInt64: Step] = [:]
     /// The keys in `steps` of the changes that are on record as done.
     private var done: Set<UInt64> = []
-    /// The details of the restores that did not fail, by the numbers of the entries that begin them.
+    /// The details of the restores that did not fail, by the numbers of their `begun` entries.
     private var restores: [UInt64: String] = [:]
 
     init(after mark: AuditMark?) {
         self.mark = mark?.number ?? 0
     }
 
-    /// Reads the log's next entry.
+    /// Processes the log's next entry.
     mutating func read(_ entry: AuditEntry) {
         let record = entry.record
         switch record.phase {
@@ -59,15 +59,15 @@ struct AuditReplay {
                 self.done.insert(entry.number)
             } else {
                 self.done.insert(of)
-                // The change may have begun before the mark; the `done` entry repeats its subject.
+                // The change may have begun before the mark. The `done` entry repeats its subject.
                 self.open[of] = nil
                 self.steps[of] = Self.ending(record)
             }
         case .unclear(let of, _):
-            // The store had decided, so a copy that was completed later contains the change.
+            // The store had made its decision, so a copy that was completed later contains the change.
             if entry.number <= self.mark { self.open[of] = nil }
         case .done(nil, _):
-            // Entered after its commit, so a backup with a later mark contains the block.
+            // The entry follows its commit, so a backup with a later mark contains the block.
             if entry.number > self.mark, record.event == .blockedPermanently {
                 self.steps[entry.number] = .block(record.subject.wallets)
                 self.done.insert(entry.number)
@@ -77,22 +77,22 @@ struct AuditReplay {
         }
     }
 
-    /// The changes to repeat, in order.
+    /// Returns the changes to repeat, in order.
     func allSteps() -> [Step] {
         var steps = self.steps
         for (number, record) in self.open where steps[number] == nil { steps[number] = Self.ending(record) }
         return steps.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    /// The changes that are on record as done, in order.
+    /// Returns the changes that are on record as done, in order.
     func doneSteps() -> [Step] {
         self.steps.filter { self.done.contains($0.key) }.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    /// The number of restores whose details contain the name of a backup.
+    /// Returns the number of restores whose details contain the name of a backup.
     func restores(of backup: String) -> Int { self.restores.values.count { $0.contains(backup) } }
 
-    /// The step that repeats a revocation, or nil for any other command.
+    /// Returns the step that repeats a revocation, or nil for any other command.
     static func ending(_ record: AuditRecord) -> Step? {
         let (wallets, at) = (record.subject.wallets, record.at)
         switch record.event {
@@ -120,7 +120,7 @@ struct AuditReplay {
 package struct ReplayReport: Hashable, Sendable {
     /// The number of wallets in use in the backup that were ended again.
     package var ended = 0
-    /// The number of repeated denials; a recovery code counts once for each.
+    /// The number of repeated denials; a recovery code that was denied several times counts once for each.
     package var denied = 0
     /// The number of codes removed from the deny list.
     package var allowed = 0
@@ -133,8 +133,8 @@ package struct ReplayReport: Hashable, Sendable {
 }
 
 extension AuditReplay {
-    /// Repeats the changes, after those of earlier logs; the commits that end wallets also destroy
-    /// their shares.
+    /// Repeats the changes, adding to the report on earlier logs; the commits that end wallets also destroy their
+    /// shares.
     func carryOut(
         on store: SQLiteWalletStore,
         after earlier: ReplayReport
@@ -147,7 +147,7 @@ extension AuditReplay {
 }
 
 extension AuditReplay.Step {
-    /// Repeats the change; has no effect on a store that already contains it.
+    /// Repeats the change; this has no effect on a store that contains it.
     func carryOut(on store: SQLiteWalletStore, _ report: inout ReplayReport) async throws {
         switch self {
         case .end(let wallets, let revocation, let at):

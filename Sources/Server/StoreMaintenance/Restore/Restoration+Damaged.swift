@@ -4,16 +4,15 @@ internal import Vault
 internal import Vocabulary
 internal import WalletStore
 
-// Every sealed value is opened once: with a wrong key nothing is restored, and a damaged value is
-// found here and not by the wallet's user.
+// Every sealed value is opened once, so that nothing is restored with a wrong key and a damaged value is found here and
+// not by the wallet's user.
 extension Restoration {
-    /// The number of wallets whose values are read in one step.
+    /// The number of wallets whose values one step reads.
     private static let stepSize = 500
 
-    /// Opens every sealed value, so that an outdated key file is found now and not wallet by
-    /// wallet.
+    /// Opens every sealed value, so that an outdated key file is found now and not one wallet at a time.
     ///
-    /// - Returns: The wallets in use with a value that does not open although its key is the right one, or with an
+    /// - Returns: The wallets in use with a value that cannot be opened although its key is the right one, or with an
     ///   attempt record whose MAC does not match. An ended wallet needs none of its values.
     func damagedWallets(of store: SQLiteWalletStore) async throws -> [WalletID] {
         var (opened, unopened): (Set<UInt32>, [(wallet: WalletID, version: UInt32?)]) = ([], [])
@@ -41,7 +40,7 @@ extension Restoration {
         return damaged + miscounted.filter { !damaged.contains($0) }
     }
 
-    /// The wallets in use with an attempt record that no server wrote for them.
+    /// Returns the wallets in use whose attempt record no server wrote for them.
     private func walletsWithoutRecord(in store: SQLiteWalletStore) async throws -> [WalletID] {
         var (damaged, place): ([WalletID], UInt64?) = ([], nil)
         repeat {
@@ -52,12 +51,11 @@ extension Restoration {
         return damaged
     }
 
-    /// Whether a key that opens no value is nevertheless the key that the store knows under its
-    /// version.
+    /// Returns whether a key that opens no value is nevertheless the key that the store knows under its version.
     ///
-    /// Also true if no key ever sealed under that version in this store: then the value's
-    /// version number is damaged. A store cannot tell for versions before its first one, and for
-    /// the one after its last, which a rotation may have begun without recording it.
+    /// This is also true if no key has ever sealed a value in this store under that version, because the version number
+    /// in the value is then damaged. A store cannot tell for versions before its first one, or for the one after its
+    /// last, which a rotation may have begun without recording it.
     private func isRightKey(_ version: UInt32, by noted: [StoredVaultVersion]) -> Bool {
         guard let first = noted.first?.version, let last = noted.last?.version, version >= first,
             UInt64(version) != UInt64(last) + 1
@@ -67,9 +65,9 @@ extension Restoration {
         return check == self.parts.vault.check(of: version)
     }
 
-    /// Ends the damaged wallets that are still in use, if the operator chose so.
+    /// Ends the damaged wallets that are still in use, if the operator chose to do so.
     ///
-    /// Runs after the replay, because an earlier restore may have ended them on record.
+    /// This runs after the replay, because an earlier restore may have ended them on record.
     func end(_ damaged: [WalletID], in store: SQLiteWalletStore) async throws -> [WalletID] {
         var inUse: [WalletID] = []
         for wallet in damaged {
@@ -82,7 +80,7 @@ extension Restoration {
         return inUse
     }
 
-    /// Records that damaged wallets are about to end, as before every end of a wallet.
+    /// Records that damaged wallets are about to end, as is done before every end of a wallet.
     func beginEnds(
         of wallets: [WalletID],
         in audit: AuditLog
@@ -108,7 +106,7 @@ extension Restoration {
         return ends
     }
 
-    /// Records that begun ends did not happen: a later restore must not repeat them.
+    /// Records that ends which were begun did not happen, so that a later restore does not repeat them.
     func undo(_ ends: [(subject: AuditSubject, begun: UInt64)], in audit: AuditLog, for reason: String) async {
         for end in ends {
             let phase = AuditPhase.failed(of: end.begun, reason: reason)

@@ -4,7 +4,7 @@ internal import Vault
 internal import Vocabulary
 internal import WalletStore
 
-// The checks and changes of the staged store.
+// The checks of the staged store, and the changes to it.
 extension Restoration {
     func change(_ store: SQLiteWalletStore, _ plan: Plan) async throws -> Report {
         let inspection = try await store.inspect()
@@ -20,8 +20,8 @@ extension Restoration {
         case .present: break
         case .ofAnotherKey: throw RestoreFailure.foreign(self.parts.backup)
         case .missing:
-            // The label's MAC covers every page, so the records of an earlier version are those of the backed-up
-            // store. A copy of a store that was altered has a label, too, and the log shows that it had MACs.
+            // The label's MAC covers every page, so records of an earlier version are those of the store that was
+            // backed up. A copy of an altered store has a label as well, but the log shows that the store had MACs.
             let first = plan.logs.recordMACsSince
             guard first.map({ plan.takenAt < $0 }) ?? true else { throw RestoreFailure.recordMACs(self.parts.backup) }
             _ = try await store.adoptRecords()
@@ -37,7 +37,7 @@ extension Restoration {
             by: self.parts.vault
         )
         try await store.open(records)
-        // No log entry and no witness may know a later generation than the restored store's.
+        // The restored store's generation must be later than any that a log entry or a witness knows.
         let witnessed = self.parts.witnessed
         try await store.raiseGeneration(above: max(plan.logs.generation, witnessed.generation))
         _ = try await store.raiseWitnessStep(above: witnessed.step)

@@ -10,30 +10,28 @@ internal import WalletStore
 ///
 ///     label, log ─▶ pages, digest ─▶ soundness, every sealed value ─▶ epoch ─▶ revocations ─▶ on record ─▶ in place
 ///
-/// Invariants: the new epoch is later than any that the backup or the audit log knows, so no row of the backup passes
-/// for one of the new epoch, however often and in any order backups are restored. The store is placed only after all
-/// other steps and a durable audit entry that announces it. A restore that is killed before that leaves no store and
-/// must start over.
+/// Invariants: the new epoch is later than any in the backup or the audit log, so no row of the backup passes for one
+/// of the new epoch, however often and in whatever order backups are restored. The store is moved into place only after
+/// all other steps and a durable audit entry that announces it. If a restore is killed before that, it leaves no store
+/// and must be started again.
 package struct Restoration: Sendable {
-    /// The parts of a restore.
+    /// The inputs of a restore.
     package struct Parts: Sendable {
         package var backup: String
         package var dataFolder: String
         package var auditLog: String
         package var vault: any RotatingVault
         package var clock: any WallClock
-        /// The actor for the audit log.
+        /// The actor to record in the audit log.
         package var actor: AuditActor
         package var rule: EpochRule
-        /// The audit log's newest entry according to the server's log stream, or nil if unknown.
+        /// The audit log's newest entry according to the server's log stream, or nil if it is unknown.
         package var last: AuditMark?
-        /// Whether wallets with a sealed value that does not open are ended; otherwise they prevent
-        /// the restore.
+        /// Whether wallets with a sealed value that cannot be opened are ended; otherwise they prevent the restore.
         package var endsDamaged = false
-        /// The generation and the step that a witness has on record; 0 without one.
+        /// The generation and the step that a witness has on record, or 0 if there is no witness.
         package var witnessed: (generation: UInt64, step: UInt64) = (0, 0)
-        /// Called as each stage begins; an error that it throws ends the restore there, as if the
-        /// process had been killed.
+        /// Called as each stage begins; if it throws, the restore stops there as if the process had been killed.
         package var stage: @Sendable (Stage) throws -> Void
         package var onNewest: @Sendable (AuditMark) -> Void
         package var onFatal: @Sendable (String) -> Never
@@ -65,20 +63,20 @@ package struct Restoration: Sendable {
         }
     }
 
-    /// The stages of a restore, in this order.
+    /// The stages of a restore, in order.
     package enum Stage: Hashable, Sendable, CaseIterable {
         case copying, checking, openingValues, openingEpoch, replaying, recording, placing, finishing
     }
 
-    /// The result of reading backup and logs, before any change.
+    /// The result of reading the backup and the logs, before any change.
     package struct Plan: Sendable {
         let label: BackupLabel
         let logs: RestoreLogs
-        /// The reason that the logs do not cover all changes since the backup, or nil if they do.
+        /// The reason why the logs do not cover all changes since the backup, or nil if they do.
         package var problem: LogProblem? { self.logs.problem }
-        /// The time whose state the backup holds.
+        /// The time whose state the backup contains.
         package var takenAt: Timestamp { self.label.takenAt }
-        /// The epoch of the backup, and the latest epoch in backup and logs.
+        /// The epoch of the backup, and the latest epoch in the backup and the logs.
         package var backupEpoch: Int { self.label.epoch }
         package var latestEpoch: Int { max(self.label.epoch, self.logs.epoch) }
     }
@@ -88,13 +86,13 @@ package struct Restoration: Sendable {
         package var epoch: Int
         package var wallets: Int
         package var replayed: ReplayReport
-        /// The wallets that were ended because a sealed value does not open.
+        /// The wallets that were ended because they were damaged.
         package var damaged: [WalletID]
-        /// The time whose state the backup held.
+        /// The time whose state the backup contained.
         package var takenAt: Timestamp
-        /// The number of earlier restores of the same backup: each may have granted further attempts.
+        /// The number of earlier restores of the same backup, each of which may have granted further attempts.
         package var earlierRestores: Int
-        /// The reason that the logs did not cover all changes since the backup, or nil if they did.
+        /// The reason why the logs did not cover all changes since the backup, or nil if they did.
         package var problem: LogProblem?
     }
 
@@ -112,7 +110,7 @@ package struct Restoration: Sendable {
         }
     }
 
-    /// Runs a part of a restore; throws a ``RestoreFailure`` for every error of a layer below.
+    /// Runs a part of a restore, and translates every error from a layer below to a ``RestoreFailure``.
     private static func translating<Result>(_ body: () async throws -> Result) async throws -> Result {
         do { return try await body() } catch { throw RestoreFailure(error) ?? error }
     }
@@ -138,12 +136,10 @@ package struct Restoration: Sendable {
 }
 
 extension Restoration {
-    /// Restores the backup unless `confirm` throws; with a ``Plan/problem``, an operator must
-    /// accept the loss.
+    /// Restores the backup unless `confirm` throws; if there is a ``Plan/problem``, an operator must accept the loss.
     ///
-    /// The data folder is locked before anything is read, so that the plan stays valid: no other
-    /// process can restore, or serve and revoke, in between. A damaged log is not continued; it is
-    /// kept next to the new one.
+    /// The data folder is locked before anything is read, so that the plan stays valid: no other process can restore a
+    /// backup, or serve and revoke wallets, in between. A damaged log is not continued, but kept next to the new one.
     package func run(_ confirm: (Plan) throws -> Void = { _ in }) async throws -> Report {
         try await Self.translating {
             let staged = try StagedStore(folder: self.parts.dataFolder)
@@ -183,7 +179,7 @@ extension Restoration {
         }
     }
 
-    /// Moves the store into place, between the audit entries for it; the store names the first of them.
+    /// Moves the store into place between its two audit entries; the store names the first of them.
     private func place(
         _ staged: StagedStore,
         _ store: SQLiteWalletStore,
@@ -237,10 +233,10 @@ extension Restoration {
         }
     }
 
-    /// A number of times, in words.
+    /// Returns a number of times in words.
     package static func times(_ count: Int) -> String { count == 1 ? "1 time" : "\(count) times" }
 
-    /// The number of wallets, in words.
+    /// Returns a number of wallets in words.
     package static func wallets(_ count: Int) -> String { count == 1 ? "1 wallet" : "\(count) wallets" }
 
     private func openAudit(_ plan: Plan, _ store: SQLiteWalletStore, epoch: Int) async throws -> AuditLog {
@@ -262,8 +258,8 @@ extension Restoration {
         return try await AuditLog.open(log)
     }
 
-    /// Copies the pages and compares the digest of the copied bytes with the label, so that the
-    /// checked bytes are the used ones.
+    /// Copies the pages and compares the digest of the copied bytes with the label, so that the bytes checked are the
+    /// bytes used.
     private func copyPages(_ label: BackupLabel, to path: String) async throws {
         var hash = SHA256()
         let source = try AppendFile(reading: self.parts.backup)

@@ -4,47 +4,46 @@ internal import Vault
 package import Vocabulary
 package import WalletStore
 
-/// The reason that a backup was not restored; the data folder then holds no store, except after
-/// ``placed(_:)``.
+/// A reason why a backup was not restored; the data folder then contains no store, except after ``placed(_:)``.
 package enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The file is not a backup or is incomplete: use another.
+    /// The file is not a backup or is incomplete; use another one.
     case notABackup(String)
-    /// The backup was not made with this vault's key or was changed since: use another, or the
-    /// matching key file.
+    /// The backup was not made with this vault's key or was changed since; use another backup, or the matching key
+    /// file.
     case foreign(String)
-    /// The bytes differ from the label's digest: the disk is damaged or the file was changed. Use
-    /// another backup.
-    case damaged(String)
-    /// The database is damaged or has definitions that this server does not make: use another
+    /// The bytes do not match the digest in the label, because the disk is damaged or the file was changed; use another
     /// backup.
+    case damaged(String)
+    /// The database is damaged or has definitions that this server does not create; use another backup.
     case unsound(String, [String])
-    /// A sealed value does not open with this vault's key: use the key file with the versions of
-    /// the backup's time.
+    /// A sealed value cannot be opened with this vault's key; use the key file that has the versions from the time of
+    /// the backup.
     case sealed(wallet: String)
-    /// Values of these wallets do not open although their key is the right one, or their attempt
-    /// records have no valid MAC: end the wallets
-    /// with ``Restoration/Parts/endsDamaged`` or use an older backup.
+    /// These wallets have values that cannot be opened although the key is the right one, or attempt records without a
+    /// valid MAC.
+    ///
+    /// End the wallets with ``Restoration/Parts/endsDamaged``, or use an older backup.
     case damagedWallets([WalletID])
-    /// The backup is of a store that lacks counted attempts, and the rule charges none.
+    /// The backup is of a store that lacks counted attempts, but the rule charges none.
     case uncharged(String)
-    /// The attempt records have no MACs, although those of the store had them: use another backup.
+    /// The attempt records have no MACs, although those of the store had them; use another backup.
     case recordMACs(String)
-    /// A record of an epoch, or the epoch of a wallet, that no restore made.
+    /// No restore created a record of an epoch, or the epoch that a wallet names.
     case epochs(String)
-    /// The data folder already holds a store or cannot be used.
+    /// The data folder contains a store, or cannot be used.
     case store(StoreOpenError)
-    /// The staged store failed: restore again from the beginning.
+    /// The staged store failed; start the restore again.
     case step(StoreError)
-    /// The audit log rejected the restore: nothing is restored.
+    /// The audit log rejected the restore, so nothing is restored.
     case audit(AuditLogError)
     /// The backup or the data folder cannot be read or written.
     case file(FileError)
     /// The vault did not answer.
     case vault
-    /// The store is in place, and the audit log rejected the entry that says so.
+    /// The store is in place, but the audit log rejected the entry that records it.
     case placed(AuditLogError)
 
-    /// Translates an error of a restore's step; returns nil for an error of the caller's closures.
+    /// Translates an error from a step of the restore, or returns nil for an error from the caller's closures.
     init?(_ error: any Error) {
         switch error {
         case let error as RestoreFailure: self = error
@@ -90,14 +89,13 @@ package enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible 
     }
 }
 
-/// The reason that an audit log does not cover all changes since a backup.
+/// A reason why an audit log does not cover all changes since a backup.
 package enum LogProblem: Hashable, Sendable, CustomStringConvertible {
     /// The log does not exist.
     case missing(String)
     /// The log was changed; it is intact up to some entry.
     case damaged(String, AuditProblem)
-    /// The log lacks the entry that was the newest one at the time of the backup: it was truncated
-    /// or is another log.
+    /// The log lacks the entry that was the newest at the time of the backup, so it was truncated or is another log.
     case otherLog(String, AuditProblem)
 
     package var description: String {

@@ -5,46 +5,47 @@ internal import Vault
 internal import Vocabulary
 internal import WalletStore
 
-/// The audit logs since a backup: the one at `audit.file`, and those next to it that earlier
-/// restores set aside because they were damaged.
+/// The audit logs since a backup: the one at `audit.file`, and those next to it that earlier restores set aside because
+/// they were damaged.
 ///
-/// Invariant: every end since the backup that a log records is repeated, however many restores took
-/// place in between. So a log that was set aside is read like the one that replaced it.
+/// Invariant: every end since the backup that a log records is repeated, however many restores took place in between. A
+/// log that was set aside is therefore read like the one that replaced it.
 struct RestoreLogs {
     /// The result of reading one log.
     private struct Found {
         let path: String
         let verification: AuditVerification
         let replay: AuditReplay
-        /// The reason that it lacks the entry that was the newest one at the time of the backup;
-        /// nil if it has the entry.
+        /// The reason why the log lacks the entry that was the newest at the time of the backup, or nil if it contains
+        /// that entry.
         let isOther: AuditProblem?
-        /// The epoch and the time of its first entry.
+        /// The epoch and the time of the log's first entry.
         let beginning: (epoch: Int, at: Timestamp)
-        /// The highest generation of the store in it.
+        /// The highest generation of the store in the log.
         let generation: UInt64
-        /// The time of the first entry of a server that gives attempt records MACs.
+        /// The time of the first entry from a server that adds MACs to attempt records.
         let recordMACsSince: Timestamp?
 
-        /// The damage to the log; an entry torn by a crash does not count.
+        /// The damage to the log; an entry that a crash left incomplete does not count.
         var damage: AuditProblem? {
             if case .tornTail? = self.verification.problem { nil } else { self.verification.problem }
         }
     }
 
-    /// The latest epoch in any of the logs; 0 without one.
+    /// The latest epoch in any of the logs, or 0 if there is none.
     let epoch: Int
     /// The changes to repeat, log by log.
     let replays: [AuditReplay]
-    /// The reason that the logs do not cover all changes since the backup, or nil if they do.
+    /// The reason why the logs do not cover all changes since the backup, or nil if they do.
     let problem: LogProblem?
-    /// The highest generation of the store in any of the logs; 0 without one.
+    /// The highest generation of the store in any of the logs, or 0 if there is none.
     let generation: UInt64
-    /// The time since which the store's attempt records have had MACs, according to the logs, or nil if none shows it.
+    /// The time since which the store's attempt records have had MACs according to the logs, or nil if none of them
+    /// shows it.
     let recordMACsSince: Timestamp?
     /// The number of earlier restores of this backup in all logs.
     let earlierRestores: Int
-    /// Whether the log at `audit.file` is set aside and a new one begun.
+    /// Whether the log at `audit.file` is set aside and replaced by a new one.
     let mustSetAside: Bool
 
     /// Reads all logs; changes nothing.
@@ -56,9 +57,8 @@ struct RestoreLogs {
         logs.sort { $0.beginning < $1.beginning }
         let current = AuditLog.exists(at: path) ? try await Self.read(at: path, since: mark, parts) : nil
         if let current { logs.append(current) }
-        // The backup contains the changes of all logs before the one with its newest entry. The
-        // numbers of other logs are unrelated: if no log has the entry, every end in any of them is
-        // repeated.
+        // The backup contains the changes in all logs before the one that contains its newest entry. The numbers in
+        // other logs are unrelated to it, so if no log contains the entry, every end in any of them is repeated.
         let since = logs.lastIndex { $0.isOther == nil }
         let relevant = logs[(since ?? 0)...]
         var problem: LogProblem?
@@ -88,7 +88,7 @@ struct RestoreLogs {
         self.mustSetAside = current?.damage != nil
     }
 
-    /// The path of a log that the restore of an epoch sets aside.
+    /// Returns the path to which the restore that opens an epoch moves a damaged log.
     static func place(of path: String, beforeEpoch epoch: Int) -> String { "\(path).before-epoch-\(epoch)" }
 
     private static func setAside(_ path: String) throws -> [String] {
@@ -118,8 +118,8 @@ struct RestoreLogs {
         if !verification.hasMark {
             isOther = .cut(newest: verification.newest?.number ?? 0, expected: mark.number)
             if case .replaced? = verification.problem { isOther = verification.problem }
-            // Again from the first entry to the last: the first reading stops if another entry has
-            // the mark's number.
+            // Read again from the first entry to the last, because the first reading stops if another entry has the
+            // mark's number.
             replay = AuditReplay(after: nil)
             verification = try await Self.verify(path, parts, last: nil) { read($0) }
         }
