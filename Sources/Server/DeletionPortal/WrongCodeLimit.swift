@@ -9,7 +9,7 @@ internal import Vocabulary
 /// wallet. Memory is bounded: under a flood of sources the oldest records are dropped, which can only allow more
 /// attempts.
 final class WrongCodeLimit: Sendable {
-    /// The number of wrong codes that are looked up.
+    /// The number of wrong codes that are looked up for a source.
     static let allowed = 10
     /// The time for which a wrong code counts.
     static let window: Duration = .seconds(3600)

@@ -23,7 +23,7 @@ final class Attestations: Sendable {
     /// Whether the status list comes from a file that can be read again.
     var hasFile: Bool { self.file != nil }
 
-    /// Returns when the current list was fetched, and whether it is stale.
+    /// Returns the time when the current list was fetched, and whether the list is stale.
     func age(at now: Timestamp) -> (fetched: Timestamp?, isStale: Bool) {
         self.state.withLock { state in
             let list = state.verifier.statusList
@@ -31,8 +31,8 @@ final class Attestations: Sendable {
         }
     }
 
-    /// The fetch time of the current list and the time at which it becomes stale, or nil if there is no list or no
-    /// maximum age.
+    /// The time when the current list was fetched and the time when it becomes stale; each is nil if there is no list,
+    /// and the second also if there is no maximum age.
     var statusListTimes: (fetched: Timestamp?, expiry: Timestamp?) {
         self.state.withLock { state in
             let fetched = state.verifier.statusList?.fetched
@@ -44,11 +44,10 @@ final class Attestations: Sendable {
     /// The verifier with the current list.
     var verifier: EvidenceVerifier { self.state.withLock(\.verifier) }
 
-    /// Loads a changed list, keeps the old one if the new one is unreadable, and logs once that the
-    /// list is stale.
+    /// Loads a changed list, keeps the old one if the new one is unreadable, and logs once that the list is stale.
     ///
-    /// - Parameter forced: Also reads an unchanged file.
-    /// - Returns: The problem that keeps the old list, if any.
+    /// - Parameter forced: Whether to read the file even if it has not changed.
+    /// - Returns: The reason why the old list is kept, if it is.
     @discardableResult
     func refresh(at now: Timestamp, forced: Bool = false, log: Logger) -> StatusListProblem? {
         var refused: StatusListProblem?

@@ -3,24 +3,24 @@ internal import Statements
 internal import Vocabulary
 internal import Wire
 
-/// The verification of device proofs.
+/// Verifies device proofs.
 struct DeviceProofs: Sendable {
     /// The result of a check.
     enum Finding: Equatable {
-        /// The hardware key made the proof. The store must still find an assertion's counter
-        /// greater than the stored one.
+        /// The hardware key made the proof.
+        ///
+        /// If the proof is an assertion, the store must still check that its counter is greater than the stored one.
         case good(assertionCounter: UInt32?)
         case bad
     }
 
-    /// The identity checked in place of one that the proof's form does not fit.
+    /// The identity against which a proof is checked if its form does not fit the wallet's identity.
     let decoy: IdentityRecord
 
     /// Checks a proof against an identity.
     ///
-    /// The form recorded at registration decides the result. The form of the proof decides only the
-    /// work, which is the same for wallets of this platform, of the other one, and for unknown
-    /// wallets.
+    /// The form recorded at registration determines the result. The form of the proof determines only the amount of
+    /// work, which is the same for wallets of this platform, wallets of the other platform and unknown wallets.
     func check(_ proof: DeviceProof, of statement: Statement, by identity: IdentityRecord) -> Finding {
         if let signature = P256Signature(proof.bytes) {
             let subject = identity.platform == .android ? identity : self.decoy
@@ -33,7 +33,7 @@ struct DeviceProofs: Sendable {
             clientDataHash: statement.digest,
             key: subject.hardwareKey,
             appID: subject.appID,
-            // The store's step compares it, durably, with the last accepted counter.
+            // A step of the store compares the counter with the last accepted one and stores it durably.
             previousCounter: 0
         )
         guard identity.platform == .iOS, case .success(let counter) = verdict else { return .bad }

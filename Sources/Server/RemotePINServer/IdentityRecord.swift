@@ -3,21 +3,20 @@ internal import WalletStore
 
 /// The identity of a wallet: its hardware key, its app and its current PIN key.
 ///
-/// The record is sealed as one value. An attacker that can write the database can thus restore an
-/// earlier record of the same wallet, but cannot combine one wallet's hardware with another's PIN.
-/// The form of the proofs, the app and the environment are fixed at registration; no later message
-/// chooses them.
+/// The record is sealed as one value. An attacker who can write the database can therefore put back an earlier record
+/// of the same wallet, but cannot combine one wallet's hardware with another's PIN. The form of the proofs, the app and
+/// the environment are fixed at registration, so that no later message can choose them.
 struct IdentityRecord: Hashable {
     let platform: Platform
     let hardwareKey: P256PublicKey
-    /// The package, or the team and bundle id; 1 to 255 bytes.
+    /// The package name, or the team id and bundle id, with a length of 1 to 255 bytes.
     let appID: String
-    /// App Attest's environment, at most 31 bytes; empty on Android.
+    /// The App Attest environment, at most 31 bytes long; empty on Android.
     let environment: String
     var pinKey: P256PublicKey
     var pinKeyID: PINKeyID
 
-    /// Nil if a text is longer than its field.
+    /// Creates a record, or returns nil if a text is too long or the app id is empty.
     init?(
         platform: Platform,
         hardwareKey: P256PublicKey,
@@ -35,7 +34,7 @@ struct IdentityRecord: Hashable {
         self.pinKeyID = pinKeyID
     }
 
-    /// The same wallet with another PIN.
+    /// Returns the record of the same wallet with another PIN.
     func with(pinKey: P256PublicKey, id: PINKeyID) -> IdentityRecord {
         var record = self
         record.pinKey = pinKey
@@ -44,12 +43,12 @@ struct IdentityRecord: Hashable {
     }
 }
 
-/// A wallet's identity with the sealed value that it was opened from.
+/// A wallet's identity, together with the sealed value from which it was opened.
 ///
-/// The store compares the sealed value: the record is valid for judging only while the store holds
+/// The store compares the sealed value, because the record may be used for judging only while the store still contains
 /// that value.
 ///
-/// An immutable class, so that a call carries one reference instead of one for each part.
+/// This is an immutable class, so that a call carries one reference instead of one for each part.
 final class OpenedIdentity: Sendable {
     let record: IdentityRecord
     let sealed: Sealed
@@ -60,9 +59,9 @@ final class OpenedIdentity: Sendable {
     }
 }
 
-// The sealed bytes: version 1 ‖ platform ‖ hardware key ‖ PIN key ‖ PIN key id ‖ app id ‖
-// environment, both texts with their length in front and padded with zeros. All records have one
-// length, so a sealed value reveals nothing.
+// The sealed bytes: version 1 ‖ platform ‖ hardware key ‖ PIN key ‖ PIN key id ‖ app id ‖ environment. Both texts are
+// preceded by their length and padded with zeros. All records have the same length, so that a sealed value reveals
+// nothing.
 extension IdentityRecord {
     /// The length of every record.
     static let byteCount = 2 + 65 + 65 + 16 + 256 + 32
@@ -79,7 +78,7 @@ extension IdentityRecord {
         return bytes
     }
 
-    /// Decodes ``bytes``; returns nil for any other input.
+    /// Decodes ``bytes``, or returns nil for any other input.
     init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.byteCount, bytes[0] == Self.version, bytes[1] == 1 || bytes[1] == 2,
             let hardwareKey = P256PublicKey(bytes[2..<67]), let pinKey = P256PublicKey(bytes[67..<132]),

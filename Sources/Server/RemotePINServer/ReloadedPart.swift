@@ -1,13 +1,13 @@
-/// The outcome of reading one part of the server's configuration or data again.
+/// The result of reading a part of the server's configuration or data again.
 package struct ReloadedPart: Codable, Hashable, Sendable {
-    /// `certificate`, for example.
+    /// The name of the part, such as `certificate`.
     package let name: String
-    /// False if the old one stays in use.
+    /// Whether the new version took effect; if not, the old one stays in use.
     package let reloaded: Bool
-    /// The reason why the old one stays in use.
+    /// The reason why the old version stays in use, or nil if the new one took effect.
     package let reason: String?
 
-    /// - Parameter problem: why the old one stays in use, or nil if the new one took effect.
+    /// - Parameter problem: The reason why the old version stays in use, or nil if the new one took effect.
     package init(_ name: String, problem: String? = nil) {
         self.name = name
         self.reloaded = problem == nil

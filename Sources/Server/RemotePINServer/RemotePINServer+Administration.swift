@@ -18,15 +18,16 @@ extension RemotePINServer {
     package var rules: ServiceRules { self.state.terms.rules }
     package var controls: OperatorControls { self.state.terms.controls }
 
-    /// Real time since the server was created.
+    /// The real time that has passed since the server was created.
     package var uptime: Duration { .now - self.state.statistics.start }
 
-    /// The time at which the status list was fetched (nil if there is none) and whether the list is too old to use.
+    /// Returns the time when the status list was fetched, or nil if there is none, and whether the list is too old to
+    /// use.
     package func statusListAge(at now: Timestamp) -> (fetched: Timestamp?, isStale: Bool) {
         self.state.devices.attestations.age(at: now)
     }
 
-    /// The first open sessions after a connection, in the order of their connections, and whether others follow.
+    /// Returns at most `limit` open sessions that follow a connection, in connection order, and whether there are more.
     package func openSessions(after last: UInt64, limit: Int) -> (page: [ListedSession], hasMore: Bool) {
         let (page, hasMore) = self.state.registry.sessions(after: last, limit: limit)
         let sessions = page.map { connection, session in
@@ -43,41 +44,41 @@ extension RemotePINServer {
         return (sessions, hasMore)
     }
 
-    /// The number of connections that use a wallet.
+    /// Returns the number of connections that use a wallet.
     package func connectionCount(of wallet: WalletID) -> Int { self.state.registry.count(of: wallet) }
 
-    /// The start of a wallet's last session if the store does not have it yet.
+    /// Returns the start of a wallet's last session if it has not been written to the store yet.
     package func unsavedLastSession(of wallet: WalletID) -> Timestamp? { self.state.lastSessions.last(of: wallet) }
 
-    /// The features that the wallet's next session gets.
+    /// Returns the features that the wallet gets in its next session.
     package func features(of wallet: WalletID) -> Features { self.state.terms.features(of: wallet) }
 
-    /// Serializes links to a recovery code with the code's denial: the audit log names the linked wallets before the
-    /// denial is committed.
+    /// Serializes links to a recovery code with the denial of the code, because the audit log names the linked wallets
+    /// before the denial is committed.
     package var recoveryCodeLocks: KeyedAsyncLock<RecoveryCodeMAC> { self.state.revocations.recoveryCodeLocks }
 
-    /// Returns when no answer to these wallets' connections is in flight.
+    /// Returns once no answer to these wallets' connections is in flight.
     ///
-    /// - Important: Call it after the commit of the revocation, never before.
+    /// - Important: Must be called after the revocation has been committed, never before.
     package func settle(_ wallets: some Sequence<WalletID>) async { await self.state.registry.settle(wallets) }
 
-    /// Returns when no answer to any connection of a wallet is in flight.
+    /// Returns once no answer to any wallet's connection is in flight.
     package func settleAll() async { await self.state.registry.settleAll() }
 
-    /// Reports a committed event to the hooks and the metrics.
+    /// Reports a committed event to the hooks and metrics.
     package func report(_ incident: WalletIncident) { self.state.onEvent(incident) }
 
-    /// The attested app of a wallet, from its unsealed identity, or nil for bytes that this server did not write.
+    /// Returns the attested app in a wallet's unsealed identity, or nil if this server did not write the bytes.
     package func app(in identity: borrowing SecretBytes) -> RegisteredApp? {
         IdentityRecord(identity.exposedBytes()).map {
             RegisteredApp(platform: $0.platform, id: $0.appID, environment: $0.environment)
         }
     }
 
-    /// Revokes the wallet of a deletion code that was typed on the deletion portal.
+    /// Revokes the wallet whose deletion code was entered on the deletion portal.
     ///
-    /// - Parameter source: the address of the browser, as the portal states it. A portal that states a false address
-    ///   evades a rate limit and gains nothing else that a browser does not have.
+    /// - Parameter source: The address of the browser, as stated by the portal. A portal that states a false address
+    ///   evades a rate limit, but gains nothing else that a browser does not have.
     package func revoke(deletionCode: String, typedAt source: PeerSource) async -> PortalRevocation {
         var log = self.log
         log[metadataKey: "portal"] = "\(source)"
@@ -106,32 +107,32 @@ extension RemotePINServer {
 
 /// An open session.
 package struct ListedSession: Sendable {
-    /// The connection's number in the log.
+    /// The number of the connection in the log.
     package let connection: UInt64
     package let walletID: WalletID
     package let source: PeerSource
     package let since: Timestamp
     package let instructions: Int
-    /// As the app claims.
+    /// The version that the app claims to have.
     package let appVersion: AppVersion
-    /// As the app claims.
+    /// The platform that the app claims to run on.
     package let platform: Platform
 }
 
 /// The app that registered a wallet.
 package struct RegisteredApp: Hashable, Sendable {
     package let platform: Platform
-    /// The package, or the team and bundle id; at most 255 bytes.
+    /// The package name, or the team id and bundle id, at most 255 bytes long.
     package let id: String
-    /// The environment of App Attest, at most 31 bytes; empty on Android.
+    /// The App Attest environment, at most 31 bytes long; empty on Android.
     package let environment: String
 }
 
-/// The outcome of a deletion code that was typed on the portal.
+/// The outcome of entering a deletion code on the portal.
 package enum PortalRevocation: Sendable {
     case done(CodeRevocation)
-    /// Nothing was done.
+    /// Nothing was done, for this reason.
     case refused(Refusal.Reason)
-    /// The wallet is revoked, and the store's log still contains its shares.
+    /// The wallet is revoked, but the store's log still contains its shares.
     case incomplete
 }

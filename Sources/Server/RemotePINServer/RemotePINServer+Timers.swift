@@ -5,14 +5,12 @@ internal import Vocabulary
 internal import WalletStore
 
 extension RemotePINServer {
-    /// The interval between checks of the timers, in real time; no right of a wallet depends on it.
+    /// The real time between checks of the timers, which does not affect any right of a wallet.
     private static let interval: Duration = .seconds(5)
 
-    /// Runs every due timer: ends sessions and removes registrations without a session, among
-    /// others.
+    /// Runs every timer that is due, for example to end sessions and to remove registrations without a session.
     ///
-    /// The calls themselves reject expired sessions and registrations from the same moment; the
-    /// timers only clean up.
+    /// The calls reject expired sessions and registrations from the same moment on, so the timers only clean up.
     package func runDueTimers() async {
         let now = self.state.clock.now()
         self.state.devices.attestations.refresh(at: now, log: self.log)
@@ -35,10 +33,10 @@ extension RemotePINServer {
     /// The interval between two roots of receipts in the log stream.
     private static let rootInterval: Duration = .seconds(3600)
 
-    /// Writes the newest signed root of receipts to the log stream: hourly, and at the end if there is a new one.
+    /// Writes the newest signed root of receipts to the log stream every hour, and at the end if it is new.
     ///
-    /// At every level, like the marks of the audit log. A copy of the stream on another machine exposes a store that
-    /// was later replaced by an older one.
+    /// The root is written at every log level, like the marks of the audit log. If the store is later replaced by an
+    /// older one, a copy of the stream on another machine reveals that.
     private func logRoot(at now: Timestamp, isLast: Bool = false) {
         guard let root = self.state.store.newestRoot else { return }
         let isDue = self.state.loggedRoot.withLock { logged in
@@ -65,8 +63,8 @@ extension RemotePINServer {
         }
     }
 
-    /// Reads the flags and update policies that operators set through another server on the same
-    /// store.
+    /// Reads the flags and update policies again, because operators may have set them through another server on the
+    /// same store.
     private func refreshControls() async {
         do throws(StoreError) {
             try await self.state.terms.controls.refresh()
@@ -75,8 +73,9 @@ extension RemotePINServer {
         }
     }
 
-    /// Reads the status list again, changed or not, with the flags and update policies; reports
-    /// each problem.
+    /// Reads the status list again, whether or not it has changed, as well as the flags and update policies.
+    ///
+    /// Returns the result for each part.
     package func reload() async -> [ReloadedPart] {
         var parts: [ReloadedPart] = []
         if self.state.devices.attestations.hasFile {
@@ -99,7 +98,7 @@ extension RemotePINServer {
 
     /// Runs the timers until graceful shutdown or cancellation.
     package func runTimers() async {
-        // Blocks of an earlier process are recorded at the start, not an interval later.
+        // Blocks from an earlier process are recorded at the start and not one interval later.
         await self.state.permanentBlocks.recordMissing(log: self.log)
         await cancelWhenGracefulShutdown {
             while (try? await Task.sleep(for: Self.interval)) != nil { await self.runDueTimers() }

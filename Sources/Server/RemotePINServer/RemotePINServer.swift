@@ -11,28 +11,27 @@ package import Vocabulary
 package import WalletStore
 internal import Wire
 
-/// The server: accepts connections and carries out their calls with the parts that it was given.
+/// The server, which accepts connections and carries out their calls with the parts that it is given.
 ///
-/// It holds no rule. It owns the state that all connections share, and the timers.
+/// It contains no rules. It owns the timers and the state that all connections share.
 package final class RemotePINServer: Sendable {
-    /// The parts of a server.
+    /// The parts from which a server is made.
     package struct Parts: Sendable {
         package var rules: ServiceRules
         package var clock: any WallClock
         package var store: any WalletStore
         package var vault: any Vault
         package var attestations: EvidenceVerifier
-        /// The file of the verifier's status list, if it may change; nil leaves the verifier as it
-        /// is.
+        /// The file with the verifier's status list if the list may change, or nil to leave the verifier as it is.
         package var statusList: StatusListFile?
         /// The record of every command and every revocation.
         package var audit: AuditLog
         package var log: Logger
-        /// The keys of the store's receipts in ascending order; the last one signs.
+        /// Returns the keys for the store's receipts in ascending order, of which the last one signs.
         package var receiptKeys: @Sendable () -> [ReceiptKeyLink]
-        /// The registry of the call counters.
+        /// The registry in which the call counters are created.
         package var metrics: any MetricsFactory
-        /// Receives each committed incident of a wallet; must not block.
+        /// Called with each committed incident of a wallet; must not block.
         package var onEvent: @Sendable (WalletIncident) -> Void
 
         package init(
@@ -67,8 +66,9 @@ package final class RemotePINServer: Sendable {
     private let signatures = SignatureBatchers()
     private let connections = Atomic<UInt64>(0)
 
-    /// Joins the parts, tries the vault once, so that a broken one is found before the first
-    /// wallet, and reads the flags and update policies that operators have set.
+    /// Creates a server and reads the flags and update policies that operators have set.
+    ///
+    /// It uses the vault once, so that a broken vault is found before the first wallet connects.
     package init(_ parts: Parts) async throws(ServerStartError) {
         let policy = parts.attestations.policy
         let appID = policy.apple.appIDs.first ?? policy.android.apps?.first?.package ?? "none"
@@ -85,7 +85,7 @@ package final class RemotePINServer: Sendable {
         self.state = ServerState(parts, decoy: decoy, controls: controls)
     }
 
-    /// Serves one connection from its first call to its last.
+    /// Serves a connection from its first call to its last.
     package func serve(_ connection: ServerConnection) async {
         let id = self.connections.add(1, ordering: .relaxed).newValue
         let (state, activity) = (self.state, CallActivity())
@@ -115,14 +115,14 @@ package final class RemotePINServer: Sendable {
         state.statistics.openConnections.subtract(1, ordering: .relaxed)
     }
 
-    /// The number of polls for delivered answers, a second in total.
+    /// The number of checks whether answers were delivered, which take one second in total.
     private static let deliveryPolls = 50
     private static let deliveryPollInterval: Duration = .milliseconds(20)
 
     private static func isIdle(_ connection: ServerConnection, _ activity: CallActivity) async -> Bool {
         for _ in 0..<Self.deliveryPolls {
             if activity.isBusy { return false }
-            // Every answer was sent before its call ended, and so before this poll.
+            // Every answer was sent before its call ended, and therefore before this check.
             if await connection.hasDelivered() { return true }
             try? await Task.sleep(for: Self.deliveryPollInterval)
         }
@@ -130,17 +130,16 @@ package final class RemotePINServer: Sendable {
     }
 }
 
-/// The failure of a server to start.
+/// A reason why a server failed to start.
 package enum ServerStartError: Error, Hashable, Sendable {
-    /// The vault does not open its own test value or cannot be reached: check its key.
+    /// The vault cannot open its own test value or cannot be reached; check its key.
     case vault(VaultError)
-    /// The flags and update policies cannot be read: check the store.
+    /// The flags and update policies cannot be read; check the store.
     case store(StoreError)
 }
 
 extension RemotePINServer {
-    /// Serves all connections of a listener until graceful shutdown or cancellation; returns when
-    /// all have ended.
+    /// Serves all connections of a listener until graceful shutdown or cancellation, and returns once all have ended.
     package func serve(_ listener: RPCListener) async {
         await withGracefulShutdownHandler {
             await listener.serve { await self.serve($0) }

@@ -7,9 +7,9 @@ package import Vault
 package import Vocabulary
 package import WalletStore
 
-/// The parts of the server that all conversations share, each the owner of its own state.
+/// The parts of the server that all conversations share, each of which owns its state.
 ///
-/// A class, so that a call carries one reference instead of a dozen.
+/// This is a class, so that a call carries one reference instead of a dozen.
 package final class ServerState: Sendable {
     package let clock: any WallClock
     package let store: any WalletStore
@@ -23,12 +23,12 @@ package final class ServerState: Sendable {
     let lastSessions = LastSessions()
     /// The keys of receipts, which wallets pin.
     let receiptKeys: @Sendable () -> [ReceiptKeyLink]
-    /// The root of receipts that was logged last.
+    /// The root of receipts that was logged last, and the time when that happened.
     let loggedRoot = Mutex<(at: Timestamp, root: SignedRoot)?>(nil)
     let statistics: ServerStatistics
-    /// Receives each committed incident of a wallet; does not block.
+    /// Called with each committed incident of a wallet; does not block.
     package let onEvent: @Sendable (WalletIncident) -> Void
-    /// Set once, before the connections are stopped: clients are then asked to reconnect later.
+    /// Set once, before the connections are stopped, so that clients are asked to reconnect later.
     let isStopping = Atomic<Bool>(false)
 
     init(_ parts: RemotePINServer.Parts, decoy: Decoy, controls: OperatorControls) {
@@ -61,7 +61,7 @@ package final class ServerState: Sendable {
     }
 }
 
-/// The checks of registrations' evidence and of device proofs.
+/// Checks the evidence in registrations, and device proofs.
 struct DeviceVerifier: Sendable {
     let attestations: Attestations
     let proofs: DeviceProofs
@@ -77,7 +77,7 @@ struct DeviceVerifier: Sendable {
 
 /// The counters of one server process, for operators and metrics.
 final class ServerStatistics: Sendable {
-    /// The start of the process on a clock that no setting moves.
+    /// The time when the process started, on a clock that no setting can move.
     let start = ContinuousClock.now
     let openConnections = Atomic<Int>(0)
     let pinOutcomes = PINOutcomes()

@@ -3,15 +3,15 @@ internal import Synchronization
 package import HostSystem
 internal import Vocabulary
 
-/// The file of Google's status list, which an operator replaces while the server runs.
+/// The file with Google's status list, which an operator replaces while the server is running.
 ///
-/// An unreadable list never replaces a readable one: an attacker that corrupts the file must not
-/// rehabilitate revoked devices. The file's modification time stands for the fetch time, so
-/// touching the file renews an unchanged list.
+/// An unreadable list never replaces a readable one, because an attacker who corrupts the file must not be able to
+/// rehabilitate revoked devices. The file's modification time serves as the fetch time, so touching the file renews a
+/// list that has not changed.
 package final class StatusListFile: Sendable {
     /// The result of reading the file again.
     package enum Refresh: Sendable {
-        /// The file has not changed since it was read or rejected.
+        /// The file has not changed since it was last read or rejected.
         case unchanged
         case loaded(StatusList)
         case refused(StatusListProblem)
@@ -19,12 +19,12 @@ package final class StatusListFile: Sendable {
 
     private struct State {
         var list: StatusList
-        /// The modification time at the last reading, whether it succeeded or not, or nil if it could
-        /// not be determined.
+        /// The modification time when the file was last read, successfully or not, or nil if it could not be
+        /// determined.
         var seen: Int64?
     }
 
-    /// The maximum length in bytes, several times that of Google's list.
+    /// The maximum length in bytes, which is several times the length of Google's list.
     private static let longest = 16 << 20
 
     private let path: String
@@ -37,10 +37,10 @@ package final class StatusListFile: Sendable {
         self.state = Mutex(State(list: list, seen: changed))
     }
 
-    /// The last readable list.
+    /// The last list that could be read.
     package var current: StatusList { self.state.withLock(\.list) }
 
-    /// Reads the file again if it has changed or if `forced`.
+    /// Reads the file again if it has changed or if `forced` is true.
     package func refresh(forced: Bool = false) -> Refresh {
         self.state.withLock { state in
             let changed = try? DurableFile.changeTime(of: self.path)
@@ -58,7 +58,7 @@ package final class StatusListFile: Sendable {
     private static func read(_ path: String) throws(StatusListProblem) -> (StatusList, Int64?) {
         let (changed, json): (Int64, [UInt8])
         do throws(FileError) {
-            // The time first: a file that is written in between is read again the next time.
+            // The time is read first, so that a file that is written in between is read again the next time.
             changed = try DurableFile.changeTime(of: path)
             json = try DurableFile.read(path, atMost: Self.longest)
         } catch {
@@ -71,10 +71,10 @@ package final class StatusListFile: Sendable {
     }
 }
 
-/// The reason that a status list was rejected, for the operator.
+/// The reason why a status list was rejected, for the operator.
 package enum StatusListProblem: Error, Hashable, CustomStringConvertible {
     case file(FileError)
-    /// Fetch the list again.
+    /// The file is not Google's status list; fetch the list again.
     case notAList(String)
 
     package var description: String {

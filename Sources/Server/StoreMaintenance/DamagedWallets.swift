@@ -14,7 +14,7 @@ struct DamagedWallets: Error, Hashable, CustomStringConvertible {
 }
 
 extension [WalletID] {
-    /// Names the first ids and the number of the others: "wallet …", "wallets …, … and 3 more".
+    /// Returns the first ids and the number of the others, such as "wallet …" or "wallets …, … and 3 more".
     package func named(atMost limit: Int) -> String {
         let more = self.count > limit ? " and \(self.count - limit) more" : ""
         let names = self.prefix(limit).map(\.description).joined(separator: ", ")

@@ -61,7 +61,7 @@ package enum RegisterOutcome: Hashable, Sendable {
 /// A wallet's sealed identity, and whether its token may be registered again.
 package struct StoredIdentity: Hashable, Sendable {
     package var identity: Sealed
-    /// False from the first session on, and once revoked.
+    /// False from the first session on, and after a revocation.
     package var mayRegisterAgain: Bool
 
     package init(identity: Sealed, mayRegisterAgain: Bool) {

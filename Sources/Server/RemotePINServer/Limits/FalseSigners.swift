@@ -1,14 +1,14 @@
 internal import Synchronization
 internal import Vocabulary
 
-/// The wallets that recently sent a false signature with a disclosed R, whose signatures are verified alone.
+/// The wallets that recently sent a false signature with a disclosed R, and whose signatures are therefore verified
+/// separately.
 ///
-/// Threat: a false signature makes the server verify its whole batch again. A wallet can cause this
-/// once in an hour.
+/// Threat: a false signature makes the server verify its whole batch again. A wallet can cause this only once an hour.
 final class FalseSigners: Sendable {
-    /// The time for which a wallet's signatures are verified alone.
+    /// The time for which a wallet's signatures are verified separately.
     static let time: Duration = .seconds(3600)
-    /// The number of remembered wallets; each needed a registered phone.
+    /// The maximum number of remembered wallets, each of which needed a registered phone.
     static let most = 10_000
 
     private let ends = Mutex<[WalletID: Timestamp]>([:])
@@ -24,7 +24,7 @@ final class FalseSigners: Sendable {
         }
     }
 
-    /// Whether a wallet's signatures are to be verified alone.
+    /// Returns whether a wallet's signatures must be verified separately.
     func contains(_ wallet: WalletID, at now: Timestamp) -> Bool {
         self.ends.withLock { ends in
             guard let end = ends[wallet] else { return false }

@@ -4,10 +4,9 @@ internal import Metrics
 package import Transport
 internal import Vocabulary
 
-/// Counts connections and calls rejected by a capacity or per-source limit, and logs them at a
-/// limited rate.
+/// Counts connections and calls that a capacity limit or a per-source limit rejects, and logs them at a limited rate.
 ///
-/// Every counter is created once. A log line for each rejection would let a client fill the disk.
+/// All counters are created once. If each rejection were logged, a client could fill the disk.
 final class LimitMetrics: Sendable {
     private let limited: [SourceLimit: Counter]
     private let refused: [RefusedConnections.Reason: Counter]
@@ -57,7 +56,7 @@ final class LimitMetrics: Sendable {
     /// Records the number of known sources.
     func note(sources count: Int) { self.sources.record(count) }
 
-    /// Counts an event of the listening socket.
+    /// Counts an event on the listening socket.
     func note(_ event: ListenerEvent) {
         switch event {
         case .refused(let reason): self.refused[reason]?.increment()
@@ -68,7 +67,7 @@ final class LimitMetrics: Sendable {
 }
 
 extension RefusedConnections.Reason {
-    /// The label's value.
+    /// The value of the label.
     fileprivate var metricName: String {
         switch self {
         case .connections: "connections"
@@ -80,14 +79,14 @@ extension RefusedConnections.Reason {
 }
 
 extension ConnectionFailure {
-    /// Every value of the label.
+    /// All values of the label.
     static let metricNames = [
         "untrusted", "wrong_name", "no_common_protocol", "refused_by_peer", "ended_early", "timed_out", "broken",
         "proxy_header",
         "displaced",
     ]
 
-    /// The label's value.
+    /// The value of the label.
     var metricName: String {
         switch self {
         case .tls(.untrusted): "untrusted"
@@ -104,7 +103,7 @@ extension ConnectionFailure {
 }
 
 extension RemotePINServer {
-    /// Counts the events of one of this server's listeners; for ``ListenerObserver/event``.
+    /// Counts the events of one of this server's listeners; meant for ``ListenerObserver/event``.
     package var listenerEvents: @Sendable (ListenerEvent) -> Void {
         let metrics = self.state.limits.metrics
         return { metrics.note($0) }

@@ -3,16 +3,14 @@ internal import Logging
 internal import Metrics
 internal import Vocabulary
 
-/// The limits on calls of one source and on log lines that clients cause, with the state that they
-/// need.
+/// The limits on calls from one source and on log lines that clients cause, with the state that they need.
 final class RateLimits: Sendable {
     let rules: SourceLimits
     let sources: SourceTable
     let metrics: LimitMetrics
     let refusalLog = RefusalLogLimiter()
     let falseSigners = FalseSigners()
-    /// Limits the log lines about changed PINs: a wallet may change its PIN as often as its source
-    /// may call.
+    /// Limits the log lines about changed PINs, because a wallet may change its PIN as often as its source may call.
     let pinChangeLog = LogRateLimiter(burst: 500, each: .seconds(10))
 
     init(_ rules: SourceLimits, metrics: any MetricsFactory) {
@@ -21,7 +19,7 @@ final class RateLimits: Sendable {
         self.metrics = LimitMetrics(metrics)
     }
 
-    /// Takes one deletion code from a source's allowance.
+    /// Takes one deletion code from a source's allowance, or throws if none is left.
     func takeCode(of account: SourceAccount, at now: Timestamp, log: Logger) throws(CallFailure) {
         guard let wait = account.codes.take(self.rules.codes, at: now) else { return }
         self.metrics.note(.codes, of: account.source, log: log)

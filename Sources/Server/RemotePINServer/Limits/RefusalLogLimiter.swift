@@ -2,23 +2,21 @@ internal import LogLines
 internal import Logging
 internal import Vocabulary
 
-/// A limit on the log lines about refused calls.
+/// Limits the log lines about refused calls.
 ///
-/// A refusal carries a correlation id that an operator may look for, so each one should have a
-/// line. But a client can have calls refused as fast as its source may send them. A line for each
-/// would fill the disk, which stops all PIN checks, or make the log daemon drop the lines that
-/// matter. So each source has an allowance, and all sources together share another.
+/// A refusal contains a correlation id that an operator may look for, so each one should be logged. But a client can
+/// cause refusals as fast as its source may send calls. Logging each of them would fill the disk, which stops all PIN
+/// checks, or would make the log daemon drop the lines that matter. Each source therefore has an allowance, and all
+/// sources together share another one.
 final class RefusalLogLimiter: Sendable {
-    /// The allowance of one source.
+    /// The allowance for each source.
     static let ofSource = Allowance(burst: 100, oneMoreEach: .seconds(1))
 
-    /// Lines that an operator must see have a separate allowance, which other refusals cannot use
-    /// up.
+    /// A separate allowance for lines that an operator must see, so that other refusals cannot use it up.
     private let warnings = LogRateLimiter(burst: 500, each: .seconds(10))
     private let others = LogRateLimiter(burst: 500, each: .seconds(10))
 
-    /// Returns the number of lines suppressed before one that may be written, or nil if that one is
-    /// suppressed.
+    /// Returns nil if this line is suppressed, or otherwise the number of lines that were suppressed before it.
     func allow(_ level: Logger.Level, of account: SourceAccount, at now: Timestamp) -> Int? {
         let lines = level >= .warning ? self.warnings : self.others
         guard account.refusalLines.take(Self.ofSource, at: now) == nil else {

@@ -2,24 +2,23 @@ internal import Synchronization
 internal import Transport
 internal import Vocabulary
 
-/// The use that one source has made of each limited resource.
+/// The amount of each limited resource that one source has used.
 ///
-/// Every connection holds its source's account, so a call needs no lookup: it pays for one atomic
-/// exchange.
+/// Every connection holds the account of its source, so that a call needs no lookup and costs only one atomic exchange.
 final class SourceAccount: Sendable {
     let source: PeerSource
     let calls = Bucket()
     let sessionCalls = Bucket()
     let enrollments = Bucket()
     let codes = Bucket()
-    /// Log lines about refused calls.
+    /// The allowance for log lines about refused calls.
     let refusalLines = Bucket()
 
     init(_ source: PeerSource) {
         self.source = source
     }
 
-    /// The microseconds until the account equals that of a source that never called.
+    /// Returns the number of microseconds until the account equals that of a source that has never called.
     func debt(at now: Timestamp, _ limits: SourceLimits) -> Int64 {
         max(
             self.calls.debt(limits.calls, at: now),
@@ -33,13 +32,13 @@ final class SourceAccount: Sendable {
 
 /// One allowance of one source, stored as the time at which it is fully restored.
 ///
-/// Each use moves that time forward by the cost of one; a use is rejected if it would move the time
-/// further than a whole burst from now (the generic cell rate algorithm, ITU-T I.371). So no
-/// counter needs refilling and no lock is needed.
+/// Each use moves that time forward by the time that restores one use. A use is rejected if the time would then be more
+/// than a whole burst ahead (the generic cell rate algorithm, ITU-T I.371). No counter has to be refilled, and no lock
+/// is needed.
 struct Bucket: ~Copyable, Sendable {
     private let fullAt = Atomic<Int64>(.min)
 
-    /// Takes one; returns the time to wait if none is left.
+    /// Takes one use, or returns the time to wait if none is left.
     func take(_ allowance: Allowance?, at now: Timestamp) -> Duration? {
         guard let allowance else { return nil }
         let (now, step) = (Self.microseconds(now), allowance.microsecondsEach)
@@ -55,7 +54,7 @@ struct Bucket: ~Copyable, Sendable {
         }
     }
 
-    /// The microseconds until the allowance is fully restored.
+    /// Returns the number of microseconds until the allowance is fully restored.
     func debt(_ allowance: Allowance?, at now: Timestamp) -> Int64 {
         guard let allowance else { return 0 }
         let now = Self.microseconds(now)
@@ -67,7 +66,7 @@ struct Bucket: ~Copyable, Sendable {
         return overflow ? Int64.max / 4 : min(room, Int64.max / 4)
     }
 
-    /// Far enough from both ends of the range that no addition overflows.
+    /// Converts a time to microseconds, limited to a range in which no addition overflows.
     private static func microseconds(_ time: Timestamp) -> Int64 {
         let limit = Int64.max / 4
         let (microseconds, overflow) = time.milliseconds.multipliedReportingOverflow(by: 1000)

@@ -1,8 +1,8 @@
-/// The amount of a resource that one source may use: a burst, restored over time.
+/// The amount of a resource that one source may use: a burst that is restored over time.
 package struct Allowance: Hashable, Sendable {
-    /// The amount available at once after a long pause, at least one.
+    /// The amount that is available at once after a long pause; at least one.
     package let burst: Int
-    /// The microseconds that restore one use, at least one.
+    /// The number of microseconds in which one use is restored; at least one.
     let microsecondsEach: Int64
 
     /// - Precondition: `burst` and `interval` are greater than zero.
@@ -16,29 +16,29 @@ package struct Allowance: Hashable, Sendable {
         self.microsecondsEach = max(1, seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
     }
 
-    /// Allows `count` uses in `time`; returns nil if `count` is 0, which means no limit.
+    /// Allows `count` uses in `time`; returns nil if `count` is 0, which means that there is no limit.
     package init?(_ count: Int, each time: Duration, burst: Int) {
         guard count > 0 else { return nil }
         self.init(burst: burst, oneMoreEach: max(time / count, .microseconds(1)))
     }
 }
 
-/// The limits on requests of one source; nil means no limit.
+/// The limits on the requests of one source; nil means that there is no limit.
 package struct SourceLimits: Hashable, Sendable {
-    /// The shortest delay that a refusal asks for; a shorter one would take less time than the
-    /// round trip.
+    /// The shortest delay that a refusal asks for, because a shorter one would be over before the round trip.
     static let leastWait: Duration = .seconds(1)
 
-    /// Calls on connections without a session and, counted separately, calls on those with one.
+    /// The limit on calls over connections without a session and, counted separately, over those with one.
     package var calls: Allowance?
-    /// BeginEnrollment and Register.
+    /// The limit on BeginEnrollment and Register.
     package var enrollments: Allowance?
-    /// Deletion codes, over connections and through the portal; this limits load only, because a
-    /// code has 90 random bits.
-    package var codes: Allowance
-    /// The pause in reading from a connection after a rate-limited call.
+    /// The limit on deletion codes, over connections and through the portal.
     ///
-    /// A client that waits as the refusal asks does not notice it; any other client is slowed down.
+    /// It only limits the load, because a code has 90 random bits.
+    package var codes: Allowance
+    /// The time for which the server stops reading from a connection after a rate-limited call.
+    ///
+    /// A client that waits as the refusal asks does not notice the pause, but any other client is slowed down.
     package var pause: Duration
     /// The number of sources without a connection that the server remembers.
     package var remembered: Int
@@ -58,7 +58,7 @@ package struct SourceLimits: Hashable, Sendable {
     }
 }
 
-/// The limit of its source that a call exceeded.
+/// A limit of the source that a call exceeded.
 enum SourceLimit: String, CaseIterable, Sendable {
     case calls
     case sessionCalls = "session_calls"

@@ -4,22 +4,21 @@ internal import Vocabulary
 
 /// The accounts of all connected sources and of a limited number of earlier ones.
 ///
-/// Threat: an attacker that has used up one source's allowance makes the table forget the source,
-/// by connecting from many others. A source with a connection is never forgotten. Of the others,
-/// the table evicts the one with the least debt among a random sample. Evicting an account with a
-/// large debt therefore requires larger debts on other accounts, which cost as many calls as the
-/// eviction would gain.
+/// Threat: an attacker who has used up one source's allowance connects from many others, to make the table forget that
+/// source. A source with a connection is never forgotten. Among the others, the table evicts the source with the least
+/// debt in a random sample. Evicting an account with a large debt therefore requires larger debts in other accounts,
+/// which cost as many calls as the eviction would gain.
 final class SourceTable: Sendable {
     private struct Entry {
         let account: SourceAccount
         var connections = 0
-        /// The index among the idle sources, or nil while the source has connections.
+        /// The position among the idle sources, or nil while the source has connections.
         var idleIndex: Int?
     }
 
     private struct State {
         var entries: [PeerSource: Entry] = [:]
-        /// The sources without a connection, in no order.
+        /// The sources without a connection, in no particular order.
         var idle: [PeerSource] = []
 
         func debt(_ index: Int, at now: Timestamp, _ limits: SourceLimits) -> Int64 {
@@ -31,7 +30,7 @@ final class SourceTable: Sendable {
             self.leaveIdle(index)
         }
 
-        /// Removes a source from the idle ones; the last one takes its index.
+        /// Removes a source from the idle ones; the last one takes its position.
         mutating func leaveIdle(_ index: Int) {
             let last = self.idle.removeLast()
             guard index < self.idle.count else { return }
@@ -42,8 +41,7 @@ final class SourceTable: Sendable {
 
     /// The size of the random sample from which one source is evicted.
     private static let sampleSize = 16
-    /// The number of idle sources examined when a source becomes idle; those without debt are
-    /// removed.
+    /// The number of idle sources that are examined whenever a source becomes idle; those without debt are removed.
     private static let swept = 2
 
     private let limits: SourceLimits
@@ -56,7 +54,7 @@ final class SourceTable: Sendable {
     /// The number of known sources.
     var count: Int { self.state.withLock { $0.entries.count } }
 
-    /// Notes a new connection; ``disconnect(_:at:)`` must follow.
+    /// Records a new connection; the caller must call ``disconnect(_:at:)`` when it ends.
     func connect(_ source: PeerSource) -> SourceAccount {
         self.state.withLock { state in
             var entry = state.entries[source] ?? Entry(account: SourceAccount(source))
@@ -67,7 +65,7 @@ final class SourceTable: Sendable {
         }
     }
 
-    /// Notes the end of a connection.
+    /// Records the end of a connection.
     func disconnect(_ source: PeerSource, at now: Timestamp) {
         self.state.withLock { state in
             guard var entry = state.entries[source] else { return }
@@ -77,8 +75,7 @@ final class SourceTable: Sendable {
         }
     }
 
-    /// The account of a source that may have no connection to this server, such as a client of the
-    /// portal.
+    /// Returns the account of a source that may have no connection to this server, such as a client of the portal.
     func account(of source: PeerSource, at now: Timestamp) -> SourceAccount {
         self.state.withLock { state in
             if let entry = state.entries[source] { return entry.account }
@@ -89,7 +86,7 @@ final class SourceTable: Sendable {
         }
     }
 
-    /// Moves a source without connections to the idle ones; evicts another if the table is full.
+    /// Moves a source without connections to the idle ones, and evicts another one if the table is full.
     private func becomeIdle(_ source: PeerSource, in state: inout State, at now: Timestamp) {
         while state.idle.count >= max(1, self.limits.remembered) {
             let sample = (0..<Self.sampleSize).map { _ in Int.random(in: state.idle.indices) }

@@ -2,12 +2,12 @@ internal import AttestationVerifier
 internal import Metrics
 internal import Wire
 
-/// The counters of wallets' calls.
+/// Counts the calls of wallets.
 ///
-/// Every series is created at the start and found by its index: a call costs one atomic addition,
-/// no lock and no lookup.
+/// Every series is created at the start and found by its index, so that a call costs one atomic addition, with no lock
+/// and no lookup.
 final class CallMeters: Sendable {
-    /// Indexed by kind, then by outcome.
+    /// The counters, ordered by kind and then by outcome.
     private let calls: [Counter]
     private let evidence: [String: Counter]
     private let temporaryBlocks: Counter
@@ -49,13 +49,13 @@ final class CallMeters: Sendable {
         if case .attestation(let reason) = failure { self.evidence[reason]?.increment() }
     }
 
-    /// Counts a block that an attempt began.
+    /// Counts a block that an attempt caused.
     func noteBlock(isPermanent: Bool) {
         (isPermanent ? self.permanentBlocks : self.temporaryBlocks).increment()
     }
 }
 
-/// The kinds of calls in metrics.
+/// The kinds of calls that metrics distinguish.
 enum CallKind: Int, CaseIterable {
     case hello
     case beginEnrollment
@@ -97,7 +97,7 @@ enum CallKind: Int, CaseIterable {
     }
 }
 
-/// The outcome of a call: `done` or a code of docs/protocol.md.
+/// The outcome of a call: `done`, or an error code from docs/protocol.md.
 enum CallOutcome: Int, CaseIterable {
     case done
     case malformed

@@ -4,26 +4,26 @@ package import Vocabulary
 
 /// The figures of a server that are read at each scrape instead of being counted as metrics.
 package struct ServerFigures: Sendable {
-    /// Connections that have completed their handshake.
+    /// The number of connections that have completed their handshake.
     package var connections = 0
     package var sessions = 0
-    /// Verdicts since the start.
+    /// The number of verdicts since the start.
     package var validPINs = 0
     package var wrongPINs = 0
-    /// PINs not judged because of a temporary block.
+    /// The number of PINs that were not judged because of a temporary block.
     package var blockedPINs = 0
-    /// PINs not judged because of the permanent block.
+    /// The number of PINs that were not judged because of the permanent block.
     package var permanentlyBlockedPINs = 0
-    /// The fetch time of the current status list, or nil if there is no list.
+    /// The time when the current status list was fetched, or nil if there is no list.
     package var statusListFetched: Timestamp?
-    /// The time from which the list is stale, or nil if its age does not matter.
+    /// The time when the list becomes stale, or nil if its age does not matter.
     package var statusListExpiry: Timestamp?
     /// The number of the newest audit entry.
     package var auditEntries: UInt64 = 0
 }
 
 extension RemotePINServer {
-    /// The current figures; safe to read from any thread.
+    /// The current figures, which can be read from any thread.
     package var figures: ServerFigures {
         let pins = self.state.statistics.pinOutcomes.counts
         let statusList = self.state.devices.attestations.statusListTimes

@@ -4,26 +4,28 @@ internal import Synchronization
 internal import Vocabulary
 internal import WalletStore
 
-/// The audit entries of permanent blocks.
+/// Records permanent blocks in the audit log.
 ///
 ///     commit that blocks ─▶ entry, durable ─▶ answer ─▶ noted in the store
 ///
-/// A restore blocks these wallets again, so a backup grants them no further attempt (G3). Unlike an end, a block may
-/// precede its entry: PIN checks continue if the audit log rejects entries. The store knows the blocks that are not
-/// noted as recorded, and ``recordMissing(log:)`` enters them, including those of an earlier process.
+/// A restore blocks these wallets again, so that a backup grants them no further attempts (G3). Unlike the end of a
+/// wallet, a block may be committed before its entry is written, because PIN checks continue if the audit log rejects
+/// entries. The store knows which blocks are not noted as recorded, and ``recordMissing(log:)`` records them, including
+/// those from an earlier process.
 final class PermanentBlocks: Sendable {
     private let store: any WalletStore
     private let audit: AuditLog
     private let state = Mutex(State())
 
     private struct State {
-        /// Wallets whose entry is durable and not yet noted in the store.
+        /// The wallets whose entry is durable but not yet noted in the store.
         var recorded: [WalletID] = []
-        /// Whether the store may have blocks without an entry: at the start, and after a rejected entry.
+        /// Whether the store may contain blocks without an entry, which is possible at the start and after a rejected
+        /// entry.
         var mustSearch = true
     }
 
-    /// Attempt records that one step of a search reads.
+    /// The number of attempt records that one step of a search reads.
     private static let searchedAtOnce = 500
 
     init(store: any WalletStore, audit: AuditLog) {
@@ -31,12 +33,12 @@ final class PermanentBlocks: Sendable {
         self.audit = audit
     }
 
-    /// Records a committed block before it is answered; a rejected entry is repeated later.
+    /// Records a committed block before the attempt is answered; if the entry is rejected, it is repeated later.
     func record(_ wallet: WalletID, log: Logger) async {
         if await self.enter([wallet], log: log) { self.state.withLock { $0.recorded.append(wallet) } }
     }
 
-    /// Notes recorded blocks in the store, and records those that have no entry.
+    /// Notes in the store which blocks are recorded, and records those that have no entry.
     func recordMissing(log: Logger) async {
         let (recorded, mustSearch) = self.state.withLock { state in
             defer { state = State(recorded: [], mustSearch: false) }
@@ -46,7 +48,7 @@ final class PermanentBlocks: Sendable {
             if !recorded.isEmpty { try await self.store.noteRecorded(blocksOf: recorded) }
             if mustSearch { try await self.searchAll(log: log) }
         } catch {
-            // A repeated entry does no harm; a missing one would.
+            // A repeated entry does no harm, but a missing one would.
             self.state.withLock { $0.mustSearch = true }
             log.warning("permanent blocks were not noted as recorded", metadata: ["reason": "\(error)"])
         }

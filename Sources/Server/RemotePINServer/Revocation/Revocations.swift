@@ -6,27 +6,27 @@ internal import Synchronization
 package import Vocabulary
 internal import WalletStore
 
-/// The ends of wallets that no operator's command causes, each on record before its commit.
+/// Ends wallets other than by an operator's command, and records each end before its commit.
 ///
 ///     begun, durable ─▶ commit ─▶ done, durable ─▶ answer
 ///
-/// So no committed end is missing from the audit log, even after a crash in between.
+/// No committed end is therefore missing from the audit log, even after a crash in between.
 ///
-/// Invariant: a wallet's end leaves two entries and no others, regardless of the requests of
-/// wallets and attackers. A wrong PIN leaves no entry, and no end is recorded twice.
+/// Invariant: the end of a wallet leaves exactly two entries, whatever wallets and attackers request. A wrong PIN
+/// leaves no entry, and no end is recorded twice.
 package final class Revocations: Sendable {
     package let audit: AuditLog
     let store: any WalletStore
     let registry: ConnectionRegistry
     private let onEvent: @Sendable (WalletIncident) -> Void
-    /// Serializes links to a recovery code with its denial, which records the linked wallets before
-    /// its commit.
+    /// Serializes links to a recovery code with the denial of the code, which records the linked wallets before its
+    /// commit.
     package let recoveryCodeLocks = KeyedAsyncLock<RecoveryCodeMAC>()
-    /// Serializes the ends of one wallet, so that concurrent requests put a single end on record.
+    /// Serializes the ends of one wallet, so that concurrent requests record only one end.
     private let endLocks = KeyedAsyncLock<WalletID>()
-    /// The entry numbers of ends that are on record as begun and that the store did not accept.
+    /// The entry numbers of ends that were recorded as begun but that the store did not accept.
     private let begunEnds = Mutex<[BegunEnd: UInt64]>([:])
-    /// Limits the log lines about unknown deletion codes, whose rate a client determines.
+    /// Limits the log lines about unknown deletion codes, because clients control how often they occur.
     let unknownCodeLog = LogRateLimiter(burst: 20, each: .seconds(10))
 
     init(
@@ -41,31 +41,31 @@ package final class Revocations: Sendable {
         self.onEvent = onEvent
     }
 
-    /// The end of one wallet, as the audit log and the wallet's owner see it.
+    /// The end of one wallet, as recorded in the audit log and reported to the wallet's owner.
     struct End {
         var event: AuditEvent
         var actor: AuditActor
         var wallet: WalletID
         var revocation: Revocation
         var recoveryCode: RecoveryCodeMAC?
-        /// The log line, written once.
+        /// The line for the log, which is written once.
         var message: Logger.Message
 
         var subject: AuditSubject { AuditSubject(wallets: [self.wallet], recoveryCode: self.recoveryCode) }
         fileprivate var key: BegunEnd { BegunEnd(event: self.event, wallet: self.wallet) }
     }
 
-    /// The key of an end that was begun.
+    /// Identifies an end that was begun.
     fileprivate struct BegunEnd: Hashable {
         let event: AuditEvent
         let wallet: WalletID
     }
 
-    /// Commits a wallet's end; does nothing if the audit log rejects the entry.
+    /// Commits the end of a wallet, or does nothing if the audit log rejects the entry.
     ///
-    /// An end that the store rejects stays begun, and the next request continues with its entry:
-    /// requests against a full store must not fill the audit log as well. A restore treats a begun
-    /// end as done, which is safe because the requester was entitled to end the wallet.
+    /// If the store rejects the end, it stays begun and the next request continues with the same entry, so that
+    /// requests against a full store do not fill the audit log as well. A restore treats a begun end as done, which is
+    /// safe because the requester was entitled to end the wallet.
     func record<Outcome>(
         _ end: End,
         log: Logger,
@@ -73,8 +73,8 @@ package final class Revocations: Sendable {
     ) async throws -> Outcome {
         await self.endLocks.acquire(end.wallet)
         defer { self.endLocks.release(end.wallet) }
-        // The end of an ended wallet is committed again without an entry, because the request may
-        // be a retry after a failure to empty the store's log.
+        // If the wallet has ended, the end is committed again without an entry, because the request may be a retry
+        // after the store's log could not be emptied.
         guard let report = try await self.store.report(of: end.wallet), report.revocation == nil else {
             return try await commit()
         }
@@ -90,14 +90,14 @@ package final class Revocations: Sendable {
             await self.finish(end, begun: begun, log: log)
             return outcome
         } catch StoreError.notErased {
-            // The wallet has ended. A later request finds it so and takes neither of these steps.
+            // The wallet has ended. A later request finds it ended and takes neither of these steps.
             await self.registry.abortAll(of: end.wallet, except: nil)
             await self.finish(end, begun: begun, log: log)
             throw StoreError.notErased
         }
     }
 
-    /// Records, logs and reports a committed end.
+    /// Records, logs and reports an end that has been committed.
     private func finish(_ end: End, begun: UInt64, log: Logger) async {
         log.notice(end.message, metadata: ["wallet": "\(end.wallet)"])
         self.begunEnds.withLock { $0[end.key] = nil }

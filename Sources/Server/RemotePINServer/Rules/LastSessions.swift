@@ -1,17 +1,16 @@
 internal import Synchronization
 internal import Vocabulary
 
-/// The times of wallets' last sessions that are not in the store yet; for operators only.
+/// The times of wallets' last sessions that have not been written to the store yet; only operators need them.
 ///
-/// Writing each session would cost every unlock a commit, and writing every few seconds would cost
-/// nearly every unlock a page; the sessions of a whole minute share pages. A crash loses the last
-/// minute.
+/// Writing each session at once would cost every unlock a commit, and writing every few seconds would cost nearly every
+/// unlock a page, whereas the sessions of a whole minute share pages. A crash loses the last minute.
 final class LastSessions: Sendable {
-    /// The number of wallets remembered; for any further one the store keeps an older time.
+    /// The maximum number of wallets that are remembered; for any others, the store keeps an older time.
     private static let capacity = 100_000
-    /// The number that is written immediately, even if little time has passed.
+    /// The number of wallets that are written at once, even if little time has passed.
     private static let batch = 50_000
-    /// The interval between writes, on the server's clock.
+    /// The interval between writes, measured with the server's clock.
     private static let interval: Duration = .seconds(60)
 
     private struct State {
@@ -37,16 +36,17 @@ final class LastSessions: Sendable {
         }
     }
 
-    /// The time of a wallet's last session, if the store does not have it yet.
+    /// Returns the time of a wallet's last session if it has not been written to the store yet.
     func last(of wallet: WalletID) -> Timestamp? {
         self.state.withLock { $0.pending[wallet] ?? $0.inFlight[wallet] }
     }
 
-    /// Takes the times to be written now, none if a write is not due; ``confirm(_:)`` or
-    /// ``putBack(_:)`` must follow.
+    /// Takes the times that must be written now, or none if no write is due.
+    ///
+    /// The caller must then call ``confirm(_:)`` or ``putBack(_:)``.
     func takeDue(at now: Timestamp) -> [WalletID: Timestamp] {
         self.state.withLock { state in
-            // A clock that was set back also makes it due.
+            // A clock that was set back also makes the write due.
             let isDue =
                 now < state.writtenAt || now >= state.writtenAt + Self.interval || state.pending.count >= Self.batch
             guard isDue else { return [:] }
@@ -58,7 +58,7 @@ final class LastSessions: Sendable {
     /// Takes all pending times, as ``takeDue(at:)`` does.
     func takeAll() -> [WalletID: Timestamp] { self.state.withLock { $0.takeAll() } }
 
-    /// Notes that these times were written.
+    /// Records that these times were written.
     func confirm(_ sessions: [WalletID: Timestamp]) {
         self.state.withLock { state in
             for (wallet, time) in sessions where state.inFlight[wallet] == time { state.inFlight[wallet] = nil }
