@@ -1,6 +1,5 @@
 internal import NIOCore
 internal import NIOPosix
-internal import Synchronization
 internal import Vocabulary
 
 /// The socket on which a server listens for clients.
