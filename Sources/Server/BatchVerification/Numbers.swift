@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// P-256 and its order, shared by all threads.
+/// The P-256 curve and its order, which all threads share.
 ///
-/// `@unchecked Sendable`: created once and only read afterwards.
+/// `@unchecked Sendable`: the values are created once and only read afterwards.
 @safe final class Curve: @unchecked Sendable {
     static let shared = Curve()
 

@@ -1,34 +1,34 @@
 internal import COpenSSL
 internal import Vocabulary
 
-/// Signatures as equations of points, e·G + r·Q = s·R, with libcrypto's numbers and points for one batch of them.
+/// Represents signatures as equations of points, e·G + r·Q = s·R, with libcrypto's numbers and points for one batch.
 ///
-/// libcrypto multiplies and adds the points; this type chooses them. The running time depends on the points,
-/// which are public: the message that carries the signature contains or determines all of them.
+/// libcrypto multiplies and adds the points, and this type chooses them. The running time depends on the points. They
+/// are public, because the message with the signature contains or determines all of them.
 ///
-/// **Invariant: a false equation passes with a probability of at most 2⁻¹²⁸**, independent of the other
-/// equations of its sum; verified alone, it never passes. Each equation is multiplied by a 128-bit number drawn
-/// after all of them have arrived, so an attacker cannot choose signatures whose errors cancel. R is not a
-/// free choice either: its x coordinate is taken from r, because an attacker could otherwise choose r and s
+/// **Invariant: a false equation passes with a probability of at most 2⁻¹²⁸**, independently of the other equations in
+/// its sum; if it is verified separately, it never passes. Each equation is multiplied by a 128-bit number that is
+/// drawn after all of them have arrived, so an attacker cannot choose signatures whose errors cancel each other. Nor
+/// can the signer choose R freely: its x coordinate is taken from r, because an attacker could otherwise choose r and s
 /// and then an R that makes the equation true.
 ///
 /// `@unchecked Sendable`: ``withPooled(_:)`` lends each instance to one caller at a time.
 @safe final class SignatureEquations: @unchecked Sendable {
-    /// The largest batch.
+    /// The maximum size of a batch.
     ///
-    /// Larger batches save little more. One false signature causes the whole batch to be verified again separately,
-    /// some 50 µs each. This must cost the server no more than the session that the sender had to open for it and then
-    /// loses.
+    /// Larger batches would save little more. One false signature causes the whole batch to be verified again
+    /// separately, at some 50 µs for each signature. This must not cost the server more than the session that the
+    /// sender had to open for it and loses afterwards.
     static let most = 16
     private static let factorByteCount = 16
 
     private let curve = Curve.shared
     /// libcrypto's temporary variables.
     private let scratch: OpaquePointer
-    /// Q and R of each signature, alternating, and their multipliers.
+    /// Q and R of each signature in alternation, and their multipliers.
     private let points: UnsafeMutableBufferPointer<OpaquePointer?>
     private let multipliers: UnsafeMutableBufferPointer<OpaquePointer?>
-    /// r, s and e of each signature.
+    /// The numbers r, s and e of each signature.
     private let numbers: [Numbers]
     private let generatorMultiplier: OpaquePointer
     private let factor: OpaquePointer
@@ -78,12 +78,12 @@ internal import Vocabulary
 
     private static let pool = ScratchPool<SignatureEquations>()
 
-    /// Lends an instance from a pool; it keeps the last signatures and keys until others replace them.
+    /// Lends an instance from a pool; the instance keeps its last signatures and keys until others replace them.
     static func withPooled<Result>(_ body: (SignatureEquations) -> Result) -> Result {
         Self.pool.withValue(orNew: { SignatureEquations() }, body)
     }
 
-    /// Returns the truth of each claim, at most ``most`` of them.
+    /// Returns whether each claim is true; there may be at most ``most`` claims.
     func verdicts(on claims: ArraySlice<SignatureClaim>, jointly: Bool) -> [Bool] {
         // The place of each claim's numbers, or nil for a claim that is false independently of the equation.
         var count = 0
@@ -92,12 +92,12 @@ internal import Vocabulary
             count += 1
             return count - 1
         }
-        // For one claim the sum costs more than computing R.
+        // For a single claim, the sum costs more than computing R.
         if jointly, count > 1, self.hold(0..<count) { return places.map { $0 != nil } }
         return places.map { place in place.map { self.holds($0) } ?? false }
     }
 
-    /// Returns true if the point R = e/s·G + r/s·Q is the claimed one.
+    /// Returns whether the point R = e/s·G + r/s·Q is the claimed one.
     private func holds(_ place: Int) -> Bool {
         let (numbers, order) = unsafe (self.numbers[place], self.curve.order)
         let (ofG, ofQ) = unsafe (self.generatorMultiplier, self.multipliers[2 * place])
@@ -116,7 +116,7 @@ internal import Vocabulary
             && self.load([0x04] + halves.0 + claim.nonceY.bytes, intoPoint: 2 * place + 1)
     }
 
-    /// Reads r and s, from 1 to q − 1 (FIPS 186-5 §6.4.2), and e, which has as many bits as q.
+    /// Reads r and s, which must be between 1 and q − 1 (FIPS 186-5 §6.4.2), and e, which has as many bits as q.
     private func load(_ r: ArraySlice<UInt8>, _ s: ArraySlice<UInt8>, _ e: [UInt8], at place: Int) -> Bool {
         let numbers = self.numbers[place]
         return unsafe read(r.span.bytes, into: numbers.r) && read(s.span.bytes, into: numbers.s)
@@ -130,14 +130,16 @@ internal import Vocabulary
 
     /// Decodes a point; libcrypto checks that it is on the curve, whose order is prime.
     private func load(_ bytes: [UInt8], intoPoint index: Int) -> Bool {
-        // Once for each point: libcrypto's error queue has 16 places, and more errors would push the mark out of it.
+        // This is done for each point, because libcrypto's error queue has 16 places and more errors would push the
+        // mark out of it.
         discardingErrors {
             unsafe EC_POINT_oct2point(self.curve.group, self.points[index], bytes, bytes.count, self.scratch) == 1
         }
     }
 
-    /// Returns true if all of these equations hold: Σ z·(e·G + r·Q − s·R), with a separate random z for each,
-    /// is the point at infinity.
+    /// Returns whether all of these equations hold.
+    ///
+    /// This is so if Σ z·(e·G + r·Q − s·R), with a separate random z for each equation, is the point at infinity.
     private func hold(_ places: Range<Int>) -> Bool {
         var factors = [UInt8](repeating: 0, count: places.count * Self.factorByteCount)
         guard unsafe RAND_bytes(&factors, Int32(factors.count)) == 1 else { return false }
@@ -159,7 +161,7 @@ internal import Vocabulary
         return unsafe isDone == 1 && EC_POINT_is_at_infinity(self.curve.group, self.result) == 1
     }
 
-    /// Adds z·e to the multiplier of G, and stores z·r as the multiplier of Q and −z·s as that of R.
+    /// Adds z·e to the multiplier of G, and stores z·r as the multiplier of Q and −z·s as the multiplier of R.
     private func add(_ place: Int, times factor: ArraySlice<UInt8>) -> Bool {
         let (numbers, order) = unsafe (self.numbers[place], self.curve.order)
         let (ofQ, ofR) = unsafe (self.multipliers[2 * place], self.multipliers[2 * place + 1])

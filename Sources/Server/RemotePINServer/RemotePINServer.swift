@@ -144,7 +144,7 @@ extension RemotePINServer {
         await withGracefulShutdownHandler {
             await listener.serve { await self.serve($0) }
         } onGracefulShutdown: {
-            // Before the stop: a conversation whose connection is stopped then announces the
+            // This is set before the listener stops, so that a conversation whose connection is stopped announces the
             // shutdown.
             self.state.isStopping.store(true, ordering: .sequentiallyConsistent)
             listener.stop()

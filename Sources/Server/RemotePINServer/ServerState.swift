@@ -21,7 +21,7 @@ package final class ServerState: Sendable {
     let permanentBlocks: PermanentBlocks
     let limits: RateLimits
     let lastSessions = LastSessions()
-    /// The keys of receipts, which wallets pin.
+    /// Returns the keys for receipts, which wallets pin.
     let receiptKeys: @Sendable () -> [ReceiptKeyLink]
     /// The root of receipts that was logged last, and the time when that happened.
     let loggedRoot = Mutex<(at: Timestamp, root: SignedRoot)?>(nil)

@@ -12,9 +12,9 @@ internal import SystemPackage
 ///     {"generation":1042,"step":17,"witness":1}
 ///     {"generation":1042,"step":17}
 ///
-/// The reply names the numbers that the witness has on record durably, including those of the request. A program is
-/// started for each request, without a shell; it reads the line from standard input and writes the reply to standard
-/// output. A server on a Unix socket gets one connection for each request.
+/// The reply contains the numbers that the witness has recorded durably, including those in the request. If the witness
+/// is a program, it is started for each request, without a shell. It reads the line from standard input and writes the
+/// reply to standard output. If the witness is a server on a Unix socket, each request uses a new connection.
 package struct Witness: Sendable {
     package enum Place: Hashable, Sendable {
         case program(String, arguments: [String])
@@ -24,7 +24,7 @@ package struct Witness: Sendable {
     private let place: Place
     private let limit: Duration
 
-    /// The time for one request.
+    /// The time limit for one request.
     package static let timeLimit: Duration = .seconds(10)
     private static let connectLimit = TimeAmount.seconds(5)
     private static let longestReply = 4_096
@@ -34,16 +34,16 @@ package struct Witness: Sendable {
         self.limit = limit
     }
 
-    /// Passes numbers to the witness and returns those that it has on record.
+    /// Sends numbers to the witness and returns the ones that it has on record.
     package func note(_ numbers: WitnessNumbers) async throws(WitnessSilence) -> WitnessRecord {
-        // Sorted like the output of a JSON encoder, so that a script can match it.
+        // The members are sorted as a JSON encoder would sort them, so that a script can match the line.
         let line = "{\"generation\":\(numbers.generation),\"step\":\(numbers.step),\"witness\":1}\n"
         let reply = try await self.exchange(Array(line.utf8))
         guard let end = reply.firstIndex(of: 0x0A),
             let record = try? JSONDecoder().decode(WitnessRecord.self, from: Data(reply[..<end])),
             record.generation != nil || record.step != nil
         else { throw WitnessSilence("its reply is not one line with `generation` or `step`") }
-        // A witness without the numbers that it has just received keeps no record.
+        // A witness that does not return the numbers that it has just received keeps no record.
         guard record.generation ?? .max >= numbers.generation, record.step ?? .max >= numbers.step else {
             throw WitnessSilence("it recorded \(record), but was told \(numbers)")
         }
@@ -76,11 +76,11 @@ package struct Witness: Sendable {
     }
 
     private static func run(_ path: String, _ arguments: [String], _ line: [UInt8]) async throws -> [UInt8] {
-        // Writing to a program that has exited must fail and not kill this process.
+        // Writing to a program that has exited must fail instead of killing this process.
         StandardStreams.ignoreBrokenPipes()
         var options = PlatformOptions()
         options.createSession = true
-        // Kills the program and its children at once: the answer is no longer needed.
+        // Kills the program and its children at once, because the answer is no longer needed.
         options.teardownSequence = [
             .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .milliseconds(100))
         ]
@@ -122,7 +122,7 @@ package struct Witness: Sendable {
         }
     }
 
-    /// The minimal environment a program needs; the rest of the server's environment is withheld.
+    /// The minimal environment that a program needs; it does not get the rest of the server's environment.
     private static var environment: [Environment.Key: String] {
         var environment: [Environment.Key: String] = [:]
         let own = ProcessInfo.processInfo.environment

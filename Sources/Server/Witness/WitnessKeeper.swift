@@ -2,25 +2,25 @@ package import Logging
 package import Metrics
 internal import ServiceLifecycle
 
-/// Keeps a witness informed of a store, and asks it before the store is served.
+/// Keeps a witness informed about a store, and asks it before the store is served.
 ///
 ///     start: stored numbers ─▶ witness is not ahead ─▶ step raised by one ─▶ listen
 ///     while serving, at most once in an interval, and at the stop: step raised by one, generation ─▶ witness
 ///
-/// Invariant: the store has a step durably before the witness gets it. So a witness that is ahead of a store proves
-/// that the store is an older copy.
+/// Invariant: the store contains a step durably before the witness receives it. If a witness is ahead of a store, the
+/// store is therefore an older copy.
 package struct WitnessKeeper: Sendable {
     package struct Parts: Sendable {
         package var witness: Witness
-        /// Whether a witness without an answer prevents the start.
+        /// Whether the server does not start if the witness does not answer.
         package var isRequired: Bool
-        /// The shortest time between two requests while serving.
+        /// The minimum time between two requests while the server is running.
         package var interval: Duration
-        /// The store's generation.
+        /// Returns the store's generation.
         package var generation: @Sendable () -> UInt64
-        /// The step that the store has.
+        /// Returns the step in the store.
         package var step: @Sendable () async throws -> UInt64
-        /// Raises the step in the store durably and returns it.
+        /// Raises the step in the store durably and returns the new one.
         package var raiseStep: @Sendable () async throws -> UInt64
         package var log: Logger
         package var meters: WitnessMeters
@@ -55,7 +55,7 @@ package struct WitnessKeeper: Sendable {
     /// Asks the witness whether the store is an older copy; called before the server listens.
     package func start() async throws(WitnessFailure) {
         do {
-            // Before the step rises: a store that is one step behind must be found.
+            // The witness is asked before the step is raised, so that a store which is one step behind is detected.
             try await self.ask(with: try await self.parts.step())
             try await self.ask(with: try await self.parts.raiseStep())
         } catch let error as WitnessFailure {
@@ -69,7 +69,7 @@ package struct WitnessKeeper: Sendable {
         }
     }
 
-    /// Informs the witness of each new generation until graceful shutdown or cancellation, and once more then.
+    /// Informs the witness about each new generation until graceful shutdown or cancellation, and then once more.
     package func run() async {
         await cancelWhenGracefulShutdown {
             var last = self.parts.generation()
@@ -81,13 +81,13 @@ package struct WitnessKeeper: Sendable {
         await self.inform()
     }
 
-    /// Informs the witness, and returns the store's generation; a failure does not stop a server that serves.
+    /// Informs the witness and returns the store's generation; a failure does not stop a running server.
     @discardableResult
     private func inform() async -> UInt64 {
         var generation = self.parts.generation()
         do {
             let step = try await self.parts.raiseStep()
-            // The raised step is a commit, too; the witness is not asked again because of it.
+            // Raising the step is a commit as well, but the witness is not asked again because of it.
             generation = self.parts.generation()
             try await self.ask(with: step)
         } catch let error as WitnessFailure {
@@ -115,7 +115,7 @@ package struct WitnessKeeper: Sendable {
     }
 }
 
-/// The counters of requests to a witness; a server without a witness exports them too.
+/// The counters of requests to a witness, which a server without a witness exports as well.
 package struct WitnessMeters: Sendable {
     let noted: Counter
     let silent: Counter
@@ -129,11 +129,11 @@ package struct WitnessMeters: Sendable {
     }
 }
 
-/// The reason that a server does not start with its witness.
+/// A reason why a server does not start with its witness.
 package enum WitnessFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The witness knows of a later state: the store is an older copy, and an operator must restore one.
+    /// The witness knows a later state, so the store is an older copy; an operator must restore a backup.
     case ahead(WitnessRecord, of: WitnessNumbers)
-    /// The witness gave no answer: repair it.
+    /// The witness gave no answer; repair it.
     case silent(String)
 
     package var description: String {

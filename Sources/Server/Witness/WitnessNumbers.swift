@@ -1,9 +1,9 @@
-/// The numbers by which a witness recognizes an older store; neither ever falls.
+/// The numbers by which a witness recognizes an older store; neither of them ever decreases.
 package struct WitnessNumbers: Hashable, Sendable, CustomStringConvertible {
-    /// The store's generation, which rises with every commit that changes the store.
+    /// The store's generation, which increases with every commit that changes the store.
     package var generation: UInt64
-    /// The number of requests to a witness; it rises by one with each, so that a witness can be a counter that only
-    /// counts up.
+    /// The number of requests to a witness, which increases by one with each request so that a simple counter can serve
+    /// as a witness.
     package var step: UInt64
 
     package init(generation: UInt64, step: UInt64) {
@@ -14,7 +14,7 @@ package struct WitnessNumbers: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "generation \(self.generation), step \(self.step)" }
 }
 
-/// The numbers that a witness has on record, including those of the request; it may know one of them only.
+/// The numbers that a witness has on record, including those in the request; it may know only one of them.
 package struct WitnessRecord: Hashable, Sendable, Decodable, CustomStringConvertible {
     package var generation: UInt64?
     package var step: UInt64?
@@ -24,7 +24,7 @@ package struct WitnessRecord: Hashable, Sendable, Decodable, CustomStringConvert
         self.step = step
     }
 
-    /// Whether the witness knows of a later state of the store.
+    /// Returns whether the witness knows a later state of the store.
     package func isAhead(of numbers: WitnessNumbers) -> Bool {
         self.generation ?? 0 > numbers.generation || self.step ?? 0 > numbers.step
     }
@@ -35,7 +35,7 @@ package struct WitnessRecord: Hashable, Sendable, Decodable, CustomStringConvert
     }
 }
 
-/// The reason that a witness gave no answer: repair it, or ask again later.
+/// The reason why a witness gave no answer; repair it, or ask again later.
 package struct WitnessSilence: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
 

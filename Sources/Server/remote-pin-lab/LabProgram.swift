@@ -73,14 +73,14 @@ struct LabInitCommand: AsyncParsableCommand {
     }
 }
 
-/// Serves a lab; creates it first if the folder has none.
+/// Serves a lab, after creating it if the folder contains none.
 struct LabUpCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "up",
         abstract: "Serve the lab in a folder; create it first if the folder has none."
     )
 
-    /// The program that serves labs and production alike.
+    /// The program that serves both labs and production.
     private static let server = "remote-pin-server"
 
     @OptionGroup var argument: LabArgument

@@ -5,7 +5,7 @@ internal import LabFiles
 internal import ServerSettings
 internal import StoreMaintenance
 
-/// A lab to be created, ready to be served.
+/// A lab that is yet to be created.
 struct NewLab {
     private let lab: LabFolder
 
@@ -13,9 +13,9 @@ struct NewLab {
         self.lab = lab
     }
 
-    /// Creates all files of the lab.
+    /// Creates all files of the lab, so that it can be served.
     ///
-    /// - Throws: the error of a file; ``NewServerState/FolderInUse`` if the folder is not empty.
+    /// - Throws: The error of a file, or ``NewServerState/FolderInUse`` if the folder is not empty.
     func create() async throws {
         try NewServerState.requireUnused(self.lab.path)
         try DurableFile.makeFolder(self.lab.path)
@@ -33,7 +33,7 @@ struct NewLab {
             clockFile: self.lab.clockFile,
             server: self.lab.serverFolder
         )
-        // Written last: a folder with a lab.yaml is a complete lab.
+        // This file is written last, so that a folder with a lab.yaml is a complete lab.
         try file.write(to: self.lab)
     }
 
@@ -44,7 +44,7 @@ struct NewLab {
         try DurableFile.write(Array(key.utf8), to: self.lab.certificateKeyFile)
     }
 
-    /// The server's configuration: the settings in which a lab differs from the defaults.
+    /// The server's configuration, which contains the settings in which a lab differs from the defaults.
     private var configuration: String {
         let digest = LabApp.androidSigningDigest.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
         let socket = self.lab.socketPath(runtimeFolder: Self.runtimeFolder)
@@ -58,7 +58,7 @@ struct NewLab {
                 // Several labs may run at the same time.
                 "portal.listen": "127.0.0.1:0",
                 "observation.listen": "127.0.0.1:0",
-                // All load of a lab comes from one machine.
+                // All of a lab's load comes from one machine.
                 "limits.frames-per-source": "0",
                 "limits.enrollments-per-source": "0",
                 "android.apps": "['\(LabApp.androidPackage):\(digest.joined()):2']",
@@ -67,7 +67,7 @@ struct NewLab {
                 "android.boot-patch-level": "2025-01-01",
                 "android.roots": "[../authority/\(LabAuthority.File.androidRoot)]",
                 "android.status-list": "../authority/\(LabAuthority.File.statusList)",
-                // The list's age is that of its file, and a lab's clock may be moved by years.
+                // The age of the list is that of its file, and a lab's clock may be moved by years.
                 "android.stale-status-list": "warn",
                 "ios.apps": "[\(LabApp.iOSTeam).\(LabApp.iOSBundle)]",
                 "ios.roots": "[../authority/\(LabAuthority.File.appleRoot)]",

@@ -19,7 +19,7 @@ struct Program {
     }
 }
 
-/// Serves the page until a signal stops it.
+/// Serves the page until a signal stops the program.
 struct PortalProgram: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remote-pin-portal",
@@ -55,7 +55,9 @@ struct PortalProgram: AsyncParsableCommand {
 
     private static let sections: Set<String> = ["portal", "log"]
 
-    /// Excludes the log file: two programs that write one file would overwrite each other's lines.
+    /// Returns whether the portal uses a setting.
+    ///
+    /// It does not use the log file, because two programs that write to one file would overwrite each other's lines.
     private static func isUsed(_ setting: any SettingDeclaration) -> Bool {
         self.sections.contains(setting.section) && setting.name != SettingTable.logFile.name
     }
@@ -135,7 +137,7 @@ struct PortalProgram: AsyncParsableCommand {
         }
     }
 
-    /// Prints the effective settings, after every check that is possible without listening.
+    /// Prints the effective settings after every check that can be made without listening.
     private static func explain(_ settings: ServerSettings) throws {
         _ = try PortalServer(
             settings,
@@ -177,7 +179,7 @@ struct PortalProgram: AsyncParsableCommand {
         )
     }
 
-    /// The path of the configuration, or nil if none was named.
+    /// Returns the path of the configuration, or nil if none was named.
     private func path() throws -> String? {
         guard self.folder == nil || self.config == nil else {
             throw ValidationError("Name a folder or a file with --config, not both.")
@@ -188,7 +190,7 @@ struct PortalProgram: AsyncParsableCommand {
         return LabFolder(path).isLab ? LabFolder(path).configurationFile : "\(path)/server.yaml"
     }
 
-    /// Reports an error with its remedy; exit statuses are those of `remote-pin-server`.
+    /// Reports an error with its remedy; the exit statuses are those of `remote-pin-server`.
     private static func end(_ error: PortalStartError) -> ExitCode {
         switch error {
         case .noSocket:

@@ -5,11 +5,11 @@ internal import ServerSettings
 internal import Synchronization
 internal import Telemetry
 
-/// Metrics and probes of the portal, on a listener apart from the page, which the proxy makes public.
+/// The portal's metrics and probes, on a separate listener because the proxy makes the page public.
 final class PortalWatch: Sendable {
     let registry: MetricRegistry
     private let reachesServer = Atomic(false)
-    /// The interval between checks whether a server answers.
+    /// The interval between checks of whether a server answers.
     private static let interval: Duration = .seconds(5)
 
     init(log: Logger) {
@@ -34,7 +34,7 @@ final class PortalWatch: Sendable {
         return try await ObservationListener.bind(host: address.host, port: address.port, answers: answers)
     }
 
-    /// Checks until cancellation whether a server answers.
+    /// Checks whether a server answers, until cancellation.
     func follow(_ check: @Sendable () async -> Bool) async {
         repeat {
             self.reachesServer.store(await check(), ordering: .relaxed)

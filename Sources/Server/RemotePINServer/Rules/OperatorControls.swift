@@ -2,11 +2,10 @@ internal import Synchronization
 package import Vocabulary
 package import WalletStore
 
-/// The flags and update policies that operators set while the server runs, in memory for every
-/// call.
+/// The flags and update policies that operators set while the server is running, kept in memory for every call.
 ///
-/// The store holds them durably; this copy is replaced as soon as a change is committed. The
-/// settings apply if operators have set nothing.
+/// The store contains them durably, and this copy is replaced as soon as a change is committed. The settings apply if
+/// operators have set nothing.
 package final class OperatorControls: Sendable {
     /// The decoded values.
     private struct Controls {
@@ -14,10 +13,10 @@ package final class OperatorControls: Sendable {
         var rollouts: [FeatureFlag: (rollout: Rollout, setAt: Timestamp)] = [:]
         var rules: [Platform: (rules: [UpdateRule], setAt: Timestamp)] = [:]
 
-        /// Ignores names that this version does not know, which a newer version wrote.
+        /// Decodes the stored values, ignoring names that only a newer version knows.
         ///
-        /// Rejects an unreadable value of a known name: ignoring it would serve versions that an
-        /// operator blocked.
+        /// An unreadable value of a known name is rejected, because ignoring it would serve versions that an operator
+        /// has blocked.
         init(_ values: OperatorValues) throws(StoreError) {
             self.revision = values.revision
             for flag in FeatureFlag.allCases {
@@ -37,38 +36,37 @@ package final class OperatorControls: Sendable {
     private let settings: UpdatePolicy
     private let controls: Mutex<Controls>
 
-    /// Reads the stored values; `settings` applies to platforms without a stored policy.
+    /// Reads the stored values; `settings` applies to platforms that have no stored policy.
     init(store: any WalletStore, settings: UpdatePolicy) async throws(StoreError) {
         self.store = store
         self.settings = settings
         self.controls = Mutex(try Controls(try await store.operatorValues()))
     }
 
-    /// Reads the stored values again, which another server on the same store may have changed.
+    /// Reads the stored values again, because another server on the same store may have changed them.
     func refresh() async throws(StoreError) {
         try self.replace(try await self.store.operatorValues())
     }
 
-    /// Sets for which wallets a feature is on, durably; the setting applies when this method
-    /// returns.
+    /// Sets the wallets for which a feature is on; the value is durable and applies when this method returns.
     package func set(_ flag: FeatureFlag, to rollout: Rollout, at now: Timestamp) async throws(StoreError) {
         try await self.set([flag.valueName: rollout.text], at: now)
     }
 
-    /// Sets the rules for platforms, durably; they apply when this method returns.
+    /// Sets the rules for platforms, which are durable and apply when this method returns.
     ///
-    /// Nil restores the rules of the settings.
+    /// If the rules are nil, those in the settings apply again.
     package func set(_ rules: [UpdateRule]?, for platforms: Set<Platform>, at now: Timestamp) async throws(StoreError) {
         let text = rules.map(UpdateRule.text(of:))
         try await self.set(Dictionary(uniqueKeysWithValues: platforms.map { ($0.policyName, text) }), at: now)
     }
 
-    /// Sets and removes values durably; they apply when this method returns.
+    /// Sets and removes values; the changes are durable and apply when this method returns.
     func set(_ values: [String: String?], at now: Timestamp) async throws(StoreError) {
         try self.replace(try await self.store.setOperatorValues(values, at: now))
     }
 
-    /// Replaces the copy, unless it already holds a later state of the store.
+    /// Replaces the copy unless it contains a later state of the store.
     private func replace(_ values: OperatorValues) throws(StoreError) {
         let fresh = try Controls(values)
         self.controls.withLock { controls in
@@ -76,13 +74,13 @@ package final class OperatorControls: Sendable {
         }
     }
 
-    /// Whether a feature is on for a wallet.
+    /// Returns whether a feature is on for a wallet.
     func isOn(_ flag: FeatureFlag, for wallet: WalletID) -> Bool {
         let rollout = self.controls.withLock { $0.rollouts[flag]?.rollout } ?? .off
         return rollout.includes(wallet, for: flag)
     }
 
-    /// The wallets for which a feature is on, and the time of that setting, or nil if no operator set
+    /// Returns the wallets for which a feature is on and the time when this was set, which is nil if no operator set
     /// it.
     package func rollout(of flag: FeatureFlag) -> (rollout: Rollout, setAt: Timestamp?) {
         self.controls.withLock { controls in
@@ -90,15 +88,15 @@ package final class OperatorControls: Sendable {
         }
     }
 
-    /// The rules for a platform and the time at which an operator set them, or nil if they come from
-    /// the settings.
+    /// Returns the rules for a platform and the time when an operator set them, which is nil if they come from the
+    /// settings.
     package func updateRules(for platform: Platform) -> (rules: [UpdateRule], setAt: Timestamp?) {
         self.controls.withLock { controls in
             controls.rules[platform].map { ($0.rules, $0.setAt) } ?? (self.settings[platform], nil)
         }
     }
 
-    /// The verdict on a version at this time.
+    /// Returns the verdict on a version at this time.
     func verdict(on version: AppVersion, platform: Platform, at now: Timestamp) -> UpdateVerdict {
         var policy = self.settings
         policy[platform] = self.updateRules(for: platform).rules

@@ -1,19 +1,19 @@
 package import Vocabulary
 internal import WalletStore
 
-// The text form of flags and update policies in the store, readable by operators.
+// The text form of flags and update policies in the store, which operators can read.
 
 extension FeatureFlag {
-    /// The name of the flag's value.
+    /// The name of the value that contains the flag's setting.
     var valueName: String { "flag \(self.rawValue)" }
 }
 
 extension Platform {
-    /// The name of the value that holds the platform's update policy.
+    /// The name of the value that contains the platform's update policy.
     var policyName: String { "update-policy \(self.rawValue)" }
 }
 
-/// `off`, `on`, `percentage 20`, or `wallets` and ids in hexadecimal.
+/// The text is `off`, `on`, `percentage 20`, or `wallets` followed by ids in hexadecimal.
 extension Rollout {
     package var text: String {
         switch self {
@@ -24,7 +24,7 @@ extension Rollout {
         }
     }
 
-    /// Decodes ``text`` and nothing else.
+    /// Decodes only the output of ``text``.
     init?(text: String) {
         let words = text.split(separator: " ").map(String.init)
         switch (words.first, words.count) {
@@ -43,7 +43,8 @@ extension Rollout {
     }
 }
 
-/// `1.2 1.4 warn 1700000000000`: the ends of the range, `-` for an open end, and the word.
+/// The text is, for example, `1.2 1.4 warn 1700000000000`: both ends of the range, with `-` for an open end, and the
+/// word.
 extension UpdateRule {
     var text: String {
         let word =
@@ -58,7 +59,7 @@ extension UpdateRule {
         return "\(self.from.map { "\($0)" } ?? "-") \(self.below.map { "\($0)" } ?? "-") \(word)"
     }
 
-    /// Decodes ``text`` and nothing else.
+    /// Decodes only the output of ``text``.
     init?(text: String) {
         let words = text.split(separator: " ").map(String.init)
         guard words.count >= 3 else { return nil }
@@ -78,10 +79,10 @@ extension UpdateRule {
         guard self.text == text else { return nil }
     }
 
-    /// One line for each rule.
+    /// Returns the text of rules, with one line for each rule.
     package static func text(of rules: [UpdateRule]) -> String { rules.map(\.text).joined(separator: "\n") }
 
-    /// Decodes the output of ``text(of:)`` and nothing else.
+    /// Decodes only the output of ``text(of:)``.
     static func rules(text: String) -> [UpdateRule]? {
         let lines = text.split(separator: "\n")
         let rules = lines.compactMap { UpdateRule(text: String($0)) }

@@ -8,7 +8,7 @@ final class PINOutcomes: Sendable {
     private let blocked = Atomic<Int>(0)
     private let permanentlyBlocked = Atomic<Int>(0)
 
-    /// Counts a result that is a verdict.
+    /// Counts a result if it is a verdict.
     func note(_ result: CallResult) {
         let verdict: InstructResult
         switch result {
@@ -26,9 +26,9 @@ final class PINOutcomes: Sendable {
     struct Counts {
         var valid: Int
         var wrong: Int
-        /// Not judged because of a temporary block.
+        /// The number of PINs that were not judged because of a temporary block.
         var blocked: Int
-        /// Not judged because of the permanent block.
+        /// The number of PINs that were not judged because of the permanent block.
         var permanentlyBlocked: Int
     }
 

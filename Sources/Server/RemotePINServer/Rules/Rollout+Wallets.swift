@@ -2,12 +2,11 @@ internal import Crypto
 internal import Vocabulary
 
 extension Rollout {
-    /// Whether a feature is on for a wallet.
+    /// Returns whether a feature is on for a wallet.
     ///
-    /// For a percentage, a hash of the feature and the wallet's id assigns the wallet to one of 100
-    /// buckets; the feature is on for buckets below the percentage. So an included wallet stays
-    /// included as the percentage grows, on every server and after a restart, and different
-    /// features begin with different wallets.
+    /// For a percentage, a hash of the feature and the wallet's id assigns the wallet to one of 100 buckets, and the
+    /// feature is on for the buckets below the percentage. A wallet that is included therefore stays included as the
+    /// percentage grows, on every server and after a restart. Different features start with different wallets.
     func includes(_ wallet: WalletID, for flag: FeatureFlag) -> Bool {
         switch self {
         case .off: false

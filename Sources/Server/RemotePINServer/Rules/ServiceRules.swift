@@ -1,19 +1,19 @@
 package import Vocabulary
 
-/// The settings that calls depend on: numbers and policies.
+/// The settings on which calls depend: numbers and policies.
 package struct ServiceRules: Sendable {
     package var attempts: AttemptPolicy
     package var offersDeletionCode: Bool
     package var updates: UpdatePolicy
-    /// The longest duration of a session.
+    /// The maximum duration of a session.
     package var sessionLifetime: Duration
     /// The time within which an enrollment must be completed.
     package var tokenLifetime: Duration
     /// The time after which a registration without a session is removed.
     package var unopenedLifetime: Duration
-    /// The transport's limit of calls in flight on one connection.
+    /// The transport's limit on the number of calls in flight on one connection.
     package var maxInFlight: Int
-    /// The limits of one source.
+    /// The limits on each source.
     package var sources: SourceLimits
 
     package init(

@@ -1,15 +1,15 @@
 internal import Vocabulary
 
-/// The terms on which wallets are served: the settings, and the values that operators change while
-/// the server runs.
+/// The terms on which wallets are served: the settings, and the values that operators change while the server is
+/// running.
 package struct ServiceTerms: Sendable {
     package let rules: ServiceRules
     let controls: OperatorControls
 
-    /// The features that the server offers before it knows the wallet.
+    /// The features that the server offers as long as it does not know the wallet.
     var features: Features { Features(deletionCode: self.rules.offersDeletionCode, safeBiometricUnlock: false) }
 
-    /// The features that the server offers to one wallet.
+    /// Returns the features that the server offers to a wallet.
     func features(of wallet: WalletID) -> Features {
         Features(
             deletionCode: self.rules.offersDeletionCode,

@@ -1,15 +1,15 @@
 package import Vocabulary
 
-/// The versions of the app that are served, and the update notices for their users.
+/// Determines which versions of the app are served, and which update notices their users get.
 ///
-/// Each platform has ordered rules; the first rule that matches a version applies, and a version
-/// without a match is ok.
+/// Each platform has an ordered list of rules. The first rule that matches a version applies, and a version that
+/// matches no rule is ok.
 package struct UpdatePolicy: Hashable, Sendable {
-    /// The settings for one platform's versions, or nil if there is no requirement.
+    /// The settings for the versions on one platform; a value is nil if there is no requirement.
     package struct Versions: Hashable, Sendable {
-        /// Lower versions are blocked.
+        /// The minimum version; lower versions are blocked.
         package var minimum: AppVersion?
-        /// Users of lower versions are notified of an update.
+        /// The version below which users are notified of an update.
         package var notify: AppVersion?
 
         package init(minimum: AppVersion? = nil, notify: AppVersion? = nil) {
@@ -17,7 +17,7 @@ package struct UpdatePolicy: Hashable, Sendable {
             self.notify = notify
         }
 
-        /// The settings as rules.
+        /// The rules that correspond to the settings.
         var rules: [UpdateRule] {
             [
                 self.minimum.flatMap { UpdateRule(below: $0, .block(updateAvailable: true)) },
@@ -34,12 +34,12 @@ package struct UpdatePolicy: Hashable, Sendable {
         self.iOS = iOS
     }
 
-    /// Creates the policy of the settings.
+    /// Creates the policy that the settings describe.
     package init(android: Versions = Versions(), iOS: Versions = Versions()) {
         self.init(android: android.rules, iOS: iOS.rules)
     }
 
-    /// The rules of one platform.
+    /// The rules for a platform.
     package subscript(_ platform: Platform) -> [UpdateRule] {
         get {
             switch platform {
@@ -55,7 +55,7 @@ package struct UpdatePolicy: Hashable, Sendable {
         }
     }
 
-    /// The verdict on the version that the app claims to have.
+    /// Returns the verdict on the version that the app claims to have.
     package func verdict(on version: AppVersion, platform: Platform, at now: Timestamp) -> UpdateVerdict {
         self[platform].first { $0.fits(version) }?.verdict(at: now) ?? .ok
     }

@@ -2,8 +2,8 @@ internal import AttestationVerifier
 
 /// Every metric that the server exposes, in the order of the exposition.
 ///
-/// A test finds metric names that the sources use and this catalogue lacks. Another compares
-/// docs/metrics.md with it.
+/// One test finds metric names that the sources use but this catalogue lacks. Another compares docs/metrics.md with the
+/// catalogue.
 package enum MetricCatalogue {
     /// All metrics.
     package static let all: [MetricDefinition] =
@@ -115,7 +115,7 @@ package enum MetricCatalogue {
         ),
     ]
 
-    /// From 0.1 ms, the time of a sync on a fast disk, to 5 s, when callers have given up.
+    /// The bounds range from 0.1 ms, the time of a sync on a fast disk, to 5 s, after which callers have given up.
     private static let seconds = [
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
     ]
@@ -201,7 +201,7 @@ package enum MetricCatalogue {
         ),
     ]
 
-    /// Hooks and reloads.
+    /// Event hooks and reloads.
     static let operators = [
         MetricDefinition(
             "remote_pin_hook_events_total",
@@ -226,7 +226,7 @@ package enum MetricCatalogue {
         ),
     ]
 
-    /// The deletion portal, which exposes them.
+    /// The metrics of the deletion portal, which exposes them.
     static let portal = [
         MetricDefinition(
             "remote_pin_portal_ready",
@@ -243,7 +243,7 @@ package enum MetricCatalogue {
         ),
     ]
 
-    /// The standard process metrics of Prometheus client libraries.
+    /// The standard process metrics that Prometheus client libraries export.
     static let process = [
         MetricDefinition("process_cpu_seconds_total", .counter, "User and system CPU time of the process."),
         MetricDefinition("process_resident_memory_bytes", .gauge, "Resident memory of the process."),
@@ -254,7 +254,7 @@ package enum MetricCatalogue {
         MetricDefinition("process_start_time_seconds", .gauge, "Start time of the process, as Unix time."),
     ]
 
-    /// The server as a whole, and faults of this output.
+    /// The server as a whole, and faults in this output.
     static let own = [
         MetricDefinition(
             "remote_pin_build_info",
@@ -298,13 +298,13 @@ package enum MetricCatalogue {
     }
 }
 
-/// The reason a series is not exposed, and its remedy.
+/// A reason why a series is not exposed; each case states the remedy.
 package enum MetricFault: String, Hashable, Sendable, CaseIterable {
-    /// Add the metric to the catalogue.
+    /// The catalogue does not contain the metric; add it.
     case unknown
-    /// Use the instrument kind that the catalogue declares.
+    /// The instrument has another kind than the catalogue declares; use the declared one.
     case kind
-    /// Use the labels and values that the catalogue declares.
+    /// The labels or their values differ from those in the catalogue; use the declared ones.
     case labels
     /// The process has more series than ``MetricRegistry/mostSeries``.
     case limit

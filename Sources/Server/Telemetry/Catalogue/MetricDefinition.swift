@@ -1,18 +1,18 @@
-/// The definition of a metric: name, kind, help and labels, for the exposition and docs/metrics.md.
+/// The definition of a metric: its name, kind, help text and labels, for the exposition and docs/metrics.md.
 ///
-/// Only defined metrics are exposed, with only the label values that their definitions list. So no
-/// code, id or address can appear in the output by mistake, and the number of series is bounded.
+/// Only defined metrics are exposed, and only with the label values that their definitions list. This ensures that no
+/// code, id or address can appear in the output by mistake, and that the number of series is bounded.
 package struct MetricDefinition: Hashable, Sendable {
     /// The type of a metric.
     package enum Kind: Hashable, Sendable {
-        /// A count that never decreases during a process's life.
+        /// A count that never decreases while the process is running.
         case counter
         case gauge
-        /// Cumulative counts of values up to each ascending bound; an unbounded bucket is added.
+        /// Cumulative counts of the values up to each bound, in ascending order; an unbounded bucket is added.
         case histogram(bounds: [Double])
     }
 
-    /// A label and its allowed values.
+    /// A label and the values that it may have.
     package struct Label: Hashable, Sendable {
         package var name: String
         package var values: Values
@@ -23,18 +23,18 @@ package struct MetricDefinition: Hashable, Sendable {
         }
     }
 
-    /// The allowed values of a label.
+    /// The values that a label may have.
     package enum Values: Hashable, Sendable {
         /// Any of these values.
         case listed([String])
-        /// A text chosen by the program, such as its version: one value per process.
+        /// A text that the program chooses, such as its version, with one value per process.
         case constant
     }
 
-    /// The name, which ends with the base unit as Prometheus' conventions require.
+    /// The name, which ends with the base unit as the conventions of Prometheus require.
     package var name: String
     package var kind: Kind
-    /// The help text, one sentence.
+    /// The help text, which consists of one sentence.
     package var help: String
     package var labels: [Label]
 
@@ -45,7 +45,7 @@ package struct MetricDefinition: Hashable, Sendable {
         self.labels = labels
     }
 
-    /// The maximum number of series.
+    /// The maximum number of series that the metric can have.
     package var mostSeries: Int {
         self.labels.reduce(1) { count, label in
             switch label.values {

@@ -3,12 +3,12 @@ extension Liveness {
     /// The number of checks per interval while a part does not answer.
     private static let looks = 10
 
-    /// Checks all parts once per interval, and calls `alive` each time all of them answered.
+    /// Checks all parts once per interval, and calls `alive` each time that all of them have answered.
     ///
-    /// `alive` is never called before the first answers or while a part is silent; it is called promptly
-    /// once the silent parts answer. Returns when cancelled, at the latest after one check's timeout.
+    /// `alive` is not called before the first answers or while a part is silent, and it is called promptly once the
+    /// silent parts answer again. The method returns when it is canceled, after at most the time limit of one check.
     ///
-    /// - Parameter stuck: receives the silent parts, once per outage.
+    /// - Parameter stuck: Called with the silent parts, once per outage.
     package func watch(
         every interval: Duration,
         alive: @Sendable () -> Void,
@@ -16,7 +16,7 @@ extension Liveness {
     ) async {
         var isSilent = false
         while !Task.isCancelled {
-            // Measured from the start of the check, so that a slow answer does not delay the next check.
+            // The time is measured from the start of the check, so that a slow answer does not delay the next check.
             let next = ContinuousClock.now + interval
             let failures = await self.failures()
             if failures.isEmpty { alive() } else if !isSilent { stuck(failures) }

@@ -2,13 +2,13 @@ internal import Dispatch
 package import NIOCore
 internal import Synchronization
 
-/// A liveness check of this process's parts, for `/livez` and the watchdog.
+/// Checks whether the parts of this process are alive, for `/livez` and the watchdog.
 ///
-/// Each part performs a small probe within a time limit. A part with an unanswered probe is not
-/// probed again, and frequent callers share the last result, so checks cost a live server little and
-/// do not pile up on a hung one.
+/// Each part performs a small probe within a time limit. A part whose probe has not been answered is not probed again,
+/// and callers that ask frequently share the last result. Checks therefore cost a live server little, and do not pile
+/// up in one that hangs.
 package final class Liveness: Sendable {
-    /// A quick operation of a live part; returns false if the part knows that it has failed.
+    /// A quick operation that a live part can perform; it returns false if the part knows that it has failed.
     package typealias Probe = @Sendable () async -> Bool
 
     private final class Part: Sendable {
@@ -24,7 +24,7 @@ package final class Liveness: Sendable {
 
     private struct State {
         var parts: [Part] = []
-        /// The last check and its end time, which is nil while the check runs.
+        /// The last check and the time when it ended, which is nil while the check is running.
         var look: (task: Task<[String], Never>, end: ContinuousClock.Instant?)?
     }
 
@@ -33,8 +33,8 @@ package final class Liveness: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - patience: the time limit of a probe.
-    ///   - freshness: the time for which a result is shared.
+    ///   - patience: The time limit for a probe.
+    ///   - freshness: The time for which a result is shared.
     package init(patience: Duration = .seconds(5), freshness: Duration = .seconds(1)) {
         self.patience = patience
         self.freshness = freshness
@@ -45,7 +45,7 @@ package final class Liveness: Sendable {
         self.state.withLock { $0.parts.append(Part(name, probe)) }
     }
 
-    /// Removes a part before it is closed.
+    /// Removes a part; called before the part is closed.
     package func forget(_ name: String) {
         self.state.withLock { state in state.parts.removeAll { $0.name == name } }
     }
@@ -89,13 +89,13 @@ package final class Liveness: Sendable {
         let isFree = part.isAsked.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing)
         guard isFree.exchanged else { return false }
         let (answers, source) = AsyncStream.makeStream(of: Bool.self)
-        // An unstructured task: a child task that never ends could not be abandoned.
+        // This is an unstructured task, because a child task that never ends could not be abandoned.
         Task {
             let isAlive = await part.probe()
             part.isAsked.store(false, ordering: .releasing)
             source.yield(isAlive)
         }
-        // The timer uses a Dispatch thread, so that it fires even if all threads of the task pool are stuck.
+        // The timer uses a Dispatch thread, so that it fires even if all threads in the task pool are stuck.
         let limit = DispatchTimeInterval.nanoseconds(Int(self.patience / .nanoseconds(1)))
         DispatchQueue.global().asyncAfter(deadline: .now() + limit) { source.yield(false) }
         for await isAlive in answers { return isAlive }

@@ -1,18 +1,18 @@
 internal import Synchronization
 
-/// The readiness of this server for wallets, as `/readyz` reports it.
+/// Whether this server is ready for wallets, as reported by `/readyz`.
 ///
 ///     starting ──begin──▶ ready ──drop──▶ stopping
 ///         └────────────────drop───────────────▲
 ///
-/// A stopping server never becomes ready again, in whatever order the methods are called.
+/// A server that is stopping never becomes ready again, whatever the order of the calls.
 package final class Readiness: Sendable {
-    /// The server's phase.
+    /// The phase of the server.
     package enum State: UInt8, Sendable, CaseIterable {
         /// The server is recovering its store or does not listen yet.
         case starting
         case ready
-        /// The server is shutting down: it answers calls, but new wallets should connect elsewhere.
+        /// The server is shutting down; it answers calls, but new wallets should connect elsewhere.
         case stopping
     }
 
@@ -24,7 +24,7 @@ package final class Readiness: Sendable {
 
     package var isReady: Bool { self.state == .ready }
 
-    /// Marks the server ready, after recovery and once wallets can connect.
+    /// Marks the server as ready; called after recovery, once wallets can connect.
     package func begin() {
         _ = self.value.compareExchange(
             expected: State.starting.rawValue,
@@ -33,6 +33,6 @@ package final class Readiness: Sendable {
         )
     }
 
-    /// Marks the server as stopping, before any other step of the shutdown.
+    /// Marks the server as stopping; called before any other step of the shutdown.
     package func drop() { self.value.store(State.stopping.rawValue, ordering: .releasing) }
 }

@@ -1,11 +1,10 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Answers one request and closes the connection.
+/// Answers one request and then closes the connection.
 ///
-/// Connections are never kept alive and data after the first request is ignored, so a client can
-/// neither hold a connection nor confuse two responses. A connection has one fixed time limit, which
-/// its peer cannot extend.
+/// Connections are never kept alive and data after the first request is ignored, so that a client can neither hold a
+/// connection nor mix up two responses. Each connection has a fixed time limit, which the client cannot extend.
 final class ObservationHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -58,7 +57,7 @@ final class ObservationHandler: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard context.channel.isActive else { return context.close(promise: nil) }
-        // The response is being sent and then closes the connection; later input must not interfere.
+        // The response is being sent, after which the connection is closed. Later input must not interfere.
         guard !self.hasAnswered else { return }
         self.hasAnswered = true
         switch error {
@@ -88,7 +87,7 @@ final class ObservationHandler: ChannelInboundHandler {
 /// A request exceeded its size limit.
 struct RequestTooLong: Error {}
 
-/// Limits the bytes of a connection's input before any other handler reads or buffers them.
+/// Limits the number of input bytes on a connection before any other handler reads or buffers them.
 final class RequestByteLimit: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

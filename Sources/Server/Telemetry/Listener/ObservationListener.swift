@@ -5,13 +5,13 @@ internal import Synchronization
 
 /// The HTTP listener for monitoring systems, which serves only `/metrics`, `/livez` and `/readyz`.
 ///
-/// It runs on its own thread, so it takes no event loop from wallets and can check the loops'
-/// liveness. It is meant for a private address, but its limits also hold on a public one: at the
-/// connection limit the oldest connection is closed, so slow clients cannot lock out a probe.
+/// It runs on a separate thread, so that it does not take an event loop away from wallets and can check whether the
+/// loops are alive. It is meant for a private address, but its limits also hold on a public one: once the connection
+/// limit is reached, the oldest connection is closed, so that slow clients cannot lock out a probe.
 package final class ObservationListener: Sendable {
-    /// Limits per connection and on the number of connections.
+    /// Limits on each connection and on the number of connections.
     package struct Limits: Hashable, Sendable {
-        /// The lifetime of a connection, regardless of its activity.
+        /// The lifetime of a connection, regardless of whether it is active.
         package var connection: Duration = .seconds(10)
         /// The maximum size of a request in bytes.
         package var request = 8 * 1024
@@ -21,7 +21,7 @@ package final class ObservationListener: Sendable {
         package init() {}
     }
 
-    /// The bound port, even if port 0 was requested.
+    /// The port that was bound, even if port 0 was requested.
     package let port: Int
 
     private let group: MultiThreadedEventLoopGroup
@@ -67,14 +67,14 @@ package final class ObservationListener: Sendable {
         }
     }
 
-    /// Closes the listener and all connections, and stops the thread; may be called once.
+    /// Closes the listener and all connections, and stops the thread; may be called only once.
     package func close() async {
         try? await self.channel.close()
         try? await self.group.shutdownGracefully()
     }
 }
 
-/// The reason the listener could not bind; correct `observation.listen`.
+/// The reason why the listener could not bind; correct `observation.listen`.
 package struct ObservationListenError: Error, Hashable, Sendable {
     /// The system's error message.
     package let reason: String
@@ -89,7 +89,7 @@ private final class OpenConnections: Sendable {
         self.most = most
     }
 
-    /// Adds a connection, and closes the oldest one if the limit is exceeded.
+    /// Adds a connection, and closes the oldest one if there are now too many.
     func enter(_ channel: any Channel) {
         let oldest = self.channels.withLock { channels in
             channels.append(channel)

@@ -1,6 +1,6 @@
 internal import NIOHTTP1
 
-/// The sources of the observation listener's responses.
+/// The sources from which the observation listener takes its responses.
 package struct ObservationSources: Sendable {
     /// Returns the metrics in exposition format; called on the listener's thread.
     package var metrics: @Sendable () -> String
@@ -18,7 +18,7 @@ package struct ObservationSources: Sendable {
         self.readiness = readiness
     }
 
-    /// Creates the sources of a running server.
+    /// Creates the sources for a running server.
     package init(registry: MetricRegistry, liveness: Liveness, readiness: Readiness) {
         self.init(
             metrics: { Exposition.text(of: registry) },
@@ -33,7 +33,7 @@ struct ObservationResponse: Sendable {
     var status: HTTPResponseStatus
     var mediaType = "text/plain; charset=utf-8"
     var text: String
-    /// The methods of the resource, sent if the request used another one.
+    /// The methods that the resource supports, sent if the request used another one.
     var allowed: String?
 
     static let notFound = ObservationResponse(status: .notFound, text: "Not found. Paths: /metrics, /livez, /readyz.\n")

@@ -1,13 +1,13 @@
-/// The registry in Prometheus' text exposition format 0.0.4.
+/// Formats the registry in the Prometheus text exposition format 0.0.4.
 ///
 ///     # HELP name …
 ///     # TYPE name counter
 ///     name{label="value"} 1
 package enum Exposition {
-    /// The media type of ``text(of:)``.
+    /// The media type of the output of ``text(of:)``.
     package static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// Returns every series, in the catalogue's order.
+    /// Returns every series in the order of the catalogue.
     package static func text(of registry: MetricRegistry) -> String {
         var text = ""
         for definition in registry.definitions {
@@ -49,8 +49,9 @@ package enum Exposition {
         return "\(value)"
     }
 
-    /// Escapes a label value or help text as the format requires, and replaces other control characters,
-    /// so that the text cannot end its field or line.
+    /// Escapes a label value or a help text as the format requires.
+    ///
+    /// It also replaces other control characters, so that the text cannot end its field or line.
     static func escaped(_ text: String, isLabel: Bool) -> String {
         var result = ""
         for scalar in text.unicodeScalars {

@@ -1,13 +1,13 @@
 internal import CoreMetrics
 internal import Synchronization
 
-/// A counter that many threads can increment, with one atomic addition each.
+/// A counter that many threads can increment, at the cost of one atomic addition each.
 final class CounterCell: CounterHandler {
     private let count = Atomic<Int64>(0)
 
     var value: Double { Double(self.count.load(ordering: .relaxed)) }
 
-    /// Ignores amounts below 1: a decreasing counter would look like a restart.
+    /// Adds to the counter, ignoring amounts below 1 because a decreasing counter would look like a restart.
     func increment(by amount: Int64) {
         guard amount > 0 else { return }
         self.count.wrappingAdd(amount, ordering: .relaxed)
@@ -30,17 +30,17 @@ final class GaugeCell: RecorderHandler, MeterHandler {
     func decrement(by amount: Double) { self.bits.add(-amount) }
 }
 
-/// A histogram that many threads can update, with two atomic additions each.
+/// A histogram that many threads can update, at the cost of two atomic additions each.
 ///
-/// The total count is computed from the buckets, so that one scrape is always consistent. The sum may
-/// be ahead or behind by a few values.
+/// The total count is computed from the buckets, so that the buckets and the count of one scrape always match. The sum
+/// may be ahead or behind by a few values.
 final class HistogramCell: RecorderHandler, TimerHandler {
     private final class Count: Sendable {
         let value = Atomic<UInt64>(0)
     }
 
     let bounds: [Double]
-    /// One count per bound, and one for larger values.
+    /// One count for each bound, and one for larger values.
     private let counts: [Count]
     private let total = Atomic<UInt64>(0)
 

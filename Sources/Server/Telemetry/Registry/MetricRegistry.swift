@@ -1,13 +1,14 @@
 package import CoreMetrics
 internal import Synchronization
 
-/// The metrics of one process: the backend of swift-metrics and the source of a scrape.
+/// The metrics of one process, which are the backend of swift-metrics and the source of a scrape.
 ///
-/// A series is created once, under a lock, and kept by its caller, so counting needs no lock, look-up
-/// or allocation. A series that does not match the ``MetricCatalogue`` is not exposed: its caller gets
-/// a no-op instrument and ``onFault`` is called.
+/// A series is created once, under a lock, and is kept by its caller, so that counting needs no lock, lookup or
+/// allocation. A series that does not match the ``MetricCatalogue`` is not exposed. Its caller gets a no-op instrument,
+/// and ``onFault`` is called.
 package final class MetricRegistry: MetricsFactory {
-    /// The limit on all series, far above the catalogue's total and independent of later additions to it.
+    /// The limit on the number of all series, which is far above the catalogue's total and does not depend on later
+    /// additions to it.
     package static let mostSeries = 2_000
     /// The maximum length of a label value in bytes.
     static let longestValue = 100
@@ -16,7 +17,7 @@ package final class MetricRegistry: MetricsFactory {
         case count(CounterCell)
         case level(GaugeCell)
         case histogram(HistogramCell)
-        /// A value read at each scrape; nil omits the series.
+        /// A value that is read at each scrape; if it is nil, the series is omitted.
         case probe(@Sendable () -> Double?)
     }
 
@@ -32,7 +33,7 @@ package final class MetricRegistry: MetricsFactory {
     private let faults: [MetricFault: CounterCell]
     private let state = Mutex(State())
 
-    /// - Parameter onFault: receives the metric's name and the fault, for the log; a fault is a bug in the program.
+    /// - Parameter onFault: Called with the metric's name and the fault, for the log; a fault is a bug in the program.
     package init(
         _ definitions: [MetricDefinition] = MetricCatalogue.all,
         onFault: @escaping @Sendable (String, MetricFault) -> Void = { _, _ in }
@@ -52,7 +53,7 @@ package final class MetricRegistry: MetricsFactory {
         self.faults = faults
     }
 
-    /// The number of rejected series.
+    /// The number of series that were rejected.
     package var refusedSeries: Int { Int(self.faults.values.reduce(0) { $0 + $1.value }) }
 
     /// Registers a value that is read at each scrape, on the scraping thread; it may block only briefly.
@@ -69,9 +70,9 @@ package final class MetricRegistry: MetricsFactory {
         self.state.withLock { $0.series[name] ?? [:] }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// Returns the series with this name and these labels, creating it if needed.
+    /// Returns the series with this name and these labels, creating it if it does not exist.
     ///
-    /// Records a fault and returns nil if the catalogue or the limit forbids the series.
+    /// Records a fault and returns nil if the catalogue or the limit does not allow the series.
     private func series(
         _ name: String,
         _ labels: [(String, String)],
@@ -82,7 +83,7 @@ package final class MetricRegistry: MetricsFactory {
         guard let fresh = make(definition) else { return self.fault(name, .kind) }
         let instrument: Instrument? = self.state.withLock { state in
             if let known = state.series[name]?[written] {
-                // A new probe replaces the earlier one; all callers share one cell.
+                // A new probe replaces the earlier one, whereas all callers share one cell.
                 if case .probe = fresh { state.series[name]?[written] = fresh }
                 return known
             }
@@ -100,7 +101,7 @@ package final class MetricRegistry: MetricsFactory {
         return nil
     }
 
-    /// Formats the labels for exposition, or returns nil if they do not match the definition.
+    /// Formats the labels for the exposition, or returns nil if they do not match the definition.
     static func written(_ labels: [(String, String)], as definition: MetricDefinition) -> String? {
         guard labels.count == definition.labels.count else { return nil }
         var parts: [String] = []
@@ -157,7 +158,8 @@ extension MetricRegistry {
         return cell
     }
 
-    // Series live until the process ends: Prometheus could not tell a removed series from one that never existed.
+    // Series are kept until the process ends, because Prometheus could not tell a removed series from one that never
+    // existed.
     package func destroyCounter(_ handler: any CounterHandler) {}
     package func destroyMeter(_ handler: any MeterHandler) {}
     package func destroyRecorder(_ handler: any RecorderHandler) {}

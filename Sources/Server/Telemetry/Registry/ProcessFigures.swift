@@ -1,14 +1,14 @@
 internal import HostSystem
 
-/// Statistics of this process from Linux (proc_pid_stat(5)).
+/// Statistics on this process, as reported by Linux (proc_pid_stat(5)).
 struct ProcessFigures {
-    /// CPU time in seconds.
+    /// The CPU time in seconds.
     var cpu: Double
-    /// Resident memory in bytes.
+    /// The resident memory in bytes.
     var residentMemory: Double
     var virtualMemory: Double
     var threads: Double
-    /// The start time in seconds of Unix time.
+    /// The start time as Unix time in seconds.
     var start: Double
 
     /// The value of `sysconf(_SC_CLK_TCK)`, which is constant on Linux.
@@ -22,9 +22,9 @@ struct ProcessFigures {
         return ProcessFigures(stat: stat, status: status, bootTime: boot)
     }
 
-    /// - Parameter bootTime: the machine's boot time in seconds of Unix time.
+    /// - Parameter bootTime: The machine's boot time as Unix time in seconds.
     init?(stat: String, status: String, bootTime: Double) {
-        // The parenthesized name may contain parentheses and spaces, so parsing starts after the last parenthesis.
+        // The name in parentheses may contain parentheses and spaces, so parsing starts after the last parenthesis.
         guard let end = stat.lastIndex(of: ")") else { return nil }
         let fields = stat[stat.index(after: end)...].split(whereSeparator: \.isWhitespace)
         // The first element here is field 3, the state.
@@ -46,7 +46,7 @@ struct ProcessFigures {
         return line.dropFirst(name.count).split(whereSeparator: \.isWhitespace).first.flatMap { Double($0) }
     }
 
-    /// The machine's boot time, read once per process.
+    /// The machine's boot time, which is read once per process.
     private static let bootTime: Double? = {
         let lines = Self.text(of: "/proc/stat")?.split(separator: "\n") ?? []
         return lines.first { $0.hasPrefix("btime ") }.flatMap { Double($0.dropFirst("btime ".count)) }
@@ -55,7 +55,7 @@ struct ProcessFigures {
     /// The number of open file descriptors.
     static var openFiles: Double? {
         guard let names = try? DurableFile.names(in: "/proc/self/fd") else { return nil }
-        // Excludes the descriptor of the directory being read.
+        // The descriptor of the directory that is being read is not counted.
         return Double(max(0, names.count - 1))
     }
 
