@@ -88,6 +88,12 @@ struct FormatTests {
         #expect(found.count == 1 && found.first?.hasPrefix("3 ") == true, "\(found)")
     }
 
+    @Test("a file that cannot be read is named once")
+    func missing() {
+        let error = #expect(throws: ConfigError.self) { try Scenario(file: "missing.yaml") }
+        #expect(error.map { "\($0)".ranges(of: "missing.yaml").count } == 1, "\(error.debugDescription)")
+    }
+
     @Test("a text that is not YAML is reported with its line")
     func syntax() {
         let syntax = self.problems("case: X\ntitle: [a, b\nsteps: [launch]")
@@ -143,12 +149,13 @@ struct FormatTests {
     @Test("every scenario of the repository is valid, has its case's name, and checks trace, text and server")
     func repository() throws {
         let folder = Repository.path("Tests/Scenarios")
-        let names = try DurableFile.names(in: folder).filter { $0.hasSuffix(".yaml") }
+        let names = try FileManager.default.subpathsOfDirectory(atPath: folder)
+            .filter { Scenario.isScenario(file: "/\($0)") }
         #expect(names.count > 50)
         for name in names {
             let scenario = try Scenario(file: "\(folder)/\(name)")
-            #expect("\(scenario.caseID).yaml" == name)
-            let actions = scenario.steps.map(\.action)
+            #expect("/\(name)".hasSuffix("/\(scenario.caseID).yaml"))
+            let actions = (scenario.steps + scenario.tearDown).map(\.action)
             #expect(actions.contains { if case .expectTrace = $0 { true } else { false } }, "\(name) asserts no trace")
             #expect(actions.contains { if case .expectServer = $0 { true } else { false } }, "\(name) asks no server")
             let hasText = actions.contains {

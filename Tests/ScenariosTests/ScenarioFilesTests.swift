@@ -10,12 +10,12 @@ struct ScenarioFilesTests {
 
     @Test("every file is valid, and its name is its case")
     func files() throws {
-        let names = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path)
-            .filter { $0.hasSuffix(".yaml") }
+        let names = try FileManager.default.subpathsOfDirectory(atPath: Self.folder.path)
+            .filter { Scenario.isScenario(file: "/\($0)") }
         #expect(names.count > 50)
         for name in names.sorted() {
             let scenario = try Scenario(file: Self.folder.appending(path: name).path)
-            #expect(name.hasPrefix(scenario.caseID), "\(name)")
+            #expect(name.split(separator: "/").last?.hasPrefix(scenario.caseID) == true, "\(name)")
         }
     }
 }

@@ -39,7 +39,7 @@ struct NewLab {
 
     private func createAuthority() throws {
         let authority = try LabAuthority.create(in: self.lab.authorityFolder)
-        let (chain, key) = authority.issueTLSServerCertificate(names: ["localhost", "127.0.0.1", "::1"])
+        let (chain, key) = authority.issueTLSServerCertificate(names: LabAuthority.serverNames)
         try DurableFile.write(Array(chain.utf8), to: self.lab.certificateFile)
         try DurableFile.write(Array(key.utf8), to: self.lab.certificateKeyFile)
     }

@@ -1,6 +1,9 @@
 internal import Evidence
 
 extension LabAuthority {
+    /// The names in the certificate of a lab's server.
+    package static let serverNames = ["localhost", "127.0.0.1", "::1"]
+
     /// A TLS server's certificate with its key, both PEM; `names` are host names and IP addresses.
     ///
     /// The chain contains only the server's certificate; its issuer is the root that wallets pin.

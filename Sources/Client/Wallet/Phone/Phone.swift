@@ -1,6 +1,7 @@
 internal import HostSystem
 package import DeviceInterface
 package import SimulatedPhone
+package import Vocabulary
 package import WalletCore
 
 /// A simulated phone: its home, its device, and the app, which may or may not be running.
@@ -19,7 +20,7 @@ package actor Phone {
     /// Host and port of the server.
     package nonisolated let serverAddress: String
 
-    private let settings: WalletSettings
+    private var settings: WalletSettings
     private let clock: any WallClock
     private let dialer: TLSDialer
     private let behavior: Behavior
@@ -49,24 +50,6 @@ package actor Phone {
         }
     }
 
-    /// Wrappers around the disk and the device of each wallet, by which a scenario simulates a
-    /// crash, and the passing of time while the simulated network delays an answer.
-    package struct Wrappers: Sendable {
-        package var disk: @Sendable (any LocalDisk) -> any LocalDisk
-        package var device: @Sendable (any Device) -> any Device
-        package var wait: SimulatedNetwork.Wait
-
-        package init(
-            disk: @escaping @Sendable (any LocalDisk) -> any LocalDisk = { $0 },
-            device: @escaping @Sendable (any Device) -> any Device = { $0 },
-            wait: @escaping SimulatedNetwork.Wait = SimulatedNetwork.realTime
-        ) {
-            self.disk = disk
-            self.device = device
-            self.wait = wait
-        }
-    }
-
     /// Opens the phone that the home holds; no process of the app is running yet.
     ///
     /// - Parameters:
@@ -88,7 +71,7 @@ package actor Phone {
     ) throws(PhoneError) {
         self.home = home
         self.settings = settings
-        self.clock = try settings.clock()
+        self.clock = wrappers.clock(try settings.clock())
         self.behavior = behavior
         self.hooks = hooks
         self.wrappers = wrappers
@@ -191,6 +174,11 @@ package actor Phone {
         self.actions?.begin(self.device.profile)
         await self.drop()
         await self.end(.endProcess, hasEffect: true)
+    }
+
+    /// Changes texts, links or lock times of the app's next process; server and trust stay.
+    package func configure(_ change: @Sendable (inout WalletSettings) -> Void) {
+        change(&self.settings)
     }
 
     /// Deletes a wallet whose files cannot be used (``PhoneError/needsReset``); the server is not notified.
@@ -355,7 +343,12 @@ extension Phone {
             return try Wallet(
                 disk: self.wrappers.disk(FolderDisk(folder: self.home.appFolder)),
                 device: self.wrappers.device(self.walletDevice),
-                connectingBy: SimulatedNetwork(self.dialer, of: self.device, wait: self.wrappers.wait),
+                connectingBy: SimulatedNetwork(
+                    self.dialer,
+                    of: self.device,
+                    wait: self.wrappers.wait,
+                    hold: self.wrappers.hold
+                ),
                 clock: self.clock,
                 settings: walletSettings,
                 observer: self.observer

@@ -1,13 +1,15 @@
 internal import Yams
 
-/// Replaces each step `for each` with its steps, once for each value, before the file is checked.
+/// Replaces each step `for each` with its steps, once for each value or row, before the file is checked.
 enum ForEach {
     static let name = "for each"
 
     /// The file's tree with repeated steps; a `for each` with a wrong form stays, so that the checker reports it.
     static func expanded(_ root: Node) -> Node {
-        guard case .mapping(var mapping) = root, case .sequence(let steps) = mapping["steps"] else { return root }
-        mapping["steps"] = .sequence(Self.expanded(steps))
+        guard case .mapping(var mapping) = root else { return root }
+        for key in ["steps", "before", "after"] {
+            if case .sequence(let steps) = mapping[Node(key)] { mapping[Node(key)] = .sequence(Self.expanded(steps)) }
+        }
         return .mapping(mapping)
     }
 
@@ -20,21 +22,39 @@ enum ForEach {
     private static func repeated(_ step: Node) -> [Node]? {
         guard let mapping = step.mapping, mapping.count == 1, let heading = mapping[Node(Self.name)]?.mapping,
             Set(heading.keys.map { $0.scalar?.string }) == ["name", "in", "do"],
-            let name = heading["name"]?.scalar?.string, case .sequence(let steps) = heading["do"]
+            let names = heading["name"].flatMap(Self.texts), case .sequence(let steps) = heading["do"],
+            let rows = heading["in"].flatMap({ Self.rows($0, columns: names.count) })
         else { return nil }
-        let list = heading["in"]?.sequence.map { Array($0) } ?? heading["in"].map { [$0] } ?? []
-        let values = list.map(\.scalar?.string)
-        guard !values.contains(nil), !values.isEmpty, !steps.isEmpty else { return nil }
-        return values.flatMap { value in
-            let replaced = Node.sequence(steps).replacing("${\(name)}", with: value ?? "")
+        guard !rows.isEmpty, !steps.isEmpty else { return nil }
+        return rows.flatMap { row in
+            let replaced = Node.sequence(steps).filled(with: Array(zip(names, row)))
             return replaced.sequence.map { Array(Self.expanded($0)) } ?? []
         }
+    }
+
+    /// The rows of the table: a value for one name, a list of as many values for several names.
+    private static func rows(_ node: Node, columns: Int) -> [[String]]? {
+        let nodes = node.sequence.map { Array($0) } ?? [node]
+        let rows = nodes.map(Self.texts)
+        guard rows.allSatisfy({ $0?.count == columns }) else { return nil }
+        return rows.compactMap(\.self)
+    }
+
+    /// A text as a list of one, or a list of texts; nil for any other node.
+    private static func texts(_ node: Node) -> [String]? {
+        let nodes = node.sequence.map { Array($0) } ?? [node]
+        let texts = nodes.compactMap(\.scalar?.string)
+        return texts.count == nodes.count && !texts.isEmpty ? texts : nil
     }
 }
 
 extension Node {
-    /// The node with another text in place of one, in all scalars below it; marks stay.
-    fileprivate func replacing(_ text: String, with other: String) -> Node {
+    /// The node with each `${NAME}` replaced by its value, in all scalars below it; marks stay.
+    func filled(with values: [(name: String, value: String)]) -> Node {
+        values.reduce(self) { $0.replacing("${\($1.name)}", with: $1.value) }
+    }
+
+    private func replacing(_ text: String, with other: String) -> Node {
         switch self {
         case .scalar(var scalar):
             scalar.string = scalar.string.split(separator: text, omittingEmptySubsequences: false)

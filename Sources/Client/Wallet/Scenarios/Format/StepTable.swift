@@ -32,10 +32,21 @@ enum StepTable {
         Field("biometric", .list(Self.presentation), "Answers the operating system's prompt."),
         Field("link", Self.link, "Follows a link on the phone."),
         Field(
+            "refused",
+            .entry(name: "action", Self.refusable),
+            "An action that the app must refuse: the screen does not offer it or ask for it, or no app is in front."
+        ),
+        Field(
             "host session",
             .name("session", HostSession.allCases.map(\.rawValue) + ["none"]),
             "Sets the session that the host application is in."
         ),
+    ]
+
+    private static let refusable: [Field] = [
+        Field("tap", Self.action, "An action that is not offered."),
+        Field("enter", Self.pin, "A PIN that is not asked for."),
+        Field("biometric", Self.presentation, "An answer without a prompt."),
     ]
 
     private static let shortcuts: [Field] = [
@@ -45,11 +56,37 @@ enum StepTable {
             Self.pin,
             "Brings the app to the foreground if necessary, and answers its requests for this PIN and for biometrics."
         ),
+        Field(
+            IncludedSteps.name,
+            .either([.text("a file"), .fields(IncludedSteps.fields)]),
+            "Executes the steps of another file, whose path starts at the folder of this one."
+        ),
+        Field(
+            ForEach.name,
+            .fields(Self.repetition),
+            "Repeats steps for each value of a list, or for each row of a table."
+        ),
     ]
 
     private static let world: [Field] = [
         Field("advance", .duration, "Advances the lab's clock; an app in the foreground is refreshed."),
         Field("device", ScenarioTable.device, "Changes the phone."),
+        Field(
+            "wallet",
+            .fields(ScenarioTable.wallet),
+            "Changes the configuration of the app, from its next process on."
+        ),
+        Field(
+            "set clock back",
+            .duration,
+            "Sets the phone's clock back by this time; the server's clock does not change."
+        ),
+        Field(
+            "enroll",
+            .name("biometric", [BiometricSupport.face, .fingerprint].map(\.rawValue)),
+            "The owner enters the passcode and enrolls a face or a finger, beside those that are enrolled."
+        ),
+        Field("wipe keychain", .nothing, "Removes all items of the phone's keychain; the hardware key stays."),
         Field(
             "enter passcode",
             .nothing,
@@ -65,15 +102,48 @@ enum StepTable {
             .either([.text("a name"), .fields(Self.phone)]),
             "Switches to another phone; creates it if the name is new. The initial phone is `first`."
         ),
+        Field(
+            "clone phone",
+            .text("a name"),
+            "Copies the whole phone, with its secrets, to a new one of this name; `phone` switches to it."
+        ),
+        Field(
+            "back up app",
+            .text("a name"),
+            "Keeps a copy of the app's data under this name, without hardware key and keychain."
+        ),
+        Field(
+            "restore backup",
+            .text("a name"),
+            "Ends the app and replaces its data with the copy of this name, on the same phone."
+        ),
         Field("stop server", .nothing, "Shuts the server down."),
         Field("kill server", .nothing, "Kills the server's process."),
-        Field("start server", .nothing, "Starts the server again."),
+        Field(
+            "start server",
+            .either([.nothing, .fields(ServerTable.settings)]),
+            "Starts the server again, from now on with these settings if any are stated."
+        ),
+        Field(
+            "freeze server",
+            .nothing,
+            "Halts the server's process: no call is answered, and the wallet's time limits pass on the lab's clock."
+        ),
+        Field(
+            "thaw server",
+            .nothing,
+            "Continues the server's process, which then executes the calls that it received."
+        ),
+        Field(
+            "exchange certificate",
+            .name("certificate", ExchangedCertificate.allCases.map(\.rawValue)),
+            "Gives the server a new certificate and key: `renewed`, or one that wallets must not accept."
+        ),
         Field(
             "keep",
             .map(keys: "names", .text("a value of the screen")),
             "Gives a value of the screen a name, for `${NAME}` in later steps."
         ),
-        Field(ForEach.name, .fields(Self.repetition), "Repeats steps for each value of a list."),
     ]
 
     private static let operators: [Field] = [
@@ -114,6 +184,11 @@ enum StepTable {
 
     private static let expectations: [Field] = [
         Field("expect", .fields(ExpectationTable.screen), "Compares the current screen."),
+        Field(
+            "expect one of",
+            .list(.fields(ExpectationTable.screen)),
+            "Compares the current screen with several expectations; one of them must be met."
+        ),
         Field(
             "trace",
             .either([
@@ -173,8 +248,18 @@ enum StepTable {
     ]
 
     private static let repetition: [Field] = [
-        Field("name", .text("a name"), "Name of the value, for `${NAME}` in the steps.", required: true),
-        Field("in", .list(.text("a value")), "The values.", required: true),
+        Field(
+            "name",
+            .list(.text("a name")),
+            "Name of the value, for `${NAME}` in the steps; or the names of several columns.",
+            required: true
+        ),
+        Field(
+            "in",
+            .list(.either([.text("a value"), .list(.text("a value"))])),
+            "The values; or rows with a value for each name.",
+            required: true
+        ),
         Field("do", .list(Self.anyStep), "The steps.", required: true),
     ]
 

@@ -23,8 +23,19 @@ extension Step.Action {
         case "biometric": .present((value.texts ?? []).compactMap(Presentation.init))
         case "link": LinkText(value).map(Self.link)
         case "host session": .hostSession(value.text.flatMap(HostSession.init))
+        case "refused": Self.refusal(value)
         case "set up": .setUp(SetUp(value))
         case "unlock": value.text.map(Self.unlock)
+        default: nil
+        }
+    }
+
+    private static func refusal(_ value: ConfigValue) -> Self? {
+        guard let (name, value) = value.fields?.first, let text = value.text else { return nil }
+        return switch name {
+        case "tap": ActionID(rawValue: text).map { Self.refused(.tap([$0])) }
+        case "enter": .refused(.enter([text]))
+        case "biometric": Presentation(rawValue: text).map { Self.refused(.present([$0])) }
         default: nil
         }
     }
@@ -32,14 +43,36 @@ extension Step.Action {
     private static func ofWorld(_ name: String, _ value: ConfigValue) -> Self? {
         switch name {
         case "advance": value.duration.map(Self.advance)
+        case "keep": .keep((value.fields ?? [:]).compactMapValues(\.text))
+        default: Self.ofPhone(name, value) ?? Self.ofServer(name, value)
+        }
+    }
+
+    private static func ofPhone(_ name: String, _ value: ConfigValue) -> Self? {
+        switch name {
         case "device": .device(DeviceChange(value))
-        case "restore to another device": .restore(DeviceChange(value))
+        case "wallet": .configure(AppConfiguration(value))
+        case "set clock back": value.duration.map(Self.setClockBack)
+        case "enroll": value.text.flatMap(BiometricSupport.init).map(Self.enroll)
+        case "wipe keychain": .wipeKeychain
         case "enter passcode": .enterPasscode
+        case "restore to another device": .restore(DeviceChange(value))
         case "phone": .phone(value.text ?? value["name"]?.text ?? "", DeviceChange(value["device"]))
+        case "clone phone": value.text.map(Self.clone)
+        case "back up app": value.text.map(Self.backUp)
+        case "restore backup": value.text.map(Self.restoreBackup)
+        default: nil
+        }
+    }
+
+    private static func ofServer(_ name: String, _ value: ConfigValue) -> Self? {
+        switch name {
         case "stop server": .stopServer
         case "kill server": .killServer
-        case "start server": .startServer
-        case "keep": .keep((value.fields ?? [:]).compactMapValues(\.text))
+        case "start server": .startServer((value.fields ?? [:]).mapValues(\.flowText))
+        case "freeze server": .freezeServer
+        case "thaw server": .thawServer
+        case "exchange certificate": value.text.flatMap(ExchangedCertificate.init).map(Self.exchangeCertificate)
         default: nil
         }
     }
@@ -61,6 +94,7 @@ extension Step.Action {
     private static func expectation(_ name: String, _ value: ConfigValue) -> Self? {
         switch name {
         case "expect": .expectScreen(ScreenExpectation(value))
+        case "expect one of": .expectOneOf((value.list ?? []).map { ScreenExpectation($0) })
         case "trace": .expectTrace(TraceExpectation(value))
         case "server": .expectServer(ServerExpectation(value))
         case "event": .expectEvent(EventExpectation(value))

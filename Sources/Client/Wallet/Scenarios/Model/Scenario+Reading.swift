@@ -4,6 +4,12 @@ internal import DeviceInterface
 internal import WalletFlows
 
 extension Scenario {
+    /// False for a file of a folder that is no YAML, or holds only steps for the scenarios of the folder.
+    package static func isScenario(file: String) -> Bool {
+        (file.hasSuffix(".yaml") || file.hasSuffix(".yml")) && !file.hasSuffix(IncludedSteps.suffix)
+            && !file.hasSuffix("/\(FolderSteps.fileName)")
+    }
+
     /// Reads a file.
     ///
     /// - Throws: All problems of the file at once.
@@ -14,11 +20,15 @@ extension Scenario {
         } catch {
             throw ConfigError(problems: [ConfigProblem(source: path, message: error.reason)])
         }
-        try self.init(yaml: text, path: path)
+        try self.init(yaml: text, path: path, in: FolderSteps(beside: path))
     }
 
     /// Reads a file's text; problems name `path`.
     package init(yaml: String, path: String) throws(ConfigError) {
+        try self.init(yaml: yaml, path: path, in: FolderSteps())
+    }
+
+    private init(yaml: String, path: String, in folder: FolderSteps) throws(ConfigError) {
         var checker = Checker(source: path)
         let value = checker.read(yaml, as: .fields(ScenarioTable.root), expand: ForEach.expanded(_:))
         guard checker.problems.isEmpty, let value else {
@@ -31,12 +41,13 @@ extension Scenario {
         self.server = (value["server"]?.fields ?? [:]).mapValues(\.flowText)
         self.device = DeviceChange(value["device"])
         self.wallet = AppConfiguration(value["wallet"])
-        let steps = value["steps"]?.list ?? []
-        self.steps = steps.compactMap(Step.init)
-        guard !steps.isEmpty, self.steps.count == steps.count else {
+        let line = value["steps"]?.line
+        guard let steps = try Step.all(value["steps"]?.list ?? [], of: path) else {
             let message = "the scenario, or a `for each` in it, is without a step or without a value, and shows nothing"
-            throw ConfigError(problems: [ConfigProblem(source: path, line: value["steps"]?.line, message: message)])
+            throw ConfigError(problems: [ConfigProblem(source: path, line: line, message: message)])
         }
+        self.steps = folder.setUp.map { $0.included(at: line ?? 0) } + steps
+        self.tearDown = folder.tearDown.map { $0.included(at: line ?? 0) }
     }
 }
 
@@ -52,8 +63,33 @@ extension AppConfiguration {
 }
 
 extension Step {
+    /// The steps of a list, with those of the files that it includes; nil if there are none, or one has no value.
+    ///
+    /// - Parameters:
+    ///   - path: The file of the list.
+    ///   - files: The files that are being read, of which none may be included again.
+    static func all(_ list: [ConfigValue], of path: String, in files: [String] = []) throws(ConfigError) -> [Step]? {
+        var steps: [Step] = []
+        for value in list {
+            if let included = value.fields?[IncludedSteps.name] {
+                steps += try IncludedSteps.read(included, from: path, in: files + [path])
+            } else {
+                guard let step = Step(value) else { return nil }
+                steps.append(step)
+            }
+        }
+        return steps.isEmpty ? nil : steps
+    }
+
+    /// The step at a line of the file that includes it.
+    func included(at line: Int) -> Step {
+        var step = self
+        step.line = line
+        return step
+    }
+
     /// - Precondition: The checker accepted `step`: one known name with a value of its shape.
-    init?(_ step: ConfigValue) {
+    private init?(_ step: ConfigValue) {
         guard let (name, value) = step.fields?.first, let action = Action(name, value) else { return nil }
         self.line = step.line ?? 0
         let summary = value.summary

@@ -18,6 +18,8 @@ package struct Scenario: Sendable {
     let device: DeviceChange
     let wallet: AppConfiguration
     let steps: [Step]
+    /// The steps after those of the scenario, which are executed even if one of them failed.
+    let tearDown: [Step]
 }
 
 /// The configuration of a scenario's app; nil values are the app's defaults.
@@ -32,9 +34,9 @@ struct AppConfiguration: Hashable, Sendable {
 
 /// One step of a scenario.
 struct Step: Sendable {
-    /// The line in the file.
+    /// The line in the scenario's file; for a step of another file, the line that includes it.
     var line: Int
-    /// The text for reports: `tap skip`.
+    /// The text for reports: `tap skip`; for a step of another file, with its place: `login.yaml:3 tap skip`.
     var text: String
     var action: Action
 
@@ -49,23 +51,41 @@ struct Step: Sendable {
         case present([Presentation])
         case link(LinkText)
         case hostSession(HostSession?)
+        /// One of `tap`, `enter` and `present`, which the app must refuse.
+        indirect case refused(Action)
         case setUp(SetUp)
         case unlock(String)
         case advance(Duration)
         case device(DeviceChange)
+        /// The stated values are those of the app's next process.
+        case configure(AppConfiguration)
+        case setClockBack(Duration)
+        case enroll(BiometricSupport)
+        case wipeKeychain
         case restore(DeviceChange)
         /// Unlocks the phone, which also unlocks its sensor.
         case enterPasscode
         case phone(String, DeviceChange)
+        /// Copies the whole phone, as an attacker can who reads all of it.
+        case clone(String)
+        /// Keeps a copy of the app's data, without hardware key and keychain.
+        case backUp(String)
+        case restoreBackup(String)
         case stopServer
         case killServer
-        case startServer
+        /// Settings that differ from now on, by the names of docs/settings.md.
+        case startServer([String: String])
+        case freezeServer
+        case thawServer
+        case exchangeCertificate(ExchangedCertificate)
         /// Names for later steps, each with the name of the screen's value.
         case keep([String: String])
         case operate(OperatorStep)
         /// Enters a code in the deletion portal.
         case revokeWithCode(String)
         case expectScreen(ScreenExpectation)
+        /// At least one of these screens.
+        case expectOneOf([ScreenExpectation])
         case expectTrace(TraceExpectation)
         case expectServer(ServerExpectation)
         case expectEvent(EventExpectation)
@@ -76,8 +96,10 @@ struct Step: Sendable {
             case .launch, .resume, .background, .killApp(atWrite: nil), .tap, .enter, .present, .link, .hostSession,
                 .setUp, .unlock:
                 true
-            case .killApp, .advance, .device, .restore, .enterPasscode, .phone, .stopServer, .killServer, .startServer,
-                .keep, .operate, .revokeWithCode, .expectScreen, .expectTrace, .expectServer, .expectEvent:
+            case .killApp, .refused, .advance, .device, .configure, .setClockBack, .enroll, .wipeKeychain, .restore,
+                .enterPasscode, .phone, .clone, .backUp, .restoreBackup, .stopServer, .killServer, .startServer,
+                .freezeServer, .thawServer, .exchangeCertificate, .keep, .operate, .revokeWithCode, .expectScreen,
+                .expectOneOf, .expectTrace, .expectServer, .expectEvent:
                 false
             }
         }
@@ -88,6 +110,16 @@ struct Step: Sendable {
 struct LinkText: Hashable, Sendable {
     var url: String
     var source: IncomingLink.Source
+}
+
+/// A new certificate of the server.
+enum ExchangedCertificate: String, Sendable, CaseIterable {
+    /// By the same authority and for the same names.
+    case renewed
+    /// By the same authority for another name.
+    case otherName = "other-name"
+    /// By another authority for the same names.
+    case otherAuthority = "other-authority"
 }
 
 /// The answers during the setup of a wallet.

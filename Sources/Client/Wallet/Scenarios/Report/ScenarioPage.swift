@@ -14,11 +14,18 @@ package enum ScenarioPage {
             "| --- | --- | --- |",
         ]
         for result in results.sorted(by: { Self.order($0.caseID) < Self.order($1.caseID) }) {
-            let name = result.path.split(separator: "/").last.map(String.init) ?? result.path
-            let link = "[\(result.caseID)](../Tests/Scenarios/\(name))"
+            let link = "[\(result.caseID)](../\(Self.folder)\(Self.name(of: result.path)))"
             lines.append("| \(link) | \(result.title.replacing("|", with: "\\|")) | \(Self.steps(result.reached)) |")
         }
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static let folder = "Tests/Scenarios/"
+
+    /// The path below the folder of the repository's scenarios; the file's name if it is not below it.
+    private static func name(of path: String) -> Substring {
+        guard let folder = path.ranges(of: Self.folder).last else { return path.split(separator: "/").last ?? "" }
+        return path[folder.upperBound...]
     }
 
     /// A sort key by which numbers in names are compared as numbers: SB2 before SB10.
@@ -51,5 +58,4 @@ package enum ScenarioPage {
         }
         return groups.map { "**\($0.flow)** \($0.numbers.joined(separator: " "))" }.joined(separator: " · ")
     }
-
 }

@@ -95,7 +95,7 @@ extension ScenarioResult {
             outcome: outcome,
             duration: .zero,
             stepsDone: 0,
-            stepsInAll: scenario.steps.count,
+            stepsInAll: scenario.steps.count + scenario.tearDown.count,
             reached: [],
             skips: []
         )

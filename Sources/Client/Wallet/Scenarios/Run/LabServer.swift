@@ -11,16 +11,25 @@ internal import Vocabulary
 final class LabServer: Sendable {
     let lab: LabFolder
     private let binary: String
-    private let environment: [String: String]
     private let socket: String
     private let logFile: String?
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     private struct State {
         var program: ServerProgram?
         /// The output of earlier processes.
         var log = ""
+        /// The environment, with the settings that a start has changed.
+        var environment: [String: String]
+        /// Nil while the server answers.
+        var frozen: Frozen?
         var isOver = false
+    }
+
+    /// The events since the server was frozen, which reach it later.
+    private struct Frozen {
+        var calls: [@Sendable () async -> Void] = []
+        var time: Duration = .zero
     }
 
     /// The timeout of an admin command; the slowest command ends many sessions.
@@ -45,7 +54,7 @@ final class LabServer: Sendable {
             environment["REMOTE_PIN_LOG_FORMAT"] = "json"
         }
         for (name, value) in settings { environment[Self.variable(name)] = value }
-        self.environment = environment
+        self.state = Mutex(State(environment: environment))
         self.logFile = logFile
     }
 
@@ -65,14 +74,20 @@ final class LabServer: Sendable {
     }
 
     /// Starts the server; creates the lab if it does not exist.
-    func start() async throws(StepProblem) {
+    ///
+    /// - Parameter settings: Settings that differ from now on, by the names of docs/settings.md.
+    func start(changing settings: [String: String] = [:]) async throws(StepProblem) {
         guard !self.isRunning else { throw .failed("the server is running already") }
+        let environment = self.state.withLock { state in
+            for (name, value) in settings { state.environment[Self.variable(name)] = value }
+            return state.environment
+        }
         let program: ServerProgram
         do throws(ServerProgram.NotReady) {
             program = try await ServerProgram.start(
                 self.binary,
                 ["lab", "up", self.lab.path, "--follow-input"],
-                environment: self.environment
+                environment: environment
             )
         } catch {
             throw .failed("the server did not become ready:\n\(error.output)")
@@ -87,6 +102,7 @@ final class LabServer: Sendable {
 
     /// Shuts the server down.
     func stop() async throws(StepProblem) {
+        try self.checkAnswers()
         guard let program = self.take() else { throw .failed("the server is not running") }
         await program.terminate()
         self.keepLog(of: program)
@@ -121,6 +137,7 @@ final class LabServer: Sendable {
         _ command: String,
         _ arguments: some Encodable & Sendable = NoArguments()
     ) async throws(StepProblem) -> Reply? {
+        try self.checkAnswers()
         do {
             let connection = try await AdminConnection.connect(path: self.socket, timeout: Self.timeout)
             defer { connection.close() }
@@ -144,20 +161,54 @@ final class LabServer: Sendable {
 
     /// Advances the lab's clock, even if no server is running.
     func advance(by duration: Duration) async throws(StepProblem) {
-        guard self.isRunning else {
-            do throws(LabError) {
-                _ = try LabClock(file: self.lab.clockFile).advance(by: duration)
-            } catch {
-                throw .failed("the lab's clock cannot be advanced: \(error)")
-            }
-            return
+        let isFrozen = self.state.withLock { state in
+            state.frozen?.time += duration
+            return state.frozen != nil
         }
-        try await self.operate("clock advance", ["byMs": duration.milliseconds])
+        guard isFrozen || !self.isRunning else {
+            return try await self.operate("clock advance", ["byMs": duration.milliseconds])
+        }
+        do throws(LabError) {
+            _ = try LabClock(file: self.lab.clockFile).advance(by: duration)
+        } catch {
+            throw .failed("the lab's clock cannot be advanced: \(error)")
+        }
+    }
+
+    /// True if the process is halted and answers nothing.
+    var isFrozen: Bool { self.state.withLock { $0.frozen != nil } }
+
+    /// Halts the process; false if none is running.
+    func halt() -> Bool {
+        self.state.withLock { state in
+            guard let program = state.program else { return false }
+            program.send(SIGSTOP)
+            state.frozen = Frozen()
+            return true
+        }
+    }
+
+    /// Continues the process, and returns the calls and the time that it has missed; nil if it is not halted.
+    func `continue`() -> (calls: [@Sendable () async -> Void], time: Duration)? {
+        self.state.withLock { state in
+            guard let frozen = state.frozen else { return nil }
+            state.program?.send(SIGCONT)
+            state.frozen = nil
+            return (frozen.calls, frozen.time)
+        }
+    }
+
+    /// Takes over a call that a halted process does not answer; returns false if it answers.
+    func hold(_ call: @escaping @Sendable () async -> Void) -> Bool {
+        self.state.withLock { state in
+            state.frozen?.calls.append(call)
+            return state.frozen != nil
+        }
     }
 
     private func take() -> ServerProgram? {
         self.state.withLock { state in
-            defer { state.program = nil }
+            defer { (state.program, state.frozen) = (nil, nil) }
             return state.program
         }
     }

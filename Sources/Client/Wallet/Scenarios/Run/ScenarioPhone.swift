@@ -9,6 +9,7 @@ internal import WalletFlows
 final class ScenarioPhone {
     let name: String
     let process = SimulatedProcess()
+    let clock: PhoneClock
     let recorder: EventRecorder
     let phone: Phone
     /// The id of the phone's latest wallet; the server is queried even for a wiped one.
@@ -19,7 +20,27 @@ final class ScenarioPhone {
     init(_ name: String, folder: String, world: World, profile: DeviceProfile) throws(PhoneError) {
         self.name = name
         self.recorder = EventRecorder(self.process)
-        self.phone = try Self.phone(PhoneHome("\(folder)/\(name)"), world, profile, self.process, self.recorder)
+        self.clock = PhoneClock(try world.settings.clock())
+        let (process, recorder, clock) = (self.process, self.recorder, self.clock)
+        self.phone = try Phone(
+            PhoneHome("\(folder)/\(name)"),
+            world.settings,
+            new: profile,
+            Phone.Behavior(skipsSplash: true),
+            wrappers: Phone.Wrappers(
+                disk: { CrashingDisk($0, process) },
+                device: { CrashingDevice($0, process) },
+                clock: { _ in clock },
+                wait: world.wait,
+                hold: world.hold
+            ),
+            observer: { recorder.record($0) }
+        )
+    }
+
+    /// Changes the configuration of the app's next process.
+    func configure(_ configuration: AppConfiguration) async {
+        await self.phone.configure { configuration.apply(to: &$0) }
     }
 
     /// Ends a process that has died, and updates the wallet's id; called after each action.
@@ -78,26 +99,5 @@ final class ScenarioPhone {
                     + "`device: {conditions: none}`"
             )
         }
-    }
-
-    private static func phone(
-        _ home: PhoneHome,
-        _ world: World,
-        _ profile: DeviceProfile,
-        _ process: SimulatedProcess,
-        _ recorder: EventRecorder
-    ) throws(PhoneError) -> Phone {
-        try Phone(
-            home,
-            world.settings,
-            new: profile,
-            Phone.Behavior(skipsSplash: true),
-            wrappers: Phone.Wrappers(
-                disk: { CrashingDisk($0, process) },
-                device: { CrashingDevice($0, process) },
-                wait: world.wait
-            ),
-            observer: { recorder.record($0) }
-        )
     }
 }

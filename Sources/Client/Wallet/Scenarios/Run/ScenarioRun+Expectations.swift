@@ -7,6 +7,22 @@ internal import WalletFlows
 /// Compares actual with expected values; each step reports all differences at once.
 extension ScenarioRun {
     func expect(_ expectation: ScreenExpectation) async throws(StepProblem) {
+        try await self.differences(from: expectation).report("the screen is not as expected")
+    }
+
+    /// Compares the screen with each expectation; reports the differences from the nearest one.
+    func expect(oneOf expectations: [ScreenExpectation]) async throws(StepProblem) {
+        var nearest: Differences?
+        for expectation in expectations {
+            let found = try await self.differences(from: expectation)
+            if found.all.isEmpty { return }
+            if found.all.count < nearest?.all.count ?? .max { nearest = found }
+        }
+        try nearest?.report("none of the \(expectations.count) expectations is met; the nearest one differs")
+        throw .failed("`expect one of` has no expectation")
+    }
+
+    private func differences(from expectation: ScreenExpectation) async throws(StepProblem) -> Differences {
         let phone = self.current.phone
         let screen = await phone.screen
         var found = Differences()
@@ -39,7 +55,7 @@ extension ScenarioRun {
             let names = try? phone.device.keychain.names()
             found.compare("keychain_items", expectation.keychainItems, names?.count)
         }
-        try found.report("the screen is not as expected")
+        return found
     }
 
     func expect(_ expectation: TraceExpectation) throws(StepProblem) {

@@ -10,23 +10,43 @@ extension ScenarioRun {
         switch action {
         case .launch, .resume, .background, .killApp, .tap, .enter, .present, .link, .hostSession:
             try await self.useApp(action)
+        case .refused(let action): try await self.refuse(action)
         case .setUp(let setUp): try await self.setUp(setUp)
         case .unlock(let pin): try await self.unlock(pin)
         case .advance(let duration): try await self.advance(by: duration)
         case .device(let change): try self.change(change)
+        case .configure(let configuration): await self.current.configure(configuration)
+        case .setClockBack(let duration): self.current.clock.setBack(by: duration)
+        case .enroll, .wipeKeychain, .enterPasscode: try self.useDevice(action)
         case .restore(let change): try await self.current.restore(change)
-        case .enterPasscode: try self.enterPasscode()
         case .phone(let name, let device): try self.switchPhone(to: name, device)
-        case .stopServer: try await self.world.requireLab().stop()
-        case .killServer: try await self.world.requireLab().kill()
-        case .startServer: try await self.world.requireLab().start()
+        case .clone(let name): try self.clone(as: name)
+        case .backUp(let name): try self.backUp(as: name)
+        case .restoreBackup(let name): try await self.restoreBackup(name)
+        case .stopServer, .killServer, .startServer, .freezeServer, .thawServer, .exchangeCertificate:
+            try await self.useServer(action)
         case .keep(let names): try await self.keep(names)
         case .operate(let step): try await self.operate(step)
         case .revokeWithCode(let code): try await self.revoke(with: code)
         case .expectScreen(let expectation): try await self.expect(expectation)
+        case .expectOneOf(let expectations): try await self.expect(oneOf: expectations)
         case .expectTrace(let expectation): try self.expect(expectation)
         case .expectServer(let expectation): try await self.expect(expectation)
         case .expectEvent(let expectation): try self.expect(expectation)
+        }
+    }
+
+    /// Executes an action on the process of the server.
+    private func useServer(_ action: Step.Action) async throws(StepProblem) {
+        let lab = try self.world.requireLab()
+        switch action {
+        case .stopServer: try await lab.stop()
+        case .killServer: try await lab.kill()
+        case .startServer(let settings): try await lab.start(changing: settings)
+        case .freezeServer: try lab.freeze()
+        case .thawServer: try await lab.thaw()
+        case .exchangeCertificate(let certificate): try await lab.exchange(certificate)
+        default: return
         }
     }
 
@@ -77,6 +97,7 @@ extension ScenarioRun {
                 await self.current.settle()
                 return
             }
+            self.latestRefusal = error
             let screen = await self.current.phone.screen
             let offers = screen.actions.map(\.id.rawValue).joined(separator: ", ")
             throw .failed(
@@ -85,6 +106,26 @@ extension ScenarioRun {
             )
         }
         await self.current.settle()
+    }
+
+    /// Executes an action that the app must refuse, without another effect.
+    ///
+    /// Only the app's refusal counts: an unknown `${NAME}` or a damaged file fails the scenario.
+    private func refuse(_ action: Step.Action) async throws(StepProblem) {
+        self.latestRefusal = nil
+        let step = await self.current.phone.screen.step
+        do throws(StepProblem) {
+            try await self.useApp(action)
+        } catch {
+            switch self.latestRefusal {
+            case .some(.wallet), .some(.notRunning), .some(.inBackground): break
+            default: throw error
+            }
+            let now = await self.current.phone.screen.step
+            guard now == step else { throw .failed("the app refused the step, but left \(step) for \(now)") }
+            return
+        }
+        throw .failed("the app did not refuse the step")
     }
 
     func enter(_ pin: String) async throws(StepProblem) {
@@ -119,11 +160,18 @@ extension ScenarioRun {
         }
     }
 
-    private func enterPasscode() throws(StepProblem) {
+    /// Executes an action of the phone's owner on the phone.
+    private func useDevice(_ action: Step.Action) throws(StepProblem) {
+        let device = self.current.phone.device
         do throws(DeviceError) {
-            try self.current.phone.device.unlockWithPasscode()
+            switch action {
+            case .enterPasscode: try device.unlockWithPasscode()
+            case .enroll(let biometric): try device.enroll(biometric)
+            case .wipeKeychain: try device.wipeKeychain()
+            default: return
+            }
         } catch {
-            throw .failed("the phone cannot be unlocked: \(error)")
+            throw .failed("the phone cannot be changed: \(error)")
         }
     }
 

@@ -19,6 +19,8 @@ final class ScenarioRun {
     private(set) var skips: [ScenarioResult.Skip] = []
     private(set) var stepsDone = 0
     private(set) var records: [StepRecord] = []
+    /// The error of the latest action that the phone refused.
+    var latestRefusal: PhoneError?
 
     /// The name of the initial phone.
     static let firstPhone = "first"
@@ -31,9 +33,16 @@ final class ScenarioRun {
         self.phones[Self.firstPhone] = self.current
     }
 
-    /// Executes all steps until one fails.
+    /// Executes all steps until one fails, then those of the tear-down.
     func run() async -> ScenarioResult.Outcome {
-        for step in self.scenario.steps {
+        let outcome = await self.play(self.scenario.steps)
+        let end = await self.play(self.scenario.tearDown)
+        // The first failure is reported; a skipped scenario proves as little with a tear-down.
+        return outcome == .passed ? end : outcome
+    }
+
+    private func play(_ steps: [Step]) async -> ScenarioResult.Outcome {
+        for step in steps {
             let start = (clock: ContinuousClock.now, milliseconds: LogTime.now)
             let problem = await self.problem(in: step)
             await self.record(step, problem, since: start)
@@ -134,6 +143,11 @@ final class ScenarioRun {
             self.current = try Self.makePhone(name, device, self.world, self.folder)
             self.phones[name] = self.current
         }
+    }
+
+    /// Adds a phone whose folder is a copy.
+    func addCopy(_ name: String) throws(StepProblem) {
+        self.phones[name] = try Self.makePhone(name, DeviceChange(nil), self.world, self.folder)
     }
 
     /// Replaces the names from `keep` in a text with their values.

@@ -82,8 +82,15 @@ struct World {
         return { try await lab.advance(by: $0) }
     }
 
+    /// Takes over calls while the lab's server is frozen.
+    var hold: SimulatedNetwork.Hold {
+        guard let lab = self.lab else { return SimulatedNetwork.neverHeld }
+        return { lab.hold($0) }
+    }
+
     /// Sends the server a deletion code, as the deletion portal does.
     func revoke(with code: String) async throws(StepProblem) -> CodeRevocation {
+        try self.lab?.checkAnswers()
         let server = self.settings.server
         let trust: TLSTrust =
             switch server.trust {

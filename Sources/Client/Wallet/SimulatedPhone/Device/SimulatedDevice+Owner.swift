@@ -12,6 +12,20 @@ extension SimulatedDevice: PromptResponder {
         try self.withRules { $0.passcodeWasEntered() }
     }
 
+    /// Enrolls a face or a finger after the owner has entered the passcode, which also ends a lockout of the sensor.
+    ///
+    /// Items of the keychain that any enrolled biometric opens stay (docs/devices.md, The keychain).
+    package func enroll(_ biometric: BiometricSupport) throws(DeviceError) {
+        try self.withState { (profile) throws(DeviceError) in
+            guard profile.hasPasscode else { throw .storage("a phone without a passcode enrolls no biometric") }
+            guard profile.biometrics != .none else { throw .storage("the phone has no sensor") }
+        }
+        try self.withRules { rules in
+            rules.passcodeWasEntered()
+            rules.profile.biometrics = biometric
+        }
+    }
+
     /// True if the sensor accepts nothing until the passcode is entered.
     package func isSensorLockedOut() throws(DeviceError) -> Bool {
         try self.withRules { $0.isLockedOut }
@@ -61,6 +75,13 @@ extension SimulatedDevice: PromptResponder {
                 try self.files.remove(name)
             }
             change(&profile)
+        }
+    }
+
+    /// Removes all items of the keychain, as a reset of the phone's settings can; the hardware key stays.
+    package func wipeKeychain() throws(DeviceError) {
+        try self.withState { (_) throws(DeviceError) in
+            for name in [DeviceFiles.Name.keychain, .keychainKey] { try self.files.remove(name) }
         }
     }
 

@@ -12,6 +12,7 @@ package final class SimulatedNetwork: ServerDialer {
     private let dialer: any ServerDialer
     private let device: SimulatedDevice
     private let wait: Wait
+    private let hold: Hold
 
     /// Lets time pass while an answer is delayed: real time, or the time of a lab.
     ///
@@ -21,14 +22,24 @@ package final class SimulatedNetwork: ServerDialer {
     /// Waits in real time.
     package static let realTime: Wait = { try await Task.sleep(for: $0) }
 
+    /// Takes over a call to a server that is frozen, and returns true; returns false if the server answers calls.
+    ///
+    /// The call is executed when the server continues, after the wallet has given it up.
+    package typealias Hold = @Sendable (@escaping @Sendable () async -> Void) -> Bool
+
+    /// Holds no call.
+    package static let neverHeld: Hold = { _ in false }
+
     package init(
         _ dialer: any ServerDialer,
         of device: SimulatedDevice,
-        wait: @escaping Wait = SimulatedNetwork.realTime
+        wait: @escaping Wait = SimulatedNetwork.realTime,
+        hold: @escaping Hold = SimulatedNetwork.neverHeld
     ) {
         self.dialer = dialer
         self.device = device
         self.wait = wait
+        self.hold = hold
     }
 
     package var address: String { self.dialer.address }
@@ -38,6 +49,10 @@ package final class SimulatedNetwork: ServerDialer {
         case .off: throw .noInternet
         case .unreachable: throw .unreachable(.connectionTimedOut)
         case .on: break
+        }
+        guard !self.hold({}) else {
+            try? await self.wait(TLSDialer.connectLimit)
+            throw .unreachable(.connectionTimedOut)
         }
         guard let tls = self.dialer as? TLSDialer, let relay = await Relay.open(to: tls.server) else {
             return self.channel(try await self.dialer.dial(), relay: nil)
@@ -59,7 +74,7 @@ package final class SimulatedNetwork: ServerDialer {
     }
 
     private func channel(_ channel: any CallChannel, relay: Relay?) -> SimulatedChannel {
-        SimulatedChannel(channel: channel, device: self.device, relay: relay, wait: self.wait)
+        SimulatedChannel(channel: channel, device: self.device, relay: relay, wait: self.wait, hold: self.hold)
     }
 }
 
@@ -70,20 +85,31 @@ private final class SimulatedChannel: CallChannel {
     /// Nil for a direct connection.
     private let relay: Relay?
     private let wait: SimulatedNetwork.Wait
+    private let hold: SimulatedNetwork.Hold
     /// True after a loss; later calls on the connection fail without consuming a condition.
     private let hasEnded = Mutex(false)
+    /// True if a frozen server still has to read a call from the connection.
+    private let isHeld = Mutex(false)
 
-    init(channel: any CallChannel, device: SimulatedDevice, relay: Relay?, wait: @escaping SimulatedNetwork.Wait) {
+    init(
+        channel: any CallChannel,
+        device: SimulatedDevice,
+        relay: Relay?,
+        wait: @escaping SimulatedNetwork.Wait,
+        hold: @escaping SimulatedNetwork.Hold
+    ) {
         self.channel = channel
         self.device = device
         self.relay = relay
         self.wait = wait
+        self.hold = hold
     }
 
     var channelBinding: ChannelBinding { self.channel.channelBinding }
 
     func call(_ call: Call) async throws(CallChannelError) -> CallResult {
         try await self.checkNetwork()
+        try await self.checkFrost(call)
         var delay = Duration.zero
         switch try self.condition(for: call) {
         case nil: break
@@ -112,6 +138,20 @@ private final class SimulatedChannel: CallChannel {
         return result
     }
 
+    /// Throws after the wallet's time limit if the server is frozen, which then executes the call when it continues.
+    private func checkFrost(_ call: Call) async throws(CallChannelError) {
+        let channel = self.channel
+        let isHeld = self.hold {
+            _ = try? await channel.call(call)
+            await channel.close()
+        }
+        guard isHeld else { return }
+        self.isHeld.withLock { $0 = true }
+        self.hasEnded.withLock { $0 = true }
+        try? await self.wait(TLSDialer.callLimit)
+        throw .lost
+    }
+
     /// Waits for a late answer as long as the wallet does: after its time limit the answer is lost.
     private func receiveLate(after delay: Duration) async throws(CallChannelError) {
         let isTooLate = delay >= TLSDialer.callLimit
@@ -125,13 +165,16 @@ private final class SimulatedChannel: CallChannel {
     /// Sends the calls without waiting, or one by one if network conditions are pending.
     func callInOrder(_ calls: [Call]) async -> [Result<CallResult, CallChannelError>] {
         let profile = self.device.profile
-        if profile.network == .on, profile.conditions.isEmpty { return await self.channel.callInOrder(calls) }
+        if profile.network == .on, profile.conditions.isEmpty, !self.hold({}) {
+            return await self.channel.callInOrder(calls)
+        }
         return await self.callOneByOne(calls)
     }
 
     func close() async {
         self.hasEnded.withLock { $0 = true }
-        await self.channel.close()
+        // The bytes of a held call have left the phone.
+        if !self.isHeld.withLock({ $0 }) { await self.channel.close() }
     }
 
     /// Throws if nothing can be sent or received.

@@ -39,9 +39,12 @@ public final class TLSDialer: ServerDialer {
 
     /// Timeouts in real time, regardless of a lab's clock.
     private struct TimeLimits {
-        var connect = Duration.seconds(10)
+        var connect = TLSDialer.connectLimit
         var call = TLSDialer.callLimit
     }
+
+    /// The time that the wallet waits for a connection.
+    package static let connectLimit = Duration.seconds(10)
 
     /// The time that the wallet waits for the answer to a call.
     package static let callLimit = Duration.seconds(20)

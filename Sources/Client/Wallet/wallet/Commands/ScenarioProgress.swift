@@ -57,7 +57,9 @@ enum ScenarioFiles {
         return scenarios
     }
 
-    /// The files, and the YAML files in the folders sorted by name.
+    /// The files, and the scenarios in the folders and those below, sorted by name.
+    ///
+    /// `folder.yaml` and `*.steps.yaml` of a folder hold steps of its scenarios.
     static func files(_ paths: [String]) throws -> [String] {
         var files: [String] = []
         for path in paths {
@@ -65,12 +67,17 @@ enum ScenarioFiles {
                 files.append(path)
                 continue
             }
-            let names = ((try? DurableFile.names(in: path)) ?? []).filter {
-                $0.hasSuffix(".yaml") || $0.hasSuffix(".yml")
-            }
-            guard !names.isEmpty else { throw RunFailure.usage("\(path) contains no scenario files") }
-            files += names.sorted().map { path.hasSuffix("/") ? "\(path)\($0)" : "\(path)/\($0)" }
+            let found = Self.files(in: path)
+            guard !found.isEmpty else { throw RunFailure.usage("\(path) contains no scenario files") }
+            files += found
         }
         return files
+    }
+
+    private static func files(in folder: String) -> [String] {
+        let names = ((try? DurableFile.names(in: folder)) ?? []).sorted().filter { !$0.hasPrefix(".") }
+        let paths = names.map { folder.hasSuffix("/") ? "\(folder)\($0)" : "\(folder)/\($0)" }
+        return paths.filter(Scenario.isScenario(file:))
+            + paths.filter { DurableFile.isFolder($0) }.flatMap(Self.files(in:))
     }
 }

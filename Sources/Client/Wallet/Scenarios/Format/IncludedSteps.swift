@@ -1,0 +1,109 @@
+internal import ConfigText
+internal import HostSystem
+internal import Yams
+
+/// The steps of other files: of `include`, and those that all scenarios of a folder share.
+enum IncludedSteps {
+    static let name = "include"
+
+    static let fields: [Field] = [
+        Field("file", .text("a file"), "The file, with the key `steps`.", required: true),
+        Field("with", .map(keys: "names", .text("a value")), "Values for `${NAME}` in its steps."),
+    ]
+
+    private static let root: [Field] = [
+        Field("steps", .list(StepTable.anyStep), "The steps in order.", required: true)
+    ]
+
+    /// The end of the names of files that are only included; `wallet run` plays no such file of a folder.
+    static let suffix = ".steps.yaml"
+
+    /// Reads the file of an `include`.
+    ///
+    /// - Parameters:
+    ///   - value: The value of the step.
+    ///   - path: The file of the step.
+    ///   - files: The files that are being read.
+    /// - Throws: All problems of the included file at once.
+    static func read(_ value: ConfigValue, from path: String, in files: [String]) throws(ConfigError) -> [Step] {
+        let file = DurableFile.folder(of: path) + "/" + (value.text ?? value["file"]?.text ?? "")
+        func fail(_ message: String) -> ConfigError {
+            ConfigError(problems: [ConfigProblem(source: path, line: value.line, key: Self.name, message: message)])
+        }
+        guard !files.contains(file) else { throw fail("\(file) includes itself") }
+        let values = (value["with"]?.fields ?? [:]).compactMapValues(\.text).map { ($0.key, $0.value) }
+        guard let text = try? DurableFile.read(file, atMost: 1 << 20) else { throw fail("\(file) cannot be read") }
+        let read = try Self.read(text, of: file, as: Self.root, with: values)
+        guard let steps = try Step.all(read["steps"]?.list ?? [], of: file, in: files) else {
+            throw fail("\(file) is without a step, or one of its steps is without a value")
+        }
+        return steps.map { Self.placed($0, in: file).included(at: value.line ?? 0) }
+    }
+
+    /// Checks a file of steps after its names were replaced by values.
+    static func read(
+        _ bytes: [UInt8],
+        of file: String,
+        as fields: [Field],
+        with values: [(name: String, value: String)] = []
+    ) throws(ConfigError) -> ConfigValue {
+        var checker = Checker(source: file)
+        let text = String(decoding: bytes, as: UTF8.self)
+        let value = checker.read(text, as: .fields(fields)) { ForEach.expanded($0.filled(with: values)) }
+        guard checker.problems.isEmpty, let value else { throw ConfigError(problems: checker.problems) }
+        return value
+    }
+
+    /// The step with its file and line in its text.
+    static func placed(_ step: Step, in file: String) -> Step {
+        var step = step
+        step.text = "\(file.split(separator: "/").last ?? ""):\(step.line) \(step.text)"
+        return step
+    }
+}
+
+/// The steps before and after each scenario of a folder, from its file `folder.yaml`.
+struct FolderSteps {
+    static let fileName = "folder.yaml"
+
+    var setUp: [Step] = []
+    var tearDown: [Step] = []
+
+    static let fields: [Field] = [
+        Field("before", .list(StepTable.anyStep), "Steps before those of each scenario of the folder."),
+        Field(
+            "after",
+            .list(StepTable.anyStep),
+            "Steps after those of each scenario of the folder, even if one of them failed."
+        ),
+    ]
+
+    /// No steps.
+    init() {}
+
+    /// Reads the file in a scenario's folder, if there is one.
+    init(beside path: String) throws(ConfigError) {
+        let folder = DurableFile.folder(of: path)
+        let file = "\(folder)/\(Self.fileName)"
+        let bytes: [UInt8]
+        do throws(FileError) {
+            bytes = try DurableFile.read(file, atMost: 1 << 20)
+        } catch .notFound {
+            return
+        } catch {
+            throw ConfigError(problems: [ConfigProblem(source: file, message: error.reason)])
+        }
+        let value = try IncludedSteps.read(bytes, of: file, as: Self.fields)
+        self.setUp = try Self.steps(value["before"], of: file)
+        self.tearDown = try Self.steps(value["after"], of: file)
+    }
+
+    private static func steps(_ value: ConfigValue?, of file: String) throws(ConfigError) -> [Step] {
+        guard let value else { return [] }
+        guard let steps = try Step.all(value.list ?? [], of: file) else {
+            let message = "must have a step, and each step a value"
+            throw ConfigError(problems: [ConfigProblem(source: file, line: value.line, message: message)])
+        }
+        return steps.map { IncludedSteps.placed($0, in: file) }
+    }
+}

@@ -1,0 +1,52 @@
+internal import Foundation
+internal import HostSystem
+internal import Phone
+
+/// Copies of phones and of the app's data.
+extension ScenarioRun {
+    /// Copies the current phone with all of its files to a new one.
+    func clone(as name: String) throws(StepProblem) {
+        guard self.phones[name] == nil else { throw .failed("the phone \(name) exists already") }
+        try Self.copy(self.current.phone.home.path, to: "\(self.folder)/\(name)")
+        try self.addCopy(name)
+    }
+
+    /// Keeps a copy of the current phone's app data.
+    func backUp(as name: String) throws(StepProblem) {
+        let backup = self.backup(name)
+        guard !DurableFile.exists(backup) else { throw .failed("the backup \(name) exists already") }
+        let folder = self.current.phone.home.appFolder
+        guard DurableFile.exists(folder) else { throw .failed("the app has no data yet") }
+        try Self.copy(folder, to: backup)
+    }
+
+    /// Ends the app and replaces its data with an earlier copy.
+    func restoreBackup(_ name: String) async throws(StepProblem) {
+        let backup = self.backup(name)
+        guard DurableFile.exists(backup) else {
+            throw .failed("the phone \(self.current.name) has no backup \(name); `back up app` makes one")
+        }
+        await self.current.phone.endProcess()
+        let folder = self.current.phone.home.appFolder
+        do {
+            if DurableFile.exists(folder) { try FileManager.default.removeItem(atPath: folder) }
+        } catch {
+            throw .failed("the app's data cannot be replaced: \(error.localizedDescription)")
+        }
+        try Self.copy(backup, to: folder)
+    }
+
+    /// A folder beside the phones, for a backup of the current one.
+    private func backup(_ name: String) -> String { "\(self.folder)/.backups/\(self.current.name)/\(name)" }
+
+    /// Copies a folder, except the lock of a phone, which belongs to its process.
+    private static func copy(_ folder: String, to copy: String) throws(StepProblem) {
+        do {
+            try DurableFile.makeFolder(DurableFile.folder(of: copy))
+            try FileManager.default.copyItem(atPath: folder, toPath: copy)
+            if DurableFile.exists("\(copy)/lock") { try DurableFile.remove("\(copy)/lock") }
+        } catch {
+            throw .failed("\(folder) cannot be copied: \(error)")
+        }
+    }
+}

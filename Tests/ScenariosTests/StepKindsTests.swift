@@ -1,0 +1,163 @@
+import ConfigText
+import HostSystem
+import TestSupport
+import Testing
+
+@testable import Scenarios
+
+/// Each test uses a separate real server over TLS.
+@Suite("Steps beyond the normal use of one phone")
+struct StepKindsTests {
+    private let folder = TemporaryFolder()
+
+    /// Plays a file's text, written to a folder with further files.
+    private func play(_ steps: String, with files: [String: String] = [:]) async throws -> ScenarioResult {
+        let scenario = try self.scenario(steps, with: files)
+        let binary = Programs.path("remote-pin-server")
+        let runner = ScenarioRunner(.ownLabs(serverBinary: binary), jobs: 1, parentFolder: self.folder.path)
+        return try #require(await runner.run([scenario]).first)
+    }
+
+    /// A scenario of steps, the first one in line 4.
+    private func scenario(_ steps: String, with files: [String: String] = [:]) throws -> Scenario {
+        let folder = "\(self.folder.path)/files"
+        try DurableFile.makeFolder(folder)
+        for (name, text) in files { try DurableFile.write(Array(text.utf8), to: "\(folder)/\(name)") }
+        try DurableFile.write(Array("case: X\ntitle: t\nsteps:\n\(steps)".utf8), to: "\(folder)/x.yaml")
+        return try Scenario(file: "\(folder)/x.yaml")
+    }
+
+    private func problems(_ steps: String, with files: [String: String]) -> String {
+        do {
+            _ = try self.scenario(steps, with: files)
+            return ""
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test(
+        "steps that cannot be executed fail with their reason",
+        arguments: [
+            ("- clone phone: first", "exists already"), ("- restore backup: x", "has no backup x"),
+            ("- back up app: x\n", "no data"), ("- thaw server", "not frozen"),
+            ("- freeze server\n- freeze server", "is frozen"), ("- freeze server\n- stop server", "is frozen"),
+            ("- freeze server\n- server: {state: open}", "unknown"),
+            ("- freeze server\n- revoke solution", "is frozen"), ("- stop server\n- freeze server", "not running"),
+            ("- enroll: face", "no sensor"), ("- device: {passcode: false}\n- enroll: face", "without a passcode"),
+            ("- start server: {pin.rounds: 2}", "running already"),
+        ]
+    )
+    func impossible(steps: String, reason: String) async throws {
+        guard case .failed(let failure) = try await self.play(steps).outcome else {
+            Issue.record("it passed: \(steps)")
+            return
+        }
+        #expect("\(failure.message) \(failure.differences)".contains(reason), "\(failure)")
+    }
+
+    @Test("a refused action passes if the app refuses it, and no other failure counts as a refusal")
+    func refused() async throws {
+        let passed = try await self.play("- refused: {tap: skip}\n- launch\n- refused: {enter: '024791'}")
+        #expect(passed.outcome == .passed, "\(passed.outcome)")
+        for (steps, reason) in [
+            ("- launch\n- refused: {tap: skip}", "did not refuse"),
+            ("- launch\n- tap: [skip, next]\n- refused: {enter: '${nobody}'}", "unknown name"),
+        ] {
+            guard case .failed(let failure) = try await self.play(steps).outcome else {
+                Issue.record("it passed: \(steps)")
+                continue
+            }
+            #expect(failure.message.contains(reason), "\(failure.message)")
+        }
+    }
+
+    @Test("one of several screens is enough, and the nearest is reported if none is right")
+    func oneOf() async throws {
+        let passed = try await self.play(
+            "- launch\n- expect one of: [{screen: UC1.1/1.2}, {screen: UC1.1/1.1, locked: true}]"
+        )
+        #expect(passed.outcome == .passed, "\(passed.outcome)")
+        let failed = try await self.play(
+            "- launch\n- expect one of: [{screen: UC1.1/1.2, title: x}, {screen: UC1.1/1.1, locked: false}]"
+        )
+        guard case .failed(let failure) = failed.outcome else {
+            Issue.record("it passed")
+            return
+        }
+        #expect(failure.message.hasPrefix("none of the 2") && failure.differences.map(\.what) == ["locked"])
+        #expect(try await self.play("- launch\n- expect one of: []").hasFailed)
+    }
+
+    @Test("a table has several columns, and a row without a value for each name is rejected")
+    func table() throws {
+        let rows = "[[111222, PF2.8/2.1], [024791, UC7.1/1.1]]"
+        let steps = "[{enter: '${pin}'}, {expect: {screen: '${screen}'}}]"
+        let scenario = try self.scenario("- for each: {name: [pin, screen], in: \(rows), do: \(steps)}")
+        #expect(
+            scenario.steps.map(\.text) == [
+                "enter 111222", "expect screen: PF2.8/2.1", "enter 024791", "expect screen: UC7.1/1.1",
+            ]
+        )
+        for wrong in ["[[111222]]", "[111222]", "[[1, 2, 3]]"] {
+            let yaml = "- launch\n- for each: {name: [pin, screen], in: \(wrong), do: \(steps)}"
+            #expect(self.problems(yaml, with: [:]).contains("x.yaml"))
+        }
+    }
+
+    @Test("the steps of another file are executed with its values, and a failure names both places")
+    func include() async throws {
+        let file = "steps:\n- tap: '${action}'\n- for each: {name: n, in: [1], do: [tap: '${action}']}"
+        let steps = "- launch\n- include: {file: two.steps.yaml, with: {action: next}}\n- expect: {screen: UC1.1/1.3}"
+        #expect(try await self.play(steps, with: ["two.steps.yaml": file]).outcome == .passed)
+        let wrong = "- launch\n- include: {file: two.steps.yaml, with: {action: log-out}}"
+        guard case .failed(let failure) = try await self.play(wrong).outcome else {
+            Issue.record("it passed")
+            return
+        }
+        #expect(failure.line == 5 && failure.step == "two.steps.yaml:2 tap log-out")
+    }
+
+    @Test(
+        "a wrong file of steps is reported",
+        arguments: [
+            ("steps: [lauch]", "a.steps.yaml:1: `steps.lauch` is not a known step; did you mean `launch`?"),
+            ("steps: []", "is without a step"), ("step: [launch]", "is not a known key"),
+            ("steps: [include: a.steps.yaml]", "includes itself"),
+            ("steps: [include: b.steps.yaml]", "b.steps.yaml cannot be read"),
+            ("steps: [tap: '${action}']", "must be a known action, not `${action}`"),
+        ]
+    )
+    func wrongInclude(file: String, problem: String) {
+        let found = self.problems("- launch\n- include: a.steps.yaml", with: ["a.steps.yaml": file])
+        #expect(found.contains(problem), "\(found)")
+    }
+
+    @Test("the steps of a folder are executed before and after each of its scenarios, also after a failure")
+    func folderSteps() async throws {
+        let file = "before:\n- launch\nafter:\n- tap: next\n- expect: {screen: UC1.1/1.2}"
+        let passed = try await self.play("- expect: {screen: UC1.1/1.1}", with: ["folder.yaml": file])
+        #expect(passed.outcome == .passed && passed.stepsDone == 4 && passed.stepsInAll == 4)
+        #expect(passed.steps.map(\.text).first == "folder.yaml:2 launch")
+        let failed = try await self.play("- expect: {screen: UC1.1/1.3}")
+        guard case .failed(let failure) = failed.outcome else {
+            Issue.record("it passed")
+            return
+        }
+        #expect(failure.step == "expect screen: UC1.1/1.3", "the first failure is reported")
+        #expect(failed.steps.last?.text == "folder.yaml:5 expect screen: UC1.1/1.2")
+        let late = try await self.play("- tap: next")
+        guard case .failed(let end) = late.outcome else {
+            Issue.record("a failure after the scenario is not reported")
+            return
+        }
+        #expect(end.step == "folder.yaml:5 expect screen: UC1.1/1.2" && end.line == 3)
+        #expect(self.problems("- launch", with: ["folder.yaml": "befor: [launch]"]).contains("did you mean `before`?"))
+    }
+
+    @Test("a folder's own files are not scenarios")
+    func notScenarios() {
+        let names = ["a.yaml", "b.yml", "c.steps.yaml", "folder.yaml", "d.txt"]
+        #expect(names.map { "dir/\($0)" }.filter(Scenario.isScenario(file:)) == ["dir/a.yaml", "dir/b.yml"])
+    }
+}
