@@ -86,6 +86,29 @@ struct DriveTests {
         #expect(!server.output.contains("864209"))
     }
 
+    @Test("a refusal states the mistake and the way out")
+    func sentences() async throws {
+        let server = try await self.lab.start()
+        let driven = try DrivenPhone(self.phone, "--biometrics", "fingerprint")
+        for line in [
+            #"{"do":"launch"}"#, #"{"do":"tap","action":"skip"}"#, #"{"do":"tap","action":"next"}"#,
+            #"{"do":"enter","pin":"864209"}"#, #"{"do":"enter","pin":"864209"}"#, #"{"do":"tap","action":"enable"}"#,
+        ] {
+            try await driven.answer(to: line)
+        }
+        for (line, sentence) in [
+            (#"{"do":"enter","pin":864209}"#, "`pin` must be a string in quotes"),
+            (#"{"do":"device","set":{"network":"of"}}"#, "did you mean `off`?"),
+            (#"{"do":"tap","action":"nowhere"}"#, "offers no action; it waits for `biometric`"),
+        ] {
+            let message = try await driven.answer(to: line)["message"]?.string ?? ""
+            #expect(message.contains(sentence), "\(line): \(message)")
+        }
+        try driven.endInput()
+        #expect(try await driven.next { $0["type"] == .string("result") } != nil)
+        #expect(await server.terminate() == 0)
+    }
+
     @Test(
         "the program knows exactly the commands of docs/wallet-drive.schema.json and suggests the nearest name"
     )
