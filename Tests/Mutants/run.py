@@ -3,7 +3,9 @@
 
     Tests/Mutants/run.py [NAME ...]     runs all mutants, or those whose names contain one of the NAMEs
     Tests/Mutants/run.py --check        checks that each mutant still matches the sources; takes a second
-    Tests/Mutants/run.py --jobs 1       uses one copy of the tree instead of two
+    Tests/Mutants/run.py --jobs 1       runs the tests of one mutant at a time instead of two
+    Tests/Mutants/run.py --minutes 20   starts no mutant after 20 minutes
+    Tests/Mutants/run.py --resume       continues the last run: omits the mutants that have an outcome
 
 The tables are the files *.mutants in this folder, one entry for each mutant:
 
@@ -16,14 +18,40 @@ The tables are the files *.mutants in this folder, one entry for each mutant:
 
 "tests" is a filter of `swift test`. The lines after "-" must occur exactly once in the file, one after the
 other; indentation, blank lines and lines with only a comment are ignored. The lines after "+" replace them.
-A mutant may change several places: repeat "file". Mutants are built in copies (.build-mutants), never in
-this tree.
+A mutant may change several places: repeat "file".
+
+One build contains almost all mutants. In it, each function that a mutant changes has its body twice, and the
+environment variable MUTANT, which programs inherit from the tests, decides at each call which body runs:
+
+    if isMutated("attempts-not-counted") { the changed body } else { the body }
+
+The initial value of a constant becomes `isMutated("…") ? (changed) : (initial)`. Without the variable all
+tests must pass; this is checked first. The rest gets a build for each mutant: changes of a declaration or of
+the manifest, and bodies that compile only without the other. All builds are made in a copy (.build-mutants),
+never in this tree. While the tests run, the copy holds the original sources, because some tests read them.
 """
-import argparse, os, re, shutil, subprocess, sys, threading
+import argparse, json, os, re, shutil, subprocess, sys, threading, time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-COPIES = ROOT / ".build-mutants"
+COPY = ROOT / ".build-mutants"
+TREE, RESULTS, SEPARATE = COPY / "tree", COPY / "results", COPY / "separate.json"
+
+SWITCH = """\
+internal import Glibc
+
+private let mutant = unsafe getenv("MUTANT").map { unsafe String(cString: $0) }
+
+func isMutated(_ name: String) -> Bool { mutant == name }
+"""
+MODIFIERS = (
+    r"\s*(?:@\w+(?:\([^)]*\))? |(?:private|fileprivate|package|public|static|final|override|mutating|consuming"
+    r"|borrowing|convenience|required|lazy|nonisolated)(?:\([^)]*\))? )*"
+)
+FUNCTION = re.compile(MODIFIERS + r"(?:(?:func|init|deinit|subscript|get|set|didSet|willSet)\b|var [^=]*$)")
+ONE_LINER = re.compile("(" + MODIFIERS + r"(?:(?:func|init|subscript|get|set)\b[^{]*|var [^{=]*)\{ )(.*) \}$")
+CONSTANT = re.compile("(" + MODIFIERS + r"(?:let|var) [^={]*=)(?: (.*))?$")
 
 
 class Mutant:
@@ -65,142 +93,327 @@ def is_code(line):
     return bool(line.strip()) and not line.strip().startswith("//")
 
 
-def mutated(mutant, root):
-    """Returns the original and the mutated texts of the files below `root`, or a message if a place does not match."""
-    originals, changes = {}, {}
+def indent(line):
+    return len(line) - len(line.lstrip())
+
+
+def places(mutant, root):
+    """Returns the mutant's places in each file, as (first, end, new lines), or a message if one does not match."""
+    found = {}
     for path, old, new in mutant.edits:
         file = root / path
         if not file.is_file():
-            return None, None, f"{path} does not exist"
-        originals.setdefault(file, file.read_text())
-        lines = originals[file].split("\n")
+            return None, f"{path} does not exist"
+        lines = file.read_text().split("\n")
         code = [index for index, line in enumerate(lines) if is_code(line)]
         stripped = [lines[index].strip() for index in code]
         wanted = [line.strip() for line in old]
         starts = [at for at in range(len(code)) if stripped[at : at + len(wanted)] == wanted]
         if len(starts) != 1:
-            return None, None, f"{path} has these lines {len(starts)} times: {' / '.join(wanted)}"
-        first, last = code[starts[0]], code[starts[0] + len(wanted) - 1]
-        indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
-        changes.setdefault(file, []).append((first, last + 1, [indent + line if line else "" for line in new]))
-    texts = {}
-    for file, places in changes.items():
-        lines = originals[file].split("\n")
-        for first, end, new in sorted(places, reverse=True):
-            lines[first:end] = new
-        texts[file] = "\n".join(lines)
-    return originals, texts, None
+            return None, f"{path} has these lines {len(starts)} times: {' / '.join(wanted)}"
+        first, end = code[starts[0]], code[starts[0] + len(wanted) - 1] + 1
+        new = [" " * indent(lines[first]) + line if line else "" for line in new]
+        # The lines that stay do not count, so that a function's first line can name the place.
+        while new and first < end and lines[first] == new[0]:
+            first, new = first + 1, new[1:]
+        while new and first < end and lines[end - 1] == new[-1]:
+            end, new = end - 1, new[:-1]
+        found.setdefault(path, []).append((first, end, new))
+    return found, None
 
 
-def apply(mutant, root):
-    """Writes the mutated files below `root`; returns the original texts, or a message if a place does not match."""
-    originals, texts, problem = mutated(mutant, root)
-    for file, text in (texts or {}).items():
-        file.write_text(text)
-    return originals, problem
+def changed(lines, places):
+    lines = list(lines)
+    for first, end, new in sorted(places, reverse=True):
+        lines[first:end] = new
+    return lines
 
 
 def check(mutants):
-    stale = 0
-    for mutant in mutants:
-        # Writes nothing: a build of this tree may run, and touched files would be compiled again.
-        _, _, problem = mutated(mutant, ROOT)
-        if problem:
-            print(f"{mutant.name}: {problem}")
-            stale += 1
-    print(f"{len(mutants) - stale} of {len(mutants)} mutants match the sources")
-    return 1 if stale else 0
+    problems = [f"{mutant.name}: {problem}" for mutant in mutants if (problem := places(mutant, ROOT)[1])]
+    print("\n".join(problems + [f"{len(mutants) - len(problems)} of {len(mutants)} mutants match the sources"]))
+    return 1 if problems else 0
 
 
-def copy_tree(copy):
+def region(lines, first, end, new):
+    """Returns the lines (start, stop) that a switch around this place repeats, and their kind, or None.
+
+    They are the body of the innermost function, or else a constant's declaration. `swift format` lets the
+    indentation tell which lines these are.
+    """
+    if end == first + 1 and ONE_LINER.match(lines[first]):
+        return first, end, "one-liner"
+    level = min(indent(line) for line in lines[first:end] + new if is_code(line))
+    constant = (first, end, "constant") if end == first + 1 and CONSTANT.match(lines[first]) else None
+    for at in range(first - 1, -1, -1):
+        if not is_code(lines[at]) or lines[at].startswith("#") or indent(lines[at]) >= level:
+            continue
+        level, header = indent(lines[at]), at
+        while re.match(r"\s*(?:\)|->|where |throws|async|\{)", lines[header]):
+            header = next(above for above in range(header - 1, -1, -1) if indent(lines[above]) == level)
+        stop = next((below for below in range(end, len(lines)) if lines[below] and indent(lines[below]) <= level), 0)
+        if FUNCTION.match(lines[header]) and lines[at].endswith("{") and lines[stop].strip() == "}":
+            return at + 1, stop, "body"
+        if CONSTANT.match(lines[header]):
+            constant = (header, stop + (lines[stop].strip()[:1] in (")", "]", "}")), "constant")
+    return constant
+
+
+def cut(kind, lines):
+    """Returns the unchanging beginning of a region and the lines from which its switch chooses, or None."""
+    if kind == "body":
+        return "", lines
+    match = (ONE_LINER if kind == "one-liner" else CONSTANT).match(lines[0]) if lines else None
+    return match and (match[1], [match[2] or "", *lines[1:]])
+
+
+def regions(lines, places):
+    """Returns the regions {(start, stop, kind): changed lines} of a mutant with these places, or None."""
+    found = {}
+    for place in places:
+        key = region(lines, *place)
+        if key is None:
+            return None
+        start, stop, kind = key
+        inside = [other for other in places if start <= other[0] and other[1] <= stop]
+        growth = sum(len(new) - (end - first) for first, end, new in inside)
+        variant = changed(lines, inside)[start : stop + growth]
+        beginning = cut(kind, variant)
+        if beginning is None or beginning[0] != cut(kind, lines[start:stop])[0]:
+            return None
+        found[key] = variant
+    return found
+
+
+def switched(lines, mutants):
+    """Returns the lines with a switch for each of the mutants {name: regions}, and each line's mutants."""
+    waiting = sorted({key for regions in mutants.values() for key in regions}, key=lambda key: (key[0], -key[1]))
+    out, owners = [], []
+
+    def write(names, *lines):
+        out.extend(lines)
+        owners.extend([names] * len(lines))
+
+    def write_original(start, stop):
+        while start < stop:
+            if waiting and waiting[0][0] == start:
+                start = write_switch(*waiting.pop(0))
+            else:
+                write([], lines[start])
+                start += 1
+
+    def write_switch(start, stop, kind):
+        names = [name for name, regions in mutants.items() if (start, stop, kind) in regions]
+        beginning, original = cut(kind, lines[start:stop])
+        write(names, beginning)
+        for name in names:
+            variant = cut(kind, mutants[name][start, stop, kind])[1]
+            if kind == "constant":
+                write([name], f'isMutated("{name}") ? (', *variant, ") :")
+            else:
+                write([name], f'if isMutated("{name}") {{', *variant, "} else")
+        write(names, "(" if kind == "constant" else "{")
+        write_original(start, stop) if kind == "body" else write(names, *original)
+        write(names, {"constant": ")", "one-liner": "}}", "body": "}"}[kind])
+        return stop
+
+    write_original(0, len(lines))
+    return out, owners
+
+
+def copy_tree():
     """Copies the committed tree and the uncommitted changes; keeps the copy's build folder."""
-    tree = copy / "tree"
-    tree.mkdir(parents=True, exist_ok=True)
-    (copy / "tmp").mkdir(exist_ok=True)
-    for entry in tree.iterdir():
+    TREE.mkdir(parents=True, exist_ok=True)
+    for entry in TREE.iterdir():
         if entry.name != ".build":
             shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
     ).stdout.decode()
     for path in filter(None, listed.split("\0")):
         source = ROOT / path
         if source.is_file() or source.is_symlink():
-            target = tree / path
+            target = TREE / path
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target, follow_symlinks=False)
-    return tree
 
 
-def run_one(mutant, copy):
+class Build:
+    """The copy's build, which contains all mutants that a switch can choose."""
+
+    def __init__(self, mutants):
+        self.originals, self.regions, self.owners = {}, {}, {}
+        # Mutants that did not compile next to the original, as long as their entries stay the same.
+        self.separate = json.loads(SEPARATE.read_text()) if SEPARATE.exists() else {}
+        for mutant in mutants:
+            found, _ = places(mutant, TREE)
+            for path in found:
+                self.originals.setdefault(path, (TREE / path).read_text())
+            its = {path: regions(self.originals[path].split("\n"), its) for path, its in found.items()}
+            is_known = self.separate.get(mutant.name) == repr(mutant.edits)
+            if not is_known and all(its.values()) and all(path.startswith("Sources/") for path in its):
+                self.regions[mutant.name] = its
+
+    def switched_texts(self):
+        """Returns the texts {path: text} that contain the switches."""
+        targets = re.findall(r'path: "(Sources/[^"]*)"', (TREE / "Package.swift").read_text())
+        texts = {}
+        for path, original in self.originals.items():
+            its = {name: regions[path] for name, regions in self.regions.items() if path in regions}
+            if its:
+                lines, self.owners[path] = switched(original.split("\n"), its)
+                target = max((target for target in targets if path.startswith(target + "/")), key=len)
+                texts |= {path: "\n".join(lines), f"{target}/MutantSwitch.swift": SWITCH}
+        return texts
+
+    def run(self, mutated, log):
+        """Builds the switched sources and the `mutated` texts, which stay in the tree. Returns whether it builds."""
+        texts = self.switched_texts()
+        for path, text in texts.items():
+            # A file that stays the same keeps its time, so that it is not compiled again.
+            kept = COPY / "switched" / path
+            if not kept.exists() or kept.read_text() != text:
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                kept.write_text(text)
+            shutil.copy2(kept, TREE / path)
+        for path, text in mutated.items():
+            (TREE / path).write_text(text)
+        with open(log, "w") as output:
+            command = ["swift", "build", "--build-tests"]
+            build = subprocess.run(command, cwd=TREE, stdout=output, stderr=output)
+        self.restore(texts.keys() - mutated.keys())
+        return build.returncode == 0
+
+    def restore(self, paths):
+        """Restores the original sources, because some tests read them."""
+        for path in paths:
+            if path in self.originals:
+                (TREE / path).write_text(self.originals[path])
+            else:
+                (TREE / path).unlink()
+
+    def run_switched(self, mutants):
+        """Builds the switched sources; puts aside the mutants that do not compile. Returns whether it builds."""
+        entries = {mutant.name: repr(mutant.edits) for mutant in mutants}
+        log = COPY / "build.log"
+        while not self.run({}, log):
+            errors = set(re.findall(r"^(/.*?\.swift):(\d+):\d+: error:", log.read_text(errors="replace"), re.MULTILINE))
+            guilty = set()
+            for path, number in errors:
+                owners = self.owners.get(os.path.relpath(path, TREE.resolve()), [])
+                # An error behind a switch, such as a missing return, concerns the nearest one before it.
+                guilty |= set(next(filter(None, reversed(owners[: int(number)])), []))
+            if not guilty:
+                print(f"the build with all switches fails (see {log})", file=sys.stderr)
+                return False
+            print(f"only in a build of their own: {', '.join(sorted(guilty))}", flush=True)
+            for name in guilty:
+                self.regions.pop(name)
+                self.separate[name] = entries[name]
+            SEPARATE.write_text(json.dumps(self.separate, indent=1))
+        return True
+
+
+def test(filters, log, seconds=180, mutant=None):
+    """Runs the tests and returns their exit status, the name of a failed test, and whether any test ran."""
+    (COPY / "tmp").mkdir(exist_ok=True)
+    environment = dict(os.environ, TMPDIR=str(COPY / "tmp"), SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH="6")
+    if mutant:
+        environment["MUTANT"] = mutant
+    # The test bundle itself: `swift test` would leave a test that waits forever behind when it is ended.
+    bundle = next((TREE / ".build/debug").glob("*PackageTests.xctest"))
+    command = ["timeout", "-k", "5", str(seconds), str(bundle), "--testing-library", "swift-testing"]
+    for each in filters:
+        command += ["--filter", each]
+    with open(log, "w") as output:
+        status = subprocess.run(command, cwd=TREE, stdout=output, stderr=output, env=environment).returncode
+    text = log.read_text(errors="replace")
+    failed = re.search(r'Test "([^"]+)" (?:failed|recorded)', text)
+    return status, failed and failed[1], "Test run started" in text and "Test run with 0 tests" not in text
+
+
+def run_one(mutant, build):
     """Returns the outcome ('caught', 'survived' or 'unusable') and a sentence about it."""
-    tree, log = copy / "tree", copy / f"{mutant.name}.log"
-    originals, problem = apply(mutant, tree)
-    if problem:
-        return "unusable", f"DOES NOT APPLY: {problem}"
-    environment = dict(
-        os.environ, TMPDIR=str(copy / "tmp"), SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH="6"
-    )
+    log, is_switched, found = COPY / f"{mutant.name}.log", mutant.name in build.regions, {}
     try:
-        with open(log, "w") as output:
-            build = subprocess.run(["swift", "build", "--build-tests"], cwd=tree, stdout=output, stderr=output, env=environment)
-        if build.returncode:
-            return "unusable", f"DOES NOT BUILD (see {log})"
-        # The test bundle itself: `swift test` would leave a test that waits forever behind when it is ended.
-        bundle = next((tree / ".build/debug").glob("*PackageTests.xctest"))
-        command = ["timeout", "-k", "5", "180", str(bundle), "--testing-library", "swift-testing", "--filter", mutant.tests]
-        with open(log, "w") as output:
-            status = subprocess.run(command, cwd=tree, stdout=output, stderr=output, env=environment).returncode
-        text = log.read_text(errors="replace")
-        failed = re.search(r'Test "([^"]+)" (?:failed|recorded)', text)
-        by = f'test "{failed.group(1)}"' if failed else None
-        if "Test run started" not in text:
-            return "unusable", f"NOT TESTED (see {log})"
-        if status == 0:
-            return "survived", f"SURVIVED: {mutant.breaks}"
-        if status in (124, 137):
-            return "caught", f"by {by or 'a test'} (a test timed out)"
-        return "caught", f"by {by or 'a crash'}"
+        if not is_switched:
+            found, _ = places(mutant, TREE)
+            originals = build.originals
+            texts = {path: "\n".join(changed(originals[path].split("\n"), its)) for path, its in found.items()}
+            if not build.run(texts, log):
+                return "unusable", f"DOES NOT BUILD (see {log})"
+        status, failed, has_run = test([mutant.tests], log, mutant=mutant.name if is_switched else None)
     finally:
-        for file, text in originals.items():
-            file.write_text(text)
+        build.restore(found)
+    if not has_run:
+        return "unusable", f"NOT TESTED (see {log})"
+    if status == 0:
+        return "survived", f"SURVIVED: {mutant.breaks}"
+    by = f'by test "{failed}"' if failed else "by a test" if status in (124, 137) else "by a crash"
+    return "caught", by + (" (a test timed out)" if status in (124, 137) else "")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--check", action="store_true", help="only check that each mutant matches the sources")
-    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="copies of the tree used side by side")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="mutants whose tests run side by side")
+    parser.add_argument("--minutes", type=float, default=1e6, metavar="N", help="start no mutant after this time")
+    parser.add_argument("--resume", action="store_true", help="omit the mutants that have an outcome")
     arguments = parser.parse_args()
-    mutants = [m for m in read_tables() if not arguments.names or any(part in m.name for part in arguments.names)]
+    every = read_tables()
+    mutants = [m for m in every if not arguments.names or any(part in m.name for part in arguments.names)]
     if not mutants:
         print("no mutant has such a name", file=sys.stderr)
         return 64
     if arguments.check:
         return check(mutants)
-    outcomes, lock, waiting = [], threading.Lock(), iter(mutants)
+    if check(every):
+        return 1
+    began, lock = time.monotonic(), threading.Lock()
+    copy_tree()
+    build = Build(every)
+    if not build.run_switched(every):
+        return 1
+    minutes = (time.monotonic() - began) / 60
+    print(f"one build contains {len(build.regions)} mutants after {minutes:.0f} minutes", flush=True)
+    lines = RESULTS.read_text().splitlines() if arguments.resume and RESULTS.exists() else []
+    outcomes = {name: outcome for name, outcome, *_ in map(str.split, lines)}
+    if "control" not in outcomes:
+        log = COPY / "control.log"
+        status, failed, _ = test({mutant.tests for mutant in mutants} if arguments.names else [], log, seconds=1200)
+        if status:
+            print(f'without a mutant, test "{failed}" fails (see {log})', file=sys.stderr)
+            return 1
+        outcomes["control"] = "passed"
+        RESULTS.write_text("control passed\n")
+    left = [mutant for mutant in mutants if mutant.name not in outcomes]
 
-    def work(index):
-        copy = COPIES / str(index)
-        copy_tree(copy)
-        while True:
-            with lock:
-                mutant = next(waiting, None)
-            if mutant is None:
-                return
-            outcome, sentence = run_one(mutant, copy)
-            with lock:
-                outcomes.append(outcome)
-                print(f"{len(outcomes):3}/{len(mutants)} {mutant.name:44} {outcome} {sentence}", flush=True)
+    def work(mutant, started, position, count):
+        if time.monotonic() - began > 60 * arguments.minutes:
+            return
+        outcome, sentence = run_one(mutant, build)
+        minutes = (time.monotonic() - started) / (position + 1) * (count - position - 1) / 60
+        with lock:
+            outcomes[mutant.name] = outcome
+            with open(RESULTS, "a") as results:
+                print(mutant.name, outcome, sentence, file=results)
+            print(f"{len(outcomes) - 1:3}/{len(mutants)} {mutant.name:44} {outcome} {sentence}", flush=True)
+            if position % 20 == 19:
+                print(f"{minutes:.0f} minutes left for {count - position - 1} of this kind", flush=True)
 
-    workers = [threading.Thread(target=work, args=(index,), daemon=True) for index in range(arguments.jobs)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    counts = {kind: outcomes.count(kind) for kind in ("caught", "survived", "unusable")}
-    print(f"\n{counts['caught']} caught, {counts['survived']} survived, {counts['unusable']} unusable")
-    return 0 if counts["caught"] == len(mutants) else 1
+    # In the order of their files, so that two mutants of a target in a row compile it once.
+    separate = sorted((m for m in left if m.name not in build.regions), key=lambda mutant: mutant.edits[0][0])
+    for group, jobs in (([m for m in left if m.name in build.regions], arguments.jobs), (separate, 1)):
+        started = time.monotonic()
+        with ThreadPoolExecutor(jobs) as workers:
+            list(workers.map(lambda each: work(each[1], started, each[0], len(group)), enumerate(group)))
+    kinds = [outcomes.get(mutant.name, "left") for mutant in mutants]
+    print("\n" + ", ".join(f"{kinds.count(kind)} {kind}" for kind in ("caught", "survived", "unusable", "left")))
+    return 0 if kinds.count("caught") == len(mutants) else 1
 
 
 if __name__ == "__main__":
