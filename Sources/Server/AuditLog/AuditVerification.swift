@@ -64,7 +64,7 @@ package enum AuditProblem: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// Reads a log from its beginning and determines how far it is intact.
 ///
-/// Works with and without a running server, with access to the file and the vault.
+/// This works whether or not a server is running, and needs access to the file and the vault.
 package struct AuditReader {
     private static let chunk = 1 << 18
     /// The maximum length of a line, far above that of the longest entry (``AuditSubject/walletsInEntry``); no longer

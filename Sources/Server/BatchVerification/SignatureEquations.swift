@@ -85,7 +85,7 @@ internal import Vocabulary
 
     /// Returns whether each claim is true; there may be at most ``most`` claims.
     func verdicts(on claims: ArraySlice<SignatureClaim>, jointly: Bool) -> [Bool] {
-        // The place of each claim's numbers, or nil for a claim that is false independently of the equation.
+        // The position of each claim's numbers, or nil if the claim is false regardless of the equation.
         var count = 0
         let places = claims.map { claim -> Int? in
             guard self.load(claim, at: count) else { return nil }

@@ -167,7 +167,7 @@ package protocol MaintenanceStore: Sendable {
     /// Only one copy can be in progress at a time, and the caller must end it with ``endCopy()``.
     func beginCopy(to path: String) async throws(StoreCopyError)
 
-    /// Copies at most `pages` pages. At its end, the copy equals the store at that time.
+    /// Copies at most `pages` pages; when the copy is complete, it equals the store at that time.
     func stepCopy(pages: Int) async throws(StoreCopyError) -> StoreCopyProgress
 
     /// Closes the copy's file; throws if the copy is incomplete.

@@ -1,7 +1,7 @@
 package import PINPolicy
 package import Vocabulary
 
-/// The part of a wallet's row that changes while its sealed values stay; always ``byteCount`` bytes.
+/// The part of a wallet's row that changes while its sealed values stay the same; always ``byteCount`` bytes long.
 ///
 ///     0       version of the form, 1
 ///     1       0 in use · 1 revoked by its user · 2 by an operator · 3 through its recovery code
@@ -13,8 +13,8 @@ package import Vocabulary
 ///     16–19   the epoch up to which the wallet's counts are charged, minus one
 ///     20–23   number of writes of the row, modulo 2^32
 ///
-/// The width is fixed so that no write moves a row: rows that move leave copies of sealed shares in pages, and a
-/// row that grows with a verdict could hit a full disk when another does not.
+/// The width is fixed so that no write moves a row. A row that moves leaves copies of sealed shares in pages, and a row
+/// that grows with one verdict could hit a full disk when another verdict does not.
 package struct WalletState: Hashable, Sendable {
     package var revocation: Revocation?
     /// The time of the revocation; meaningful only if the wallet is revoked.

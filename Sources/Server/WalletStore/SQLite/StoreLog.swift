@@ -56,7 +56,7 @@ struct StoreLog {
         var count = 0
         /// The first frame that does not match, after which SQLite reads no further.
         var firstBad: Int?
-        /// Whether there is a commit in the first bad frame or after it.
+        /// Whether the first bad frame or a later one commits a transaction.
         var hasLostCommit = false
         var pendingPage: [UInt8]?
         var committedPage: [UInt8]?

@@ -3,8 +3,8 @@ import Vocabulary
 
 /// The mark beside a store: the number of its last synced commit, and whether a process has the store open.
 ///
-/// It is written after each commit's sync and before its answers, and it is not synced. It therefore survives any end
-/// of the process. After a power failure it may name an earlier commit, but never one that the store lacks. A store
+/// The mark is written after each commit's sync and before its answers, but it is not synced. It therefore survives any
+/// end of the process. After a power failure it may name an earlier commit, but never one that the store lacks. A store
 /// that ends before its mark has lost counted attempts.
 ///
 ///     0–7     "rPINmark"
