@@ -20,19 +20,21 @@ struct KeyMapTests {
         #expect(keys.wayBack == .action(.back))
     }
 
-    @Test("on other screens actions are numbered in order")
-    func numbers() {
+    @Test("no digit selects an action, so an extra digit after a PIN deletes no wallet")
+    func digits() {
         let keys = KeyMap(Screens.blocked)
-        #expect(keys.entries.map(\.key) == ["1", "2", "3", "4"])
-        #expect(keys.target(of: "3") == .action(.back))
+        #expect(keys.entries.count == 4 && keys.entries.allSatisfy { ("a"..."z").contains($0.key) })
+        for digit in "0123456789" { #expect(keys.target(of: digit) == nil) }
         #expect(!keys.takesPIN)
     }
 
-    @Test("directly after a PIN no digit selects an action, so an extra digit deletes no wallet")
-    func afterPIN() {
-        let keys = KeyMap(Screens.blocked, followsPIN: true)
-        #expect(keys.entries.count == 4 && keys.entries.allSatisfy { ("a"..."z").contains($0.key) })
-        for digit in "0123456789" { #expect(keys.target(of: digit) == nil) }
+    @Test("the words around the app have a Dutch text, and keys and selected actions are the same in both languages")
+    func dutch() {
+        let dutch = FrameWords(language: .dutch)
+        let keys = KeyMap(Screens.prompt, dutch)
+        #expect(keys.entries.map(\.key) == KeyMap(Screens.prompt).entries.map(\.key))
+        #expect(keys.entries.map(\.short) == ["Herkend", "Niet herkend", "Toegangscode", "Verkeerde code", "Annuleer"])
+        for (_, title) in KeyMap.phoneKeys { #expect(FrameWords.dutch[title] != nil, "\(title)") }
     }
 
     @Test("the initial selection deletes nothing, so an extra Enter deletes no wallet")

@@ -46,11 +46,11 @@ struct RendererTests {
                 "|   |                                        |   |",
                 "|   |         wrong PIN, try again.          |   |",
                 "|   |                                        |   |",
-                "|   | > 1  Close                             |   |",
-                "|   |   2  Forgot PIN                        |   |",
+                "|   | > c  Close                             |   |",
+                "|   |   f  Forgot PIN                        |   |",
                 "|   *----------------------------------------*   |",
-                "|   i  Info                                      |",
-                "|   f  Forgot PIN                                |",
+                "|      Info                                      |",
+                "|      Forgot PIN                                |",
                 "+------------------------------------------------+",
                 "",
                 "      Esc back  b background  l link  q quit",
@@ -81,7 +81,11 @@ struct RendererTests {
         picture.phone = "iOS 26.1"
         let text = Renderer(size: TerminalSize(columns: 80, rows: 24), palette: Screens.plain).lines(picture)
             .joined(separator: "\n")
-        #expect(text.contains("╔═ iOS 26.1 asks ═"))
+        #expect(text.contains("╔═ iOS 26.1 asks ═") && text.contains("↑↓ Enter select"))
+        picture.words = FrameWords(language: .dutch)
+        let dutch = Renderer(size: TerminalSize(columns: 80, rows: 24), palette: Screens.plain).lines(picture)
+            .joined(separator: "\n")
+        #expect(dutch.contains("╔═ iOS 26.1 vraagt ═") && dutch.contains("↑↓ Enter kies"))
         for key in ["m  Match", "x  Mismatch", "p  Passcode", "w  Wrong passcode", "c  Cancel"] {
             #expect(text.contains(key))
         }

@@ -10,9 +10,9 @@ import html, os, re, subprocess, sys, tempfile, time
 COLUMNS, ROWS, PIN = 62, 22, "024791"
 COLORS = {"33": "#e5c07b", "34": "#61afef", "36": "#56b6c2"}
 STEPS = [  # keys, what to wait for, whether to keep a picture
-    ("", "Introduction (1/3)", False), ("2", "Privacy", False), ("1", "Choose PIN", False), (PIN, "Repeat PIN", False),
-    (PIN, "Configure Biometrics", False), ("1", "asks", True), ("m", "secured", False), ("1", "deletion code", True),
-    ("1", "Obtain PID", False), ("b", "background", False), ("q", "$", False),
+    ("", "Introduction (1/3)", False), ("s", "Privacy", False), ("n", "Choose PIN", False), (PIN, "Repeat PIN", False),
+    (PIN, "Configure Biometrics", False), ("e", "asks", True), ("m", "secured", False), ("n", "deletion code", True),
+    ("i", "Obtain PID", False), ("b", "background", False), ("q", "$", False),
 ]
 
 

@@ -257,6 +257,9 @@ extension Phone {
     /// True if a process of the app is running in the foreground.
     package var isInFront: Bool { self.wallet != nil && !self.isInBackground }
 
+    /// The language of the app's next process.
+    package var language: Wording.Language { self.settings.wording.language }
+
     /// True while a call is running.
     package var isBusy: Bool { self.isTaken }
 

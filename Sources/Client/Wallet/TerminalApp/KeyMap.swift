@@ -34,16 +34,21 @@ struct KeyMap: Hashable, Sendable {
         ("b", "background"), ("l", "link"), ("q", "quit"),
     ]
 
-    /// - Parameter followsPIN: True if the last input was a PIN: an extra digit must then not select an
-    ///   action, such as a deletion.
-    init(_ screen: Screen, followsPIN: Bool = false) {
+    /// Keys are letters: an extra digit after a PIN must not select an action, such as a deletion.
+    init(_ screen: Screen, _ words: FrameWords = FrameWords()) {
         self.takesPIN = screen.inputs.contains { $0.id == "pin" }
-        if screen.inputs.contains(where: { $0.id == "biometric" }) {
-            self.entries = Self.presentations
-        } else {
-            self.entries =
-                self.takesPIN || followsPIN ? Self.lettered(screen.actions) : Self.numbered(screen.actions)
-        }
+        let takesBiometric = screen.inputs.contains { $0.id == "biometric" }
+        self.entries = takesBiometric ? Self.presentations(words) : Self.lettered(screen.actions)
+    }
+
+    private init(entries: [Entry]) {
+        self.entries = entries
+        self.takesPIN = false
+    }
+
+    /// The same actions without keys, for a screen behind a prompt.
+    var withoutKeys: KeyMap {
+        KeyMap(entries: self.entries.map { Entry(key: " ", title: $0.title, short: $0.short, target: $0.target) })
     }
 
     /// The target of a key, or nil if it has none.
@@ -73,22 +78,20 @@ struct KeyMap: Hashable, Sendable {
         }
     }
 
-    private static let presentations: [Entry] = [
-        Entry(key: "m", title: "Match: the owner's face or finger", short: "Match", target: .present(.match)),
-        Entry(key: "x", title: "Mismatch: somebody else's", short: "Mismatch", target: .present(.mismatch)),
-        Entry(key: "p", title: "Passcode of the phone", short: "Passcode", target: .present(.passcode)),
-        Entry(key: "w", title: "Wrong passcode", target: .present(.wrongPasscode)),
-        Entry(key: "c", title: "Cancel", target: .present(.cancel)),
-    ]
-
-    /// Assigns the digits 1 to 9.
-    private static func numbered(_ actions: [Screen.Action]) -> [Entry] {
-        zip("123456789", actions).map { key, action in
-            Entry(key: key, title: action.title, target: .action(action.id))
+    /// The keys of a prompt are the same in every language.
+    private static func presentations(_ words: FrameWords) -> [Entry] {
+        [
+            ("m", "Match: the owner's face or finger", "Match", Presentation.match),
+            ("x", "Mismatch: somebody else's", "Mismatch", .mismatch),
+            ("p", "Passcode of the phone", "Passcode", .passcode),
+            ("w", "Wrong passcode", "Wrong passcode", .wrongPasscode),
+            ("c", "Cancel", "Cancel", .cancel),
+        ].map { key, title, short, presentation in
+            Entry(key: key, title: words(title), short: words(short), target: .present(presentation))
         }
     }
 
-    /// Assigns the first free letter of each title, for screens on which digits belong to a PIN.
+    /// Assigns the first free letter of each title.
     private static func lettered(_ actions: [Screen.Action]) -> [Entry] {
         var taken = Set(Self.phoneKeys.map(\.key))
         return actions.compactMap { action in

@@ -9,6 +9,7 @@ package struct PhoneStatus: Hashable, Sendable {
     /// The states of the phone, such as `no network`.
     let states: [String]
     let place: Picture.Place
+    let words: FrameWords
 
     package init(_ phone: Phone, isLocked: Bool) async {
         let device: any Device = phone.device
@@ -18,7 +19,9 @@ package struct PhoneStatus: Hashable, Sendable {
         if device.isRooted { states.append("rooted") }
         if !device.hasNetwork { states.append("no network") }
         states.append(isLocked ? "locked" : "unlocked")
-        self.states = states
+        let words = FrameWords(language: await phone.language)
+        self.words = words
+        self.states = states.map { words($0) }
         let isRunning = await phone.isRunning
         let isInFront = await phone.isInFront
         self.place = isInFront ? .inFront : isRunning ? .background : .ended

@@ -16,14 +16,14 @@ package struct Picture: Hashable, Sendable {
     package var place = Place.inFront
     /// The system of the phone, such as `Android 16`.
     package var phone = ""
+    /// The words around the app.
+    var words = FrameWords()
     /// The states of the phone, such as `no network`.
     package var states: [String] = []
     /// True while a call to the phone is running.
     package var isBusy = false
     /// The number of typed digits of a PIN.
     package var typed = 0
-    /// True if the last input was a PIN.
-    package var followsPIN = false
     /// The index of the selected action.
     package var selected: Int?
     /// The link being typed, if any.
@@ -58,10 +58,11 @@ package struct Picture: Hashable, Sendable {
         self.phone = status.system
         self.states = status.states
         self.place = status.place
+        self.words = status.words
     }
 
     /// The keys of the current screen.
-    var keys: KeyMap { KeyMap(self.screen, followsPIN: self.followsPIN) }
+    var keys: KeyMap { KeyMap(self.screen, self.words) }
 
     /// A link being typed, with its stated source.
     package struct LinkEntry: Hashable, Sendable {

@@ -182,7 +182,6 @@ extension TerminalApp {
     }
 
     private func hit(_ target: KeyMap.Target) {
-        self.picture.followsPIN = false
         switch target {
         case .action(let action): self.begin { phone in try await phone.tap(action) }
         case .present(let presentation):
@@ -198,7 +197,6 @@ extension TerminalApp {
         let input = self.digits.withBytes { PINInput(typed: $0) }
         self.digits.removeAll()
         self.picture.typed = 0
-        self.picture.followsPIN = true
         self.begin { phone in try await phone.enter(input) }
     }
 

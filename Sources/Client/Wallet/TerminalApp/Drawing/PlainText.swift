@@ -8,14 +8,14 @@ extension Renderer {
     package func text(_ picture: Picture) -> [String] {
         if let link = picture.link {
             let text = Columns.harmless(link.text, self.palette)
-            return ["Link: \(text)_  [\(Self.keys(link).joined(separator: ", "))]"]
+            return ["Link: \(text)_  [\(Self.keys(link, picture.words).joined(separator: ", "))]"]
         }
         var lines: [String] = []
         switch picture.place {
-        case .background: lines.append("The app is in the background.")
-        case .ended: lines.append("The app is not running.")
+        case .background: lines.append(picture.words("The app is in the background."))
+        case .ended: lines.append(picture.words("The app is not running."))
         case .inFront:
-            if picture.screen.kind == .osPrompt { lines.append("[\(picture.phone) asks]") }
+            if picture.screen.kind == .osPrompt { lines.append("[\(picture.phone) \(picture.words("asks"))]") }
             var calm = picture.screen
             calm.values["remainingMs"] = nil
             let builder = ScreenLayoutBuilder(

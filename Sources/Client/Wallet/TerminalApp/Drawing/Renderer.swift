@@ -58,13 +58,13 @@ package struct Renderer: Sendable {
         guard picture.place == .inFront else { return self.drawHomeScreen(picture, on: &canvas) }
         switch picture.screen.kind {
         case .screen:
-            self.draw(picture.screen, picture, in: self.content, on: &canvas)
+            self.draw(picture.screen, picture.keys, picture, in: self.content, on: &canvas)
         case .prompt, .osPrompt:
             if let behind = picture.behind {
                 var past = picture
                 past.selected = nil
                 past.typed = 0
-                self.draw(behind, past, in: self.content, on: &canvas)
+                self.draw(behind, KeyMap(behind).withoutKeys, past, in: self.content, on: &canvas)
                 canvas.fade()
             }
             self.drawPrompt(picture, on: &canvas)
@@ -83,13 +83,19 @@ package struct Renderer: Sendable {
         )
     }
 
-    private func draw(_ screen: Screen, _ picture: Picture, in area: Canvas.Area, on canvas: inout Canvas) {
+    private func draw(
+        _ screen: Screen,
+        _ keys: KeyMap,
+        _ picture: Picture,
+        in area: Canvas.Area,
+        on canvas: inout Canvas
+    ) {
         // An empty row above the title if there is room.
         let top = area.height >= 14 ? 1 : 0
         let page = ScreenLayout(
             screen,
             picture,
-            KeyMap(screen, followsPIN: picture.followsPIN),
+            keys,
             width: area.width,
             height: area.height - top,
             self.palette
@@ -124,7 +130,8 @@ package struct Renderer: Sendable {
         let box = isSystem ? self.palette.glyphs.system : self.palette.glyphs.prompt
         canvas.frame(area, box, isSystem ? .system : .plain)
         if isSystem {
-            let name = picture.phone.isEmpty ? "the phone asks" : "\(picture.phone) asks"
+            let phone = picture.phone.isEmpty ? picture.words("the phone") : picture.phone
+            let name = "\(phone) \(picture.words("asks"))"
             let text = Columns.fit(" \(name) ", to: area.width - 4, self.palette.glyphs.ellipsis)
             canvas.write(text, column: area.column + 2, row: area.row, .system)
         }
@@ -134,14 +141,15 @@ package struct Renderer: Sendable {
             width: width - 4,
             height: height - 2
         )
-        self.draw(screen, picture, in: inner, on: &canvas)
+        self.draw(screen, picture.keys, picture, in: inner, on: &canvas)
     }
 
     /// Draws the phone while the app is in the background or not running.
     private func drawHomeScreen(_ picture: Picture, on canvas: inout Canvas) {
         let area = self.content
-        let text = picture.place == .background ? "The app is in the background." : "The app is not running."
-        let key = picture.place == .background ? "b  bring it back" : "b  start it"
+        let isRunning = picture.place == .background
+        let text = picture.words(isRunning ? "The app is in the background." : "The app is not running.")
+        let key = "b  \(picture.words(isRunning ? "bring it back" : "start it"))"
         for (index, line) in [text, "", key].enumerated() {
             let column = area.column + (area.width - Columns.width(line)) / 2
             canvas.write(line, column: column, row: area.row + area.height / 2 - 1 + index, index == 0 ? .dim : .plain)
@@ -156,7 +164,7 @@ extension Renderer {
     private func drawStatus(_ picture: Picture, on canvas: inout Canvas) {
         let area = self.phone
         let glyphs = self.palette.glyphs
-        let states = (picture.isBusy ? ["working"] : []) + picture.states
+        let states = (picture.isBusy ? [picture.words("working")] : []) + picture.states
         let right = states.joined(separator: " \(glyphs.separator) ")
         let left = Columns.harmless(picture.phone, self.palette)
         let room = area.width - 4
@@ -182,27 +190,32 @@ extension Renderer {
             let room = width - 7
             let shown = text.count <= room ? text : glyphs.ellipsis + text.suffix(room - glyphs.ellipsis.count)
             canvas.write("Link: " + shown + "_", column: 0, row: self.size.rows - 2)
-            canvas.write(Self.keys(link).joined(separator: "  "), column: 0, row: self.size.rows - 1, .dim)
+            let keys = Self.keys(link, picture.words).joined(separator: "  ")
+            canvas.write(keys, column: 0, row: self.size.rows - 1, .dim)
             return
         }
         let note = Columns.fit(Columns.harmless(picture.note, self.palette), to: width, glyphs.ellipsis)
         canvas.write(note, column: max(0, (width - Columns.width(note)) / 2), row: self.size.rows - 2, .dim)
-        let keys = Self.keys(picture).joined(separator: "  ")
+        var keys = Self.keys(picture).joined(separator: "  ")
+        let select = "\(self.palette.hasUnicode ? "↑↓" : "arrows") \(picture.words("Enter select"))  "
+        let hasActions = picture.place == .inFront && !picture.keys.entries.isEmpty
+        if hasActions, Columns.width(select + keys) <= width { keys = select + keys }
         let text = Columns.fit(keys, to: width, glyphs.ellipsis)
         canvas.write(text, column: max(0, (width - Columns.width(text)) / 2), row: self.size.rows - 1, .dim)
     }
 
     /// The keys while a link is being typed.
-    static func keys(_ link: Picture.LinkEntry) -> [String] {
-        ["Enter open", "Tab from \(link.source == .app ? "an app" : "QR code")", "Esc leave"]
+    static func keys(_ link: Picture.LinkEntry, _ words: FrameWords) -> [String] {
+        let source = words(link.source == .app ? "from an app" : "from QR code")
+        return ["Enter \(words("open"))", "Tab \(source)", "Esc \(words("leave"))"]
     }
 
     /// The keys that are independent of the screen.
     static func keys(_ picture: Picture) -> [String] {
         var keys = KeyMap.phoneKeys.map { key, title in
-            key == "b" && picture.place != .inFront ? "b open" : "\(key) \(title)"
+            "\(key) \(picture.words(key == "b" && picture.place != .inFront ? "open" : title))"
         }
-        if picture.place == .inFront, picture.keys.wayBack != nil { keys.insert("Esc back", at: 0) }
+        if picture.place == .inFront, picture.keys.wayBack != nil { keys.insert("Esc \(picture.words("back"))", at: 0) }
         return keys
     }
 }
