@@ -1,6 +1,8 @@
 import HostSystem
 import Lab
 import LabFiles
+import Synchronization
+import TerminalApp
 import TestSupport
 import Testing
 
@@ -126,6 +128,28 @@ struct RunnerTests {
         )
         #expect(result.outcome == .passed)
         #expect(ContinuousClock.now - start < .seconds(60))
+    }
+
+    @Test("a pause sees the phone before each step and at the end, and may end the scenario")
+    func pauses() async throws {
+        let scenario = try Scenario(yaml: "case: X\ntitle: t\nsteps:\n- launch\n- tap: next", path: "x.yaml")
+        for (limit, outcome) in [(9, ScenarioResult.Outcome.passed), (1, .skipped("it was ended before line 5"))] {
+            let seen = Mutex<[String]>([])
+            let runner = ScenarioRunner(
+                .ownLabs(serverBinary: Programs.path("remote-pin-server")),
+                jobs: 1,
+                parentFolder: self.folder.path
+            ) { picture, next in
+                seen.withLock { seen in
+                    seen.append("\(picture.screen.step) \(next.prefix { $0 != ":" })")
+                    return seen.count <= limit
+                }
+            }
+            let result = try #require(await runner.run([scenario]).first)
+            #expect(result.outcome == outcome)
+            let steps = [" line 4", "UC1.1/1.1 line 5", "UC1.1/1.2 the end"]
+            #expect(seen.withLock { $0 } == (limit == 9 ? steps : [steps[0], steps[1], "UC1.1/1.1 the end"]))
+        }
     }
 
     @Test("the server's record is compared, and the wallet's log lines are shown")

@@ -28,6 +28,8 @@ package struct Picture: Hashable, Sendable {
     package var selected: Int?
     /// The link being typed, if any.
     package var link: LinkEntry?
+    /// The keys at the bottom, for a program other than the terminal app.
+    package var help: [String]?
     /// The latest message that is not part of a screen, for the line at the bottom.
     package var note = ""
 

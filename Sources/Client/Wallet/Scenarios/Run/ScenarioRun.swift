@@ -1,5 +1,6 @@
 internal import DeviceInterface
 internal import Phone
+internal import TerminalApp
 internal import Vocabulary
 internal import WalletCore
 internal import WalletFlows
@@ -18,6 +19,7 @@ final class ScenarioRun {
     var kept: [String: String] = [:]
     private(set) var skips: [ScenarioResult.Skip] = []
     private(set) var stepsDone = 0
+    private let pause: ScenarioRunner.Pause?
     private(set) var records: [StepRecord] = []
     /// The error of the latest action that the phone refused.
     var latestRefusal: PhoneError?
@@ -25,10 +27,12 @@ final class ScenarioRun {
     /// The name of the initial phone.
     static let firstPhone = "first"
 
-    init(_ scenario: Scenario, in world: World, folder: String) throws(StepProblem) {
+    init(_ scenario: Scenario, in world: World, folder: String, pause: ScenarioRunner.Pause? = nil) throws(StepProblem)
+    {
         self.scenario = scenario
         self.world = world
         self.folder = folder
+        self.pause = pause
         self.current = try Self.makePhone(Self.firstPhone, scenario.device, world, folder)
         self.phones[Self.firstPhone] = self.current
     }
@@ -37,12 +41,17 @@ final class ScenarioRun {
     func run() async -> ScenarioResult.Outcome {
         let outcome = await self.play(self.scenario.steps)
         let end = await self.play(self.scenario.tearDown)
+        _ = await self.pause?(self.current.currentPicture(), "the end: Enter shows the report")
         // The first failure is reported; a skipped scenario proves as little with a tear-down.
         return outcome == .passed ? end : outcome
     }
 
     private func play(_ steps: [Step]) async -> ScenarioResult.Outcome {
         for step in steps {
+            let next = "line \(step.line): \(step.text)"
+            if let pause, await !pause(self.current.currentPicture(), next) {
+                return .skipped("it was ended before line \(step.line)")
+            }
             let start = (clock: ContinuousClock.now, milliseconds: LogTime.now)
             let problem = await self.problem(in: step)
             await self.record(step, problem, since: start)

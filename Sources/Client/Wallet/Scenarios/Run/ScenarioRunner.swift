@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HostSystem
 internal import Synchronization
+package import TerminalApp
 
 /// Plays scenarios concurrently and returns their results in the scenarios' order.
 ///
@@ -14,6 +15,10 @@ package struct ScenarioRunner: Sendable {
     private let serverLogs: String?
     private let retries: Int
     private let failsFast: Bool
+    private let pause: Pause?
+
+    /// Waits before a step, with the phone and the text of the step; returns false to end the scenario.
+    package typealias Pause = @Sendable (_ phone: Picture, _ next: String) async -> Bool
 
     /// - Parameters:
     ///   - jobs: The number of concurrent scenarios, at least one.
@@ -22,6 +27,7 @@ package struct ScenarioRunner: Sendable {
     ///   - serverLogs: An existing folder for the logs of labs' servers, one JSON file per scenario at level debug.
     ///   - retries: The number of further attempts for a scenario that fails.
     ///   - failsFast: Whether no scenario starts after one has failed.
+    ///   - pause: Called before each step and at the end of a scenario; nil plays without a pause.
     package init(
         _ target: ScenarioTarget,
         jobs: Int,
@@ -29,7 +35,8 @@ package struct ScenarioRunner: Sendable {
         parentFolder: String? = nil,
         serverLogs: String? = nil,
         retries: Int = 0,
-        failsFast: Bool = false
+        failsFast: Bool = false,
+        pause: Pause? = nil
     ) {
         self.target = target
         self.jobs = max(1, jobs)
@@ -38,6 +45,7 @@ package struct ScenarioRunner: Sendable {
         self.serverLogs = serverLogs
         self.retries = retries
         self.failsFast = failsFast
+        self.pause = pause
     }
 
     /// The number of active processors.
@@ -122,7 +130,7 @@ package struct ScenarioRunner: Sendable {
             guard !Task.isCancelled else { throw .unsupported("the run was interrupted") }
             try Self.make(folder)
             let world = try await World.make(self.target, scenario, folder: folder, lab: lab)
-            let play = try ScenarioRun(scenario, in: world, folder: folder)
+            let play = try ScenarioRun(scenario, in: world, folder: folder, pause: self.pause)
             result.outcome = await play.run()
             await play.end()
             result.stepsDone = play.stepsDone

@@ -198,7 +198,7 @@ extension Renderer {
         canvas.write(note, column: max(0, (width - Columns.width(note)) / 2), row: self.size.rows - 2, .dim)
         var keys = Self.keys(picture).joined(separator: "  ")
         let select = "\(self.palette.hasUnicode ? "↑↓" : "arrows") \(picture.words("Enter select"))  "
-        let hasActions = picture.place == .inFront && !picture.keys.entries.isEmpty
+        let hasActions = picture.place == .inFront && !picture.keys.entries.isEmpty && picture.help == nil
         if hasActions, Columns.width(select + keys) <= width { keys = select + keys }
         let text = Columns.fit(keys, to: width, glyphs.ellipsis)
         canvas.write(text, column: max(0, (width - Columns.width(text)) / 2), row: self.size.rows - 1, .dim)
@@ -212,6 +212,7 @@ extension Renderer {
 
     /// The keys that are independent of the screen.
     static func keys(_ picture: Picture) -> [String] {
+        if let help = picture.help { return help }
         var keys = KeyMap.phoneKeys.map { key, title in
             "\(key) \(picture.words(key == "b" && picture.place != .inFront ? "open" : title))"
         }

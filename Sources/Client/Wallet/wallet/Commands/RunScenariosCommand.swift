@@ -2,6 +2,7 @@ import ArgumentParser
 internal import HostSystem
 internal import Phone
 internal import Scenarios
+internal import TerminalApp
 internal import UnixSignals
 
 /// `wallet run`: plays scenarios that testers write.
@@ -23,6 +24,7 @@ struct RunScenariosCommand: AsyncParsableCommand {
               wallet run . --tag smoke --fail-fast            # stop at the first failure
               wallet run . --filter LTC46 --repeat 20         # does it pass each time?
               wallet run LTC46.yaml --watch                   # play again after each save
+              wallet run LTC46.yaml --step                    # show the phone, and wait before each step
 
             EXIT CODES
 
@@ -56,6 +58,9 @@ struct RunScenariosCommand: AsyncParsableCommand {
     @Flag(help: "Play again each file that is saved, until interrupted.")
     var watch = false
 
+    @Flag(help: "Show the phone of one scenario in the terminal, and wait for a key before each step.")
+    var step = false
+
     @Flag(help: "Keep each scenario's lab and phones, and print their folders.")
     var keep = false
 
@@ -81,6 +86,9 @@ struct RunScenariosCommand: AsyncParsableCommand {
         if let jobs, jobs < 1 { throw ValidationError("--jobs must be at least 1.") }
         guard self.selection.count == nil || !self.output.hasTable else {
             throw ValidationError("--repeat cannot be combined with --table or --table-check.")
+        }
+        guard !self.step || !(self.list || self.check || self.watch || self.selection.count != nil) else {
+            throw ValidationError("--step plays one scenario once; omit --list, --check, --watch and --repeat.")
         }
         guard !self.watch || !(self.list || self.check || self.output.writesFiles) else {
             throw ValidationError("--watch plays scenarios and shows their results only in the terminal.")
@@ -109,7 +117,7 @@ struct RunScenariosCommand: AsyncParsableCommand {
             StandardStreams.writeOutput(ScenarioList.text(scenarios))
             return 0
         }
-        guard self.check else { return try await self.play(scenarios) }
+        guard self.check else { return try await self.step ? self.walk(scenarios) : self.play(scenarios) }
         StandardStreams.writeOutput("\(scenarios.count) scenarios are well formed\n")
         return 0
     }
@@ -138,7 +146,29 @@ struct RunScenariosCommand: AsyncParsableCommand {
         }
     }
 
-    private func play(_ scenarios: [Scenario]) async throws -> Int32 {
+    /// Plays one scenario in the terminal; shows its report after the last step.
+    private func walk(_ scenarios: [Scenario]) async throws -> Int32 {
+        guard scenarios.count == 1 else {
+            throw RunFailure.usage("--step plays one scenario, and \(scenarios.count) are selected; add --filter")
+        }
+        guard Terminal.isTerminal(0), Terminal.isTerminal(1) else { throw RunFailure.usage("--step needs a terminal") }
+        let palette = Palette(environment: Environment.value)
+        guard let terminal = try? FullScreen(hasOwnScreen: palette.hasControl) else {
+            throw RunFailure.usage("the terminal cannot be switched to reading single keys")
+        }
+        let screen = StepScreen(terminal, palette)
+        return try await self.play(scenarios, until: terminal.close) { await screen.shows($0, $1) }
+    }
+
+    /// - Parameters:
+    ///   - end: Called before the report.
+    ///   - pause: Called before each step.
+    private func play(
+        _ scenarios: [Scenario],
+        until end: () -> Void = {},
+        pause: ScenarioRunner.Pause? = nil
+    ) async throws -> Int32 {
+        defer { end() }
         let target = try await self.target.target()
         let runner = ScenarioRunner(
             target,
@@ -146,15 +176,18 @@ struct RunScenariosCommand: AsyncParsableCommand {
             keepsFolders: self.keep,
             serverLogs: try self.logFolder(),
             retries: self.selection.retries,
-            failsFast: self.selection.failFast
+            failsFast: self.selection.failFast,
+            pause: pause
         )
         let progress = ScenarioProgress(of: scenarios.count, self.output)
         let start = ContinuousClock.now
         guard
             let results = await Self.unlessInterrupted({
-                await runner.run(scenarios) { progress.add($1) }
+                await runner.run(scenarios) { if pause == nil { progress.add($1) } }
             })
         else { return 130 }
+        end()
+        if pause != nil { results.forEach(progress.add) }
         progress.end()
         let coverage = try self.output.coverage(of: results)
         let report = Report(results: results, duration: ContinuousClock.now - start, coverage: coverage)

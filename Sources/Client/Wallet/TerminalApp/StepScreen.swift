@@ -1,0 +1,51 @@
+package import HostSystem
+
+/// The phone of a scenario in a terminal, which waits for a key before each step.
+package actor StepScreen {
+    private let terminal: FullScreen
+    private var painter: Painter
+    private var waits = true
+
+    package init(_ terminal: FullScreen, _ palette: Palette) {
+        self.terminal = terminal
+        self.painter = Painter(palette)
+    }
+
+    /// Shows the phone and a text, until the user presses a key.
+    ///
+    /// - Returns: False if the scenario must end here.
+    package func shows(_ picture: Picture, _ text: String) async -> Bool {
+        var picture = picture
+        picture.note = text
+        picture.help = ["Enter next step", "c to the end", "q quit"]
+        self.draw(picture)
+        guard self.waits else { return true }
+        if let answer = self.answer(picture) { return answer }
+        for await _ in self.terminal.wakeups {
+            if let answer = self.answer(picture) { return answer }
+        }
+        return false
+    }
+
+    /// Processes the keys that were pressed; nil if none of them answers.
+    private func answer(_ picture: Picture) -> Bool? {
+        while let event = self.terminal.next() {
+            switch event {
+            case .key(.enter), .key(.right), .key(.down), .key(.character(UInt8(ascii: " "))): return true
+            case .key(.character(UInt8(ascii: "c"))):
+                self.waits = false
+                return true
+            case .key(.character(UInt8(ascii: "q"))), .ended: return false
+            case .key: continue
+            case .redraw:
+                self.painter.forget()
+                self.draw(picture)
+            }
+        }
+        return nil
+    }
+
+    private func draw(_ picture: Picture) {
+        self.terminal.write(self.painter.paint(picture, self.terminal.size))
+    }
+}
