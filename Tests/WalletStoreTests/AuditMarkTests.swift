@@ -15,15 +15,20 @@ struct AuditMarkTests {
         self.store = try self.folder.store()
     }
 
-    @Test("each change on record stores the announced entry in its commit, and a PIN check does not")
-    func marked() async throws {
-        let (wallet, other) = (try await TestWallet(in: self.store), try await TestWallet(in: self.store))
-        #expect(try await self.store.auditMark() == nil)
-        self.store.announce(self.mark)
-        _ = try await self.store.judge(wallet.attempt(right: false))
-        #expect(try await self.store.auditMark() == nil)
+    @Test(
+        "each change on record stores the announced entry in its commit, and a PIN check does not",
+        arguments: StoreKind.allCases
+    )
+    func marked(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let (wallet, other) = (try await TestWallet(in: store), try await TestWallet(in: store))
+        #expect(try await store.auditMark() == nil)
+        store.announce(self.mark)
+        _ = try await store.judge(wallet.attempt(right: false))
+        #expect(try await store.auditMark() == nil)
         let mac = TestWallet.bytes(32)
-        let changes: [(SQLiteWalletStore) async throws -> Void] = [
+        let changes: [(any WalletStore & MaintenanceStore) async throws -> Void] = [
             { try await $0.recordWipe(of: wallet.id, at: TestWallet.start) },
             { _ = try await $0.revoke(wallets: [other.id], at: TestWallet.start) },
             { _ = try await $0.revoke(recoveryCode: TestWallet.mac(mac), at: TestWallet.start) },
@@ -35,12 +40,12 @@ struct AuditMarkTests {
         ]
         for (place, change) in changes.enumerated() {
             let newest = StoredAuditMark(number: 10 + UInt64(place), mac: "1-cd")
-            self.store.announce(newest)
-            try await change(self.store)
-            #expect(try await self.store.auditMark() == newest, "\(place)")
+            store.announce(newest)
+            try await change(store)
+            #expect(try await store.auditMark() == newest, "\(place)")
         }
-        await self.store.close()
-        let again = try self.folder.store()
+        await store.close()
+        let again = try await place.open()
         #expect(try await again.auditMark()?.number == UInt64(9 + changes.count))
         await again.close()
     }

@@ -16,8 +16,9 @@ struct NextSharesTests {
     }
 
     /// Offers next shares to every wallet that the refresh covers, by default two at a time.
-    private func refresh(_ next: NextShares, in other: SQLiteWalletStore? = nil, each limit: Int = 2) async throws {
-        let store = other ?? self.store
+    private func refresh(_ next: NextShares, in other: (any MaintenanceStore)? = nil, each limit: Int = 2) async throws
+    {
+        let store: any MaintenanceStore = other ?? self.store
         try await store.beginShareRefresh(at: TestWallet.start)
         while let wallets = try await store.walletsToRefresh(limit: limit) {
             try await store.offer(
@@ -39,16 +40,21 @@ struct NextSharesTests {
         )
     }
 
-    @Test("both shares are released until the wallet confirms the next one; then only that one is")
-    func replacement() async throws {
+    @Test(
+        "both shares are released until the wallet confirms the next one; then only that one is",
+        arguments: StoreKind.allCases
+    )
+    func replacement(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
         let (old, presence) = (TestWallet.bytes(80), TestWallet.bytes(80))
-        let wallet = try await TestWallet(in: self.store, unlockShare: old, presenceShare: presence)
-        let other = try await TestWallet(in: self.store, unlockShare: old)
+        let wallet = try await TestWallet(in: store, unlockShare: old, presenceShare: presence)
+        let other = try await TestWallet(in: store, unlockShare: old)
         let next = NextShares(unlock: TestWallet.bytes(80), presence: TestWallet.bytes(80))
-        try await self.refresh(next)
-        #expect(try await self.store.unconfirmedShares() == 2)
+        try await self.refresh(next, in: store)
+        #expect(try await store.unconfirmedShares() == 2)
         try await #expect(
-            self.store.judge(wallet.attempt(right: true)) == .valid(.unlockShare(old, next: next.unlock))
+            store.judge(wallet.attempt(right: true)) == .valid(.unlockShare(old, next: next.unlock))
         )
         guard case .active(_, _, presence, next.presence) = try await wallet.session() else {
             Issue.record("the session lacks a share")
@@ -56,24 +62,26 @@ struct NextSharesTests {
         }
         #expect(try await self.confirm(wallet, NextShares(unlock: next.unlock)) == .replaced)
         try await #expect(
-            self.store.judge(wallet.attempt(right: true))
+            store.judge(wallet.attempt(right: true))
                 == .valid(.unlockShare(try #require(next.unlock), next: nil))
         )
-        #expect(try await self.store.unconfirmedShares() == 2, "the presence share is left")
+        #expect(try await store.unconfirmedShares() == 2, "the presence share is left")
         #expect(try await self.confirm(wallet, NextShares(presence: next.presence)) == .replaced)
-        #expect(try await self.store.unconfirmedShares() == 1)
+        #expect(try await store.unconfirmedShares() == 1)
         #expect(try await self.confirm(wallet, next) == .notOffered, "a repetition changes nothing")
         try await #expect(
-            self.store.judge(other.attempt(right: true)) == .valid(.unlockShare(old, next: next.unlock))
+            store.judge(other.attempt(right: true)) == .valid(.unlockShare(old, next: next.unlock))
         )
     }
 
-    @Test("a wallet registered after the refresh began gets no next shares")
-    func coverage() async throws {
-        _ = try await TestWallet(in: self.store)
-        try await self.store.beginShareRefresh(at: TestWallet.start)
-        let later = try await TestWallet(in: self.store)
-        let covered = try #require(try await self.store.walletsToRefresh(limit: 10)?.map(\.walletID))
+    @Test("a wallet registered after the refresh began gets no next shares", arguments: StoreKind.allCases)
+    func coverage(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        _ = try await TestWallet(in: store)
+        try await store.beginShareRefresh(at: TestWallet.start)
+        let later = try await TestWallet(in: store)
+        let covered = try #require(try await store.walletsToRefresh(limit: 10)?.map(\.walletID))
         #expect(covered.count == 1 && !covered.contains(later.id))
     }
 
@@ -93,25 +101,32 @@ struct NextSharesTests {
         #expect(try await self.confirm(other, next) == .notOffered)
     }
 
-    @Test("shares of an earlier refresh are no longer accepted after another one")
-    func anotherRefresh() async throws {
-        let wallet = try await TestWallet(in: self.store)
+    @Test("shares of an earlier refresh are no longer accepted after another one", arguments: StoreKind.allCases)
+    func anotherRefresh(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let wallet = try await TestWallet(in: store)
         let first = NextShares(unlock: TestWallet.bytes(80), presence: TestWallet.bytes(80))
-        try await self.refresh(first)
+        try await self.refresh(first, in: store)
         let second = NextShares(unlock: TestWallet.bytes(80), presence: TestWallet.bytes(80))
-        try await self.refresh(second)
+        try await self.refresh(second, in: store)
         #expect(try await self.confirm(wallet, first) == .notOffered)
         #expect(try await self.confirm(wallet, second) == .replaced)
     }
 
-    @Test("a confirmation needs the present identity, and replaces its sealed value, which a PIN change names")
-    func identity() async throws {
-        var wallet = try await TestWallet(in: self.store)
+    @Test(
+        "a confirmation needs the present identity, and replaces its sealed value, which a PIN change names",
+        arguments: StoreKind.allCases
+    )
+    func identity(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        var wallet = try await TestWallet(in: store)
         let next = NextShares(unlock: TestWallet.bytes(80))
-        try await self.refresh(next)
+        try await self.refresh(next, in: store)
         let (old, new) = (wallet.identity, TestWallet.bytes(wallet.identity.count))
         for (identity, resealed) in [(new, new), (old, new + [0])] {
-            let outcome = try await self.store.confirm(
+            let outcome = try await store.confirm(
                 ShareConfirmation(
                     walletID: wallet.id,
                     unlock: next.unlock,
@@ -122,14 +137,14 @@ struct NextSharesTests {
             )
             #expect(outcome == .notOffered)
         }
-        let outcome = try await self.store.confirm(
+        let outcome = try await store.confirm(
             ShareConfirmation(walletID: wallet.id, unlock: next.unlock, presence: nil, identity: old, resealed: new)
         )
         #expect(outcome == .replaced)
         let change = Attempt.Effect.replacePINKey(identity: TestWallet.bytes(old.count), newKeyID: .random())
-        try await #expect(self.store.judge(wallet.attempt(right: true, effect: change)) == .identityChanged(new))
+        try await #expect(store.judge(wallet.attempt(right: true, effect: change)) == .identityChanged(new))
         wallet.identity = new
-        try await #expect(self.store.judge(wallet.attempt(right: true, effect: change)) == .valid(.pinKeyReplaced))
+        try await #expect(store.judge(wallet.attempt(right: true, effect: change)) == .valid(.pinKeyReplaced))
     }
 
     @Test("a revocation destroys the current and the next shares, also for a refresh that reaches the wallet later")

@@ -19,21 +19,23 @@ struct OperatorTests {
         self.store = try self.folder.store()
     }
 
-    @Test("wallets are revoked together; one that has already ended keeps its first end")
-    func revokeWallets() async throws {
-        let (first, second) = (try await TestWallet(in: self.store), try await TestWallet(in: self.store))
-        try await self.store.recordWipe(of: first.id, at: TestWallet.start)
+    @Test("wallets are revoked together; one that has already ended keeps its first end", arguments: StoreKind.allCases)
+    func revokeWallets(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let (first, second) = (try await TestWallet(in: store), try await TestWallet(in: store))
+        try await store.recordWipe(of: first.id, at: TestWallet.start)
         try await #expect(
-            self.store.revoke(wallets: [first.id, second.id], at: self.later) == .revoked(now: 1, before: 1)
+            store.revoke(wallets: [first.id, second.id], at: self.later) == .revoked(now: 1, before: 1)
         )
         try await #expect(first.session() == .revoked(Revocation(reason: .user, mayRegisterAnew: true)))
         try await #expect(second.session() == .revoked(self.byOperator))
-        try await #expect(self.store.judge(second.attempt(right: true)) == .revoked(self.byOperator))
-        try await #expect(self.store.report(of: second.id)?.revokedAt == self.later)
+        try await #expect(store.judge(second.attempt(right: true)) == .revoked(self.byOperator))
+        try await #expect(store.report(of: second.id)?.revokedAt == self.later)
         try await #expect(
-            self.store.revoke(wallets: [second.id], at: self.later + .seconds(1)) == .revoked(now: 0, before: 1)
+            store.revoke(wallets: [second.id], at: self.later + .seconds(1)) == .revoked(now: 0, before: 1)
         )
-        try await #expect(self.store.report(of: second.id)?.revokedAt == self.later)
+        try await #expect(store.report(of: second.id)?.revokedAt == self.later)
     }
 
     @Test("if one wallet is unknown, none is revoked, at any position in the list", arguments: 0..<3)
@@ -76,43 +78,53 @@ struct OperatorTests {
         #expect(try self.folder.contents().range(of: Data(marker)) == nil)
     }
 
-    @Test("a recovery code's revocation names every wallet linked to it, also when it is repeated")
-    func recoveryCode() async throws {
+    @Test(
+        "a recovery code's revocation names every wallet linked to it, also when it is repeated",
+        arguments: StoreKind.allCases
+    )
+    func recoveryCode(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
         let mac = TestWallet.bytes(32)
         let (linked, wiped, other) = (
-            try await TestWallet(in: self.store), try await TestWallet(in: self.store),
-            try await TestWallet(in: self.store)
+            try await TestWallet(in: store), try await TestWallet(in: store),
+            try await TestWallet(in: store)
         )
         for wallet in [linked, wiped] {
-            _ = try await self.store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
+            _ = try await store.judge(wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
         }
-        try await self.store.recordWipe(of: wiped.id, at: TestWallet.start)
+        try await store.recordWipe(of: wiped.id, at: TestWallet.start)
         var expected = RecoveryCodeRevocationOutcome(
             deniedAt: self.later,
             wasDenied: false,
             linked: [linked.id, wiped.id],
             ended: 1
         )
-        try await #expect(self.store.revoke(recoveryCode: TestWallet.mac(mac), at: self.later) == expected)
+        try await #expect(store.revoke(recoveryCode: TestWallet.mac(mac), at: self.later) == expected)
         expected.wasDenied = true
         expected.ended = 0
         let evenLater = self.later + .seconds(1)
-        try await #expect(self.store.revoke(recoveryCode: TestWallet.mac(mac), at: evenLater) == expected)
-        try await #expect(self.store.report(of: other.id)?.revocation == nil)
+        try await #expect(store.revoke(recoveryCode: TestWallet.mac(mac), at: evenLater) == expected)
+        try await #expect(store.report(of: other.id)?.revocation == nil)
         // A wallet without a link has the MAC of zeros.
         let zeros = try TestWallet.mac([UInt8](repeating: 0, count: 32))
-        try await #expect(self.store.revoke(recoveryCode: zeros, at: self.later).linked.isEmpty)
-        try await #expect(self.store.report(of: other.id)?.revocation == nil)
+        try await #expect(store.revoke(recoveryCode: zeros, at: self.later).linked.isEmpty)
+        try await #expect(store.report(of: other.id)?.revocation == nil)
     }
 
-    @Test("the deny list is read page by page, searched, and shortened without reviving a wallet")
-    func denyList() async throws {
+    @Test(
+        "the deny list is read page by page, searched, and shortened without reviving a wallet",
+        arguments: StoreKind.allCases
+    )
+    func denyList(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
         let macs = try (0..<25).map { _ in try TestWallet.mac(TestWallet.bytes(32)) }
-        for mac in macs { _ = try await self.store.revoke(recoveryCode: mac, at: self.later) }
+        for mac in macs { _ = try await store.revoke(recoveryCode: mac, at: self.later) }
         var listed: [StoredDenial] = []
         var pages = 0
         while true {
-            let page = try await self.store.denied(after: listed.last?.mac, limit: 10)
+            let page = try await store.denied(after: listed.last?.mac, limit: 10)
             listed += page.entries
             pages += 1
             if !page.hasMore { break }
@@ -120,47 +132,57 @@ struct OperatorTests {
         #expect(pages == 3)
         let sorted = macs.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
         #expect(listed == sorted.map { StoredDenial(mac: $0, deniedAt: self.later) })
-        try await #expect(self.store.denied(after: nil, limit: 25).hasMore == false)
+        try await #expect(store.denied(after: nil, limit: 25).hasMore == false)
 
-        let wallet = try await TestWallet(in: self.store)
+        let wallet = try await TestWallet(in: store)
         let link = Attempt.Effect.linkRecoveryCode(mac: macs[0].bytes)
         let ended = Revocation(reason: .recoveryCode, mayRegisterAnew: false)
-        try await #expect(self.store.judge(wallet.attempt(right: true, effect: link)) == .valid(.codeDenied))
-        try await #expect(self.store.end([wallet.id], as: ended, at: self.later).ended == 1)
-        try await #expect(self.store.denied(macs[0]) == self.later)
-        try await #expect(self.store.removeDenied(macs[0]) == self.later)
-        try await #expect(self.store.removeDenied(macs[0]) == nil)
-        try await #expect(self.store.denied(macs[0]) == nil)
+        try await #expect(store.judge(wallet.attempt(right: true, effect: link)) == .valid(.codeDenied))
+        try await #expect(store.end([wallet.id], as: ended, at: self.later).ended == 1)
+        try await #expect(store.denied(macs[0]) == self.later)
+        try await #expect(store.removeDenied(macs[0]) == self.later)
+        try await #expect(store.removeDenied(macs[0]) == nil)
+        try await #expect(store.denied(macs[0]) == nil)
         try await #expect(wallet.session() == .revoked(ended))
-        let fresh = try await TestWallet(in: self.store)
+        let fresh = try await TestWallet(in: store)
         try await #expect(
-            self.store.judge(fresh.attempt(right: true, effect: link)) == .valid(.recoveryCodeLinked)
+            store.judge(fresh.attempt(right: true, effect: link)) == .valid(.recoveryCodeLinked)
         )
     }
 
-    @Test("values are set and removed together, each change raises the revision, and a new process finds them")
-    func values() async throws {
-        try await #expect(self.store.operatorValues() == OperatorValues(revision: 0, values: [:]))
+    @Test(
+        "values are set and removed together, each change raises the revision, and a new process finds them",
+        arguments: StoreKind.allCases
+    )
+    func values(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        try await #expect(store.operatorValues() == OperatorValues(revision: 0, values: [:]))
         let first = OperatorValues.Value("one", setAt: self.later)
-        let set = try await self.store.setOperatorValues(["a": "one", "b": "two"], at: self.later)
+        let set = try await store.setOperatorValues(["a": "one", "b": "two"], at: self.later)
         #expect(set == OperatorValues(revision: 1, values: ["a": first, "b": .init("two", setAt: self.later)]))
         let evenLater = self.later + .seconds(1)
-        let changed = try await self.store.setOperatorValues(["b": nil, "c": "three"], at: evenLater)
+        let changed = try await store.setOperatorValues(["b": nil, "c": "three"], at: evenLater)
         let expected = OperatorValues(revision: 2, values: ["a": first, "c": .init("three", setAt: evenLater)])
         #expect(changed == expected)
-        await self.store.close()
-        let again = try self.folder.store()
+        await store.close()
+        let again = try await place.open()
         try await #expect(again.operatorValues() == expected)
     }
 
-    @Test("the last session is recorded and never moves back; an unknown wallet is skipped")
-    func lastSessions() async throws {
-        let wallet = try await TestWallet(in: self.store)
-        try await #expect(self.store.report(of: wallet.id)?.lastSession == nil)
-        try await self.store.keepLastSessions([wallet.id: self.later, .random(): self.later])
-        try await self.store.keepLastSessions([wallet.id: TestWallet.start])
-        try await #expect(self.store.report(of: wallet.id)?.lastSession == self.later)
-        try await self.store.keepLastSessions([:])
+    @Test(
+        "the last session is recorded and never moves back; an unknown wallet is skipped",
+        arguments: StoreKind.allCases
+    )
+    func lastSessions(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        let wallet = try await TestWallet(in: store)
+        try await #expect(store.report(of: wallet.id)?.lastSession == nil)
+        try await store.keepLastSessions([wallet.id: self.later, .random(): self.later])
+        try await store.keepLastSessions([wallet.id: TestWallet.start])
+        try await #expect(store.report(of: wallet.id)?.lastSession == self.later)
+        try await store.keepLastSessions([:])
     }
 
     @Test("the last sessions of more wallets than one step takes are all recorded")
@@ -175,32 +197,36 @@ struct OperatorTests {
         for wallet in kept { #expect(wallet.lastSession == sessions[wallet.walletID]) }
     }
 
-    @Test("a report contains the wallet's record, and an unknown wallet has none")
-    func report() async throws {
-        try await #expect(self.store.report(of: .random()) == nil)
+    @Test("a report contains the wallet's record, and an unknown wallet has none", arguments: StoreKind.allCases)
+    func report(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        try await #expect(store.report(of: .random()) == nil)
         let wallet = try await TestWallet(
-            in: self.store,
+            in: store,
             deletionDigest: try TestWallet.digest(),
             assertionCounter: 7,
             opened: false
         )
-        var report = try #require(try await self.store.report(of: wallet.id))
+        var report = try #require(try await store.report(of: wallet.id))
         #expect(!report.sessionOpened && report.assertionCounter == 7 && report.hasDeletionCode)
         #expect(report.registeredAt == TestWallet.start && report.attested == #"{"platform":"android"}"#)
         #expect(report.identity == wallet.identity && report.attempts?.isEmpty == true)
         try await wallet.session(counter: 8)
-        _ = try await self.store.judge(wallet.attempt(right: false))
-        report = try #require(try await self.store.report(of: wallet.id))
+        _ = try await store.judge(wallet.attempt(right: false))
+        report = try #require(try await store.report(of: wallet.id))
         #expect(report.sessionOpened && report.assertionCounter == 8 && report.attempts?.failures == 1)
         #expect(report.revocation == nil && !report.isSolutionRevoked && !report.isLinkedToRecoveryCode)
     }
 
-    @Test("a revocation of the solution reports if it changed anything")
-    func solution() async throws {
-        try await #expect(self.store.setSolutionRevoked(false) == false)
-        try await #expect(self.store.setSolutionRevoked(true))
-        try await #expect(self.store.setSolutionRevoked(true) == false)
-        try await #expect(self.store.setSolutionRevoked(false))
+    @Test("a revocation of the solution reports if it changed anything", arguments: StoreKind.allCases)
+    func solution(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let store = try await place.open()
+        try await #expect(store.setSolutionRevoked(false) == false)
+        try await #expect(store.setSolutionRevoked(true))
+        try await #expect(store.setSolutionRevoked(true) == false)
+        try await #expect(store.setSolutionRevoked(false))
     }
 
     @Test("a store of the first version is opened with all its contents and full function")

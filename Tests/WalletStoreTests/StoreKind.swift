@@ -21,7 +21,7 @@ enum StorePlace: Sendable {
     case sqlite(TemporaryFolder)
     case postgreSQL(PostgreSQLPlace)
 
-    func open() async throws -> any WalletStore {
+    func open() async throws -> any WalletStore & MaintenanceStore {
         switch self {
         case .sqlite(let folder): try folder.store()
         case .postgreSQL(let place): try await place.open()

@@ -10,7 +10,8 @@ internal import WalletStore
 ///
 /// A write compares the whole value with the one that was decided from, so no decision rests on a stale part.
 struct NarrowRow {
-    var attempts: KeptAttempts
+    /// An encoded ``KeptAttempts``, damaged or not.
+    var attempts: [UInt8]
     var state: WalletState
     var version: Int64
     var shareKey: [UInt8]
@@ -21,27 +22,31 @@ struct NarrowRow {
     private static let keyStart = NarrowRow.versionStart + 8
     static let byteCount = NarrowRow.keyStart + NarrowRow.shareKeyByteCount
 
-    init(attempts: KeptAttempts, state: WalletState, version: Int64, shareKey: [UInt8]) {
+    init(attempts: [UInt8], state: WalletState, version: Int64, shareKey: [UInt8]) {
         self.attempts = attempts
         self.state = state
         self.version = version
         self.shareKey = shareKey
     }
 
-    /// Decodes only the output of ``encoded(of:by:)`` for this wallet.
-    init?(decoding bytes: [UInt8], of wallet: WalletID, by key: RecordKey) {
+    /// Decodes only the output of ``encoded()``, except for the attempts.
+    init?(decoding bytes: [UInt8]) {
         guard bytes.count == Self.byteCount,
-            let attempts = KeptAttempts(decoding: [UInt8](bytes[..<Self.stateStart]), of: wallet, by: key),
             let state = WalletState(decoding: [UInt8](bytes[Self.stateStart..<Self.versionStart]))
         else { return nil }
-        self.attempts = attempts
+        self.attempts = [UInt8](bytes[..<Self.stateStart])
         self.state = state
         self.version = Int64(bitPattern: bytes[Self.versionStart..<Self.keyStart].bigEndian)
         self.shareKey = [UInt8](bytes[Self.keyStart...])
     }
 
-    func encoded(of wallet: WalletID, by key: RecordKey) -> [UInt8] {
-        var bytes = self.attempts.encoded(of: wallet, by: key)
+    /// The attempts; nil if this server did not write them for this wallet.
+    func attempts(of wallet: WalletID, by key: RecordKey) -> KeptAttempts? {
+        KeptAttempts(decoding: self.attempts, of: wallet, by: key)
+    }
+
+    func encoded() -> [UInt8] {
+        var bytes = self.attempts
         bytes.reserveCapacity(Self.byteCount)
         bytes += self.state.encoded()
         bytes.append(bigEndian: UInt64(bitPattern: self.version), byteCount: 8)

@@ -12,11 +12,12 @@ package final class PostgreSQLWalletStore: WalletStore {
     /// The maximum number of steps that share one commit.
     private static let largestBatch = 256
     /// The maximum number of wallets that one transaction ends or removes.
-    private static let endedAtOnce = 200
+    static let endedAtOnce = 200
 
     package let expectedSteps = ExpectedSteps()
     package let commitLatency = CommitLatency()
-    private let parts: StoreParts
+    let parts: StoreParts
+    let announced = AnnouncedEntry()
     private let judging: Lane<JudgingStep>
     private let transactions: Lane<TransactionStep>
     private let root = NewestRoot()
@@ -40,13 +41,13 @@ package final class PostgreSQLWalletStore: WalletStore {
 
     private init(_ parts: StoreParts) {
         self.parts = parts
-        let (latency, root) = (self.commitLatency, self.root)
+        let (latency, root, announced) = (self.commitLatency, self.root, self.announced)
         self.judging = Lane("wallet store", largestBatch: Self.largestBatch) { lane in
             let worker = JudgingWorker(parts, latency: latency, newestRoot: root)
             while let batch = lane.next() { worker.run(batch) }
         }
         self.transactions = Lane("wallet store 2", largestBatch: 1) { lane in
-            let worker = TransactionWorker(parts)
+            let worker = TransactionWorker(parts, announced: announced)
             while let batch = lane.next() { for step in batch { worker.run(step) } }
         }
     }
@@ -85,7 +86,7 @@ package final class PostgreSQLWalletStore: WalletStore {
     }
 
     /// Runs a step in a transaction, and returns its result after the commit.
-    private func perform<Answer: Sendable>(
+    func perform<Answer: Sendable>(
         _ access: StoreTransaction.Access,
         _ step: @escaping @Sendable (StoreTransaction) throws -> Answer
     ) async throws(StoreError) -> Answer {
@@ -191,11 +192,6 @@ extension PostgreSQLWalletStore {
             guard some.hasMore else { return removed }
         }
     }
-
-    /// Appends epochs; used by a restore before the server accepts clients.
-    package func open(_ epochs: [StoredEpoch]) async throws(StoreError) {
-        try await self.perform(.changingFacts) { try $0.open(epochs) }
-    }
 }
 
 extension PostgreSQLWalletStore {
@@ -213,8 +209,7 @@ extension PostgreSQLWalletStore {
         at now: Timestamp
     ) async throws(StoreError) -> WalletsEnding {
         var ending = WalletsEnding()
-        for start in stride(from: 0, to: wallets.count, by: Self.endedAtOnce) {
-            let some = Array(wallets[start..<min(start + Self.endedAtOnce, wallets.count)])
+        for some in wallets.pieces(of: Self.endedAtOnce) {
             let done = try await self.perform(.writing) { try $0.end(some, as: revocation, at: now) }
             ending.ended += done.ended
             ending.before += done.before
@@ -278,11 +273,8 @@ extension PostgreSQLWalletStore {
 
     package func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) {
         let sorted = sessions.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }
-        for start in stride(from: 0, to: sorted.count, by: Self.endedAtOnce) {
-            let some = sorted[start..<min(start + Self.endedAtOnce, sorted.count)].map {
-                (wallet: $0.key, at: $0.value)
-            }
-            try await self.perform(.writing) { try $0.keepLastSessions(some) }
+        for some in sorted.pieces(of: Self.endedAtOnce) {
+            try await self.perform(.writing) { try $0.keepLastSessions(some.map { (wallet: $0.key, at: $0.value) }) }
         }
     }
 }

@@ -6,6 +6,8 @@ package import WalletStore
 /// The parts of a store: its database, keys and limits.
 package struct StoreParts: Sendable {
     package var target: PostgreSQLTarget
+    /// This server's name, unique among the servers of the store and the same after a restart.
+    package var server: String
     /// The key of the MACs of attempt records.
     package var key: RecordKey
     package var durability: Durability
@@ -21,6 +23,7 @@ package struct StoreParts: Sendable {
 
     package init(
         target: PostgreSQLTarget,
+        server: String,
         key: RecordKey,
         durability: Durability = .replicated,
         timeLimit: Duration = .seconds(5),
@@ -30,6 +33,7 @@ package struct StoreParts: Sendable {
         onRefusal: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.target = target
+        self.server = server
         self.key = key
         self.durability = durability
         self.timeLimit = timeLimit

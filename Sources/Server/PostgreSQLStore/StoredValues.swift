@@ -11,7 +11,8 @@ struct StoredValues {
     let id: WalletID
     /// The narrow row's bytes, with which a write compares.
     let onFile: [UInt8]
-    var attempts: KeptAttempts
+    /// Nil if they are damaged: then no PIN is judged, and every write keeps them as they are.
+    var attempts: KeptAttempts?
     var version: Int64
     private var shareKey: [UInt8]
     /// The wallet with its shares opened; its state is the narrow row's.
@@ -27,19 +28,19 @@ struct StoredValues {
     /// Both rows of wallets.
     static let tables = "wallets w left join wallet_values v on v.id = w.id"
 
-    /// Reads a row with ``columns``; throws if this server did not write it for this wallet.
+    /// Reads a row with ``columns``; throws if anything but the attempts is damaged.
     init(_ rows: PostgreSQLRows, at place: Int, of wallet: WalletID, by key: RecordKey) throws(StoreError) {
         func bytes(_ column: Int) throws(StoreError) -> [UInt8] {
             guard let bytes = rows.bytes(place, column) else { throw .corrupt }
             return bytes
         }
-        guard let narrow = NarrowRow(decoding: try bytes(1), of: wallet, by: key),
+        guard let narrow = NarrowRow(decoding: try bytes(1)),
             let number = rows.number(place, 2), rows.number(place, 3) == narrow.version,
             let pinKeyID = PINKeyID(try bytes(4)), let hardwareKey = SHA256Digest(try bytes(10))
         else { throw .corrupt }
         self.id = wallet
         self.onFile = try bytes(1)
-        self.attempts = narrow.attempts
+        self.attempts = narrow.attempts(of: wallet, by: key)
         self.version = narrow.version
         self.shareKey = narrow.shareKey
         let opener = ShareSeal(key: narrow.state.revocation == nil ? narrow.shareKey : nil)
@@ -99,8 +100,8 @@ struct StoredValues {
     func narrow(by key: RecordKey) -> [UInt8] {
         var state = self.row.state
         state.writes &+= 1
-        return NarrowRow(attempts: self.attempts, state: state, version: self.version, shareKey: self.shareKey)
-            .encoded(of: self.id, by: key)
+        let attempts = self.attempts?.encoded(of: self.id, by: key) ?? [UInt8](self.onFile[..<KeptAttempts.byteCount])
+        return NarrowRow(attempts: attempts, state: state, version: self.version, shareKey: self.shareKey).encoded()
     }
 
     /// The values after a write of this narrow row, which ``narrow(by:)`` made.

@@ -93,7 +93,10 @@ package final class Maintenance: Sendable {
 
     /// Requests a backup, which ``run()`` makes.
     package func startBackup(at path: String) throws(MaintenanceFailure) {
-        // This is checked again when the backup is made; the check here shows the error to the operator.
+        guard self.parts.store is SQLiteWalletStore else {
+            throw .notAllowed("The store is a PostgreSQL database; back it up with its own tools (docs/cluster.md).")
+        }
+        // Checked again when the backup is made; here, so that the operator sees the error.
         guard !DurableFile.exists(path) else {
             throw .notAllowed("\(path) exists and is not overwritten; nothing was done. Name another file.")
         }
@@ -137,7 +140,8 @@ package final class Maintenance: Sendable {
 
     private func makeBackup(at path: String) async {
         let (parts, audit) = (self.parts, self.parts.audit)
-        let maker = BackupMaker(store: parts.store, vault: parts.vault, clock: parts.clock) { audit.newest }
+        guard let store = parts.store as? SQLiteWalletStore else { return }
+        let maker = BackupMaker(store: store, vault: parts.vault, clock: parts.clock) { audit.newest }
         do throws(BackupFailure) {
             let backup = try await maker.make(at: path) { copied, pages in
                 self.state.withLock { state in

@@ -63,10 +63,13 @@ package enum StoreCopyError: Error, Hashable, Sendable {
 
 /// Operations on a whole store, divided into small steps that run between those of wallets.
 ///
-/// They are separate from ``WalletStore``, because no wallet's call needs them.
+/// Separate from ``WalletStore`` because no call of a wallet needs them. A store in a file can also be inspected and
+/// copied as a whole (``SQLiteWalletStore``).
 package protocol MaintenanceStore: Sendable {
-    /// Returns the audit log entry that was the newest at the last change on record, or nil before the first such
-    /// change.
+    /// Announces the newest entry of this server's audit log; the next change on record stores it.
+    func announce(_ newest: StoredAuditMark)
+
+    /// Returns the newest entry of this server's audit log at its last change on record; nil before the first.
     func auditMark() async throws(StoreError) -> StoredAuditMark?
 
     /// Stores the announced newest entry of the audit log without waiting for a change.
@@ -84,13 +87,8 @@ package protocol MaintenanceStore: Sendable {
     /// Appends epochs; a restore calls this before the server accepts clients.
     func open(_ epochs: [StoredEpoch]) async throws(StoreError)
 
-    /// Checks the whole file, which takes as long as reading it; must not be called while wallets are served.
-    func inspect() async throws(StoreError) -> StoreInspection
-
-    /// Returns the sealed values of at most `limit` wallets in the order of registration, starting after place `after`
-    /// or with the first wallet.
-    ///
-    /// Returns fewer only at the end.
+    /// Returns the sealed values of at most `limit` wallets in the order of registration, after place `after` or
+    /// from the first one; fewer only at the end.
     func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet]
 
     /// Replaces sealed values with newly sealed ones, skipping wallets whose values have changed in between.
@@ -151,27 +149,8 @@ package protocol MaintenanceStore: Sendable {
     /// Returns whether the attempt records have MACs made with this store's key.
     func recordMACs() async throws(StoreError) -> RecordMACs
 
-    /// Adds MACs to the attempt records of an earlier server version if the store's records have none; returns their
-    /// number.
-    ///
-    /// The records are trusted as they are. The caller must therefore have checked that the vault is the store's and
-    /// that the records never had MACs, because an attacker who can write the database can also make it look like an
-    /// earlier version's.
-    func adoptRecords() async throws(StoreError) -> Int
-
-    /// Checks the attempt records of at most `most` wallets, starting after place `after` or with the first one.
+    /// Checks the attempt records of at most `most` wallets, after place `after` or from the first one.
     func checkRecords(after: UInt64?, most: Int) async throws(StoreError) -> RecordCheck
-
-    /// Begins to copy the store into an existing empty file.
-    ///
-    /// Only one copy can be in progress at a time, and the caller must end it with ``endCopy()``.
-    func beginCopy(to path: String) async throws(StoreCopyError)
-
-    /// Copies at most `pages` pages; when the copy is complete, it equals the store at that time.
-    func stepCopy(pages: Int) async throws(StoreCopyError) -> StoreCopyProgress
-
-    /// Closes the copy's file; throws if the copy is incomplete.
-    func endCopy() async throws(StoreCopyError)
 }
 
 /// Permanently blocked wallets whose block may be missing from the audit log.
@@ -344,6 +323,12 @@ package struct RefreshableWallet: Hashable, Sendable {
     package var walletID: WalletID
     /// Whether the wallet has ended, so that its shares are destroyed.
     package var hasEnded: Bool
+
+    package init(place: UInt64, walletID: WalletID, hasEnded: Bool) {
+        self.place = place
+        self.walletID = walletID
+        self.hasEnded = hasEnded
+    }
 }
 
 /// The next shares of a wallet that a refresh has reached.

@@ -119,6 +119,7 @@ struct PostgreSQLPlace: Sendable {
     ) -> StoreParts {
         StoreParts(
             target: self.cluster.target(self.database, as: name),
+            server: name,
             key: .test,
             durability: durability,
             timeLimit: limit

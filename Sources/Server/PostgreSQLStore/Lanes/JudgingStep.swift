@@ -67,10 +67,9 @@ extension JudgingStep {
             return .answer { answer(.success(identity)) }
         case .certify(let attempt, let answer):
             guard var values = known else { throw StoreError.corrupt }
-            let (outcome, judgment) = try values.judge(attempt, facts)
-            let leaf = judgment.map { ($0.leaf(of: attempt, after: values.attempts), at: attempt.now) }
-            return self.write(values, key, leaf: leaf) { receipt in
-                answer(.success(CertifiedOutcome(outcome, receipt)))
+            let judged = try values.judge(attempt, facts)
+            return self.write(values, key, leaf: judged.leaf.map { ($0, at: attempt.now) }) { receipt in
+                answer(.success(CertifiedOutcome(judged.outcome, receipt)))
             }
         case .session(let session, let answer):
             guard var values = known else { return .answer { answer(.success(.identityChanged)) } }
@@ -102,37 +101,40 @@ extension JudgingStep {
 
 extension StoredValues {
     /// Counts and judges an attempt, and returns the outcome of a right PIN for an instruction that only reads.
+    ///
+    /// - Returns: `judgment` and `leaf`, the verdict's facts, are nil without a verdict.
     mutating func judge(
         _ attempt: Attempt,
         _ facts: StoreSession.Facts
-    ) throws -> (outcome: AttemptOutcome, judgment: Judgment?) {
+    ) throws -> (outcome: AttemptOutcome, judgment: Judgment?, leaf: AttemptLeaf?) {
+        guard var charged = self.attempts else { throw StoreError.corrupt }
         let rejection = attempt.rejection(
             ended: self.row.state.revocation(isSolutionRevoked: facts.isSolutionRevoked),
             pinKeyID: self.row.pinKeyID,
             identity: self.row.identity
         )
-        if let rejection { return (rejection, nil) }
-        var charged = self.attempts
+        if let rejection { return (rejection, nil, nil) }
         let isBehind = charged.enter(try self.row.state.missing(of: facts.charges), policy: attempt.policy)
         let before = charged.record
         let judgment = attempt.judge(&charged)
+        let leaf = judgment.leaf(of: attempt, after: charged)
         if judgment.isJudged || charged.record != before {
             self.attempts = charged
             if isBehind { self.row.state.epoch = UInt32(facts.epoch) }
         }
         guard judgment.verdict == .valid else {
             let hasNextShare = judgment.isJudged && attempt.effect == .releaseShare && self.next.unlock != nil
-            return (.notValid(judgment.verdict, hasNextShare: hasNextShare), judgment)
+            return (.notValid(judgment.verdict, hasNextShare: hasNextShare), judgment, leaf)
         }
         switch attempt.effect {
         case .releaseShare:
-            return (.valid(.unlockShare(self.row.unlockShare, next: self.next.unlock)), judgment)
+            return (.valid(.unlockShare(self.row.unlockShare, next: self.next.unlock)), judgment, leaf)
         case .readDeletionCode:
             let code = self.row.deletionCode
-            return (.valid(.deletionCode(code.isEmpty ? nil : code)), judgment)
+            return (.valid(.deletionCode(code.isEmpty ? nil : code)), judgment, leaf)
         case .replacePINKey, .linkRecoveryCode:
             // The caller writes the effect and replaces this outcome.
-            return (.notValid(judgment.verdict), judgment)
+            return (.notValid(judgment.verdict), judgment, leaf)
         }
     }
 
@@ -141,7 +143,7 @@ extension StoredValues {
         if let revocation = self.row.state.revocation(isSolutionRevoked: facts.isSolutionRevoked) {
             return .revoked(revocation)
         }
-        var charged = self.attempts
+        guard var charged = self.attempts else { throw StoreError.corrupt }
         let isBehind = charged.enter(try self.row.state.missing(of: facts.charges), policy: session.policy)
         if charged.record.holdBlockToItsLength(now: session.now) {
             self.attempts = charged

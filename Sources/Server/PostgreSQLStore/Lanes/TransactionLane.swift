@@ -16,10 +16,12 @@ final class TransactionWorker {
     private static let mostTries = 10
 
     private let parts: StoreParts
+    private let announced: AnnouncedEntry
     private let reconnection: Reconnection
 
-    init(_ parts: StoreParts) {
+    init(_ parts: StoreParts, announced: AnnouncedEntry) {
         self.parts = parts
+        self.announced = announced
         self.reconnection = Reconnection(parts)
     }
 
@@ -28,8 +30,9 @@ final class TransactionWorker {
         for _ in 0..<Self.mostTries {
             guard let session = self.reconnection.current() else { return step.refuse(.unavailable) }
             do {
-                let transaction = try StoreTransaction(step.access, on: session, key: self.parts.key)
+                let transaction = try StoreTransaction(step.access, on: session, self.parts)
                 let answer = try step.run(transaction)
+                if transaction.isOnRecord, let mark = self.announced.mark { try transaction.keep(mark) }
                 try transaction.commit()
                 return answer()
             } catch {
@@ -82,14 +85,21 @@ final class StoreTransaction {
     static let conflicts: Set<String> = ["40001", "40P01", "23505"]
 
     let session: StoreSession
-    let key: RecordKey
+    private let parts: StoreParts
+    var key: RecordKey { self.parts.key }
+    var server: String { self.parts.server }
+    /// Whether the transaction changes something that the audit log names.
+    ///
+    /// It then also stores the newest entry of this server's log, which is durable and not older than the entry that
+    /// announced the change.
+    var isOnRecord = false
 
     var facts: StoreSession.Facts { self.session.facts }
 
     /// Begins a transaction and reads the facts.
-    init(_ access: Access, on session: StoreSession, key: RecordKey) throws {
+    init(_ access: Access, on session: StoreSession, _ parts: StoreParts) throws {
         self.session = session
-        self.key = key
+        self.parts = parts
         _ = try session.run(access == .reading ? "begin read only" : "begin")
         let lock =
             switch access {
@@ -114,6 +124,9 @@ final class StoreTransaction {
 
 /// Wallets in a transaction.
 extension StoreTransaction {
+    /// The next wallets after place $1, at most $2, of which no damaged or missing narrow row may hide others.
+    static let nextWallets = "select * from wallet_values where place > $1 order by place limit $2"
+
     /// Returns a wallet's values without a lock; nil for an unknown one.
     func read(_ wallet: WalletID) throws -> StoredValues? {
         guard let found = try self.session.wallets([wallet])[wallet] else { return nil }
@@ -131,6 +144,11 @@ extension StoreTransaction {
         )
         guard locked.count == 1 else { return nil }
         return try self.read(wallet)
+    }
+
+    /// Locks a wallet like ``lock(_:)-(WalletID)``; returns nil also for a damaged one, which stays as it is.
+    func lockIntact(_ wallet: WalletID) throws -> StoredValues? {
+        do { return try self.lock(wallet) } catch StoreError.corrupt { return nil }
     }
 
     /// Locks wallets and returns the known ones, in the order of their ids.
@@ -167,6 +185,7 @@ extension StoreTransaction {
     /// Ends a locked wallet permanently; returns false if it has already ended.
     @discardableResult
     func end(_ values: StoredValues, as revocation: Revocation, at now: Timestamp) throws -> Bool {
+        self.isOnRecord = true
         guard values.row.state.revocation == nil else { return false }
         var values = values
         values.revoke(revocation, at: now)

@@ -52,6 +52,21 @@ enum Schema {
         create table barred_hardware_keys (digest bytea primary key);
         create table purged_codes (digest bytea primary key, revoked_at bigint not null);
         create table operator_values (name text primary key, value text not null, set_at bigint not null);
+        create table vault_versions (
+            version bigint primary key,
+            active_since bigint not null,
+            sealed_anew_at bigint,
+            key_check bytea not null
+        );
+        create index unconfirmed_shares on wallet_values (place)
+            where next_unlock is not null or next_presence is not null;
+        create table share_refresh (
+            id boolean primary key default true check (id),
+            begun_at bigint not null,
+            place bigint not null,
+            last bigint not null
+        );
+        create table audit_marks (server text primary key, number bigint not null, mac text not null);
         create table epochs (
             number bigint primary key check (number > 1),
             rule text not null,

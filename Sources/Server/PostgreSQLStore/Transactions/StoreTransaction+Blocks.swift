@@ -10,16 +10,16 @@ extension StoreTransaction {
         let rows = try self.run(
             """
             select w.id, w.record, v.place, r.id is not null
-            from (select id, place from wallet_values where place > $1 order by place limit $2) v
-            join wallets w on w.id = v.id left join recorded_blocks r on r.id = v.id order by v.place
+            from (\(Self.nextWallets)) v
+            left join wallets w on w.id = v.id left join recorded_blocks r on r.id = v.id order by v.place
             """,
-            [.number(place.map { Int64(bitPattern: $0) } ?? -1), .number(Int64(most))]
+            [.after(place), .number(Int64(most))]
         )
         // A damaged row is not judged; an access to its wallet reports the damage.
         let wallets = (0..<rows.count).compactMap { at -> WalletID? in
             guard rows.flag(at, 3) == false, let wallet = rows.bytes(at, 0).flatMap({ WalletID($0) }),
-                let narrow = rows.bytes(at, 1).flatMap({ NarrowRow(decoding: $0, of: wallet, by: self.key) }),
-                narrow.attempts.record.isBlockedPermanently, narrow.state.revocation == nil
+                let narrow = rows.bytes(at, 1).flatMap({ NarrowRow(decoding: $0) }), narrow.state.revocation == nil,
+                narrow.attempts(of: wallet, by: self.key)?.record.isBlockedPermanently == true
             else { return nil }
             return wallet
         }
@@ -28,10 +28,28 @@ extension StoreTransaction {
     }
 
     func noteRecorded(blocksOf wallets: [WalletID]) throws {
+        self.isOnRecord = true
         try self.run(
             "insert into recorded_blocks (id) select id from wallets where id = any($1) on conflict do nothing",
             [.byteArrays(wallets.map(\.bytes))]
         )
+    }
+
+    /// Blocks wallets permanently that an audit log records as blocked; returns the number of those that were not.
+    ///
+    /// Ignores unknown wallets, those that have ended, and those with damaged attempts, whose PINs are not judged.
+    func blockPermanently(_ wallets: [WalletID]) throws -> Int {
+        var blocked = 0
+        for wallet in wallets.sorted(by: { $0.bytes.lexicographicallyPrecedes($1.bytes) }) {
+            guard var values = try self.lockIntact(wallet), values.row.state.revocation == nil,
+                values.attempts?.record.isBlockedPermanently == false
+            else { continue }
+            values.attempts?.record.blockPermanently()
+            try self.keep(values)
+            blocked += 1
+        }
+        try self.noteRecorded(blocksOf: wallets)
+        return blocked
     }
 
     /// Appends epochs, and restarts the period for a first session: sessions since the backup are unknown.

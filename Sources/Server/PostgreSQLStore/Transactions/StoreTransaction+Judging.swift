@@ -13,12 +13,11 @@ extension StoreTransaction {
     func certify(_ attempt: Attempt) throws -> (outcome: AttemptOutcome, leaf: AttemptLeaf?) {
         if case .linkRecoveryCode(let mac) = attempt.effect { try self.lock(recoveryCode: mac) }
         guard var values = try self.lock(attempt.walletID) else { throw StoreError.corrupt }
-        let (outcome, judgment) = try values.judge(attempt, self.facts)
+        let (outcome, judgment, leaf) = try values.judge(attempt, self.facts)
         guard let judgment else {
             try self.keep(values)
             return (outcome, nil)
         }
-        let leaf = judgment.leaf(of: attempt, after: values.attempts)
         let isRight = judgment.verdict == .valid
         let effect = isRight ? try values.row.apply(attempt.effect) { try self.denied($0) != nil } : outcome
         try self.keepAll(values)
@@ -80,4 +79,9 @@ extension PostgreSQLRows {
         guard let value = self.bytes(row, column).flatMap({ FixedBytes<Kind>($0) }) else { throw .corrupt }
         return value
     }
+}
+
+extension PostgreSQLValue {
+    /// The place after which a page of rows begins; nil for the first page.
+    static func after(_ place: UInt64?) -> PostgreSQLValue { .number(place.map { Int64(bitPattern: $0) } ?? -1) }
 }

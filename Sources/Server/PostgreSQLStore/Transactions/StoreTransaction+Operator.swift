@@ -26,7 +26,7 @@ extension StoreTransaction {
             isLinkedToRecoveryCode: values.row.state.isLinked,
             hasDeletionCode: !values.row.deletionCode.isEmpty,
             assertionCounter: values.row.state.assertionCounter,
-            attempts: values.attempts.record,
+            attempts: values.attempts?.record,
             epochCharges: try values.row.state.missing(of: self.facts.charges),
             attested: attested
         )
@@ -36,10 +36,10 @@ extension StoreTransaction {
         let rows = try self.run(
             """
             select \(StoredValues.columns), v.registered_at, s.at, v.attested::json ->> 'platform'
-            from (select * from wallet_values where place > $1 order by place limit $2) v join wallets w on w.id = v.id
+            from (\(Self.nextWallets)) v left join wallets w on w.id = v.id
             left join last_sessions s on s.id = v.id order by v.place
             """,
-            [.number(place.map { Int64(bitPattern: $0) } ?? -1), .number(Int64(limit))]
+            [.after(place), .number(Int64(limit))]
         )
         return try (0..<rows.count).map { at in
             let wallet: WalletID = try rows.identifier(at, 0)
@@ -52,7 +52,7 @@ extension StoreTransaction {
                 sessionOpened: values.row.state.sessionOpened,
                 lastSession: rows.number(at, 14).map { Timestamp(milliseconds: $0) },
                 revocation: values.row.state.revocation,
-                attempts: values.attempts.record,
+                attempts: values.attempts?.record,
                 epochCharges: try values.row.state.missing(of: self.facts.charges)
             )
         }
@@ -60,6 +60,7 @@ extension StoreTransaction {
 
     func setSolutionRevoked(_ isRevoked: Bool) throws -> Bool {
         guard self.facts.isSolutionRevoked != isRevoked else { return false }
+        self.isOnRecord = true
         try self.run("update facts set solution_revoked = $1", [.flag(isRevoked)])
         return true
     }
@@ -78,6 +79,7 @@ extension StoreTransaction {
 
     func removeDenied(_ mac: RecoveryCodeMAC) throws -> Timestamp? {
         try self.lock(recoveryCode: mac.bytes)
+        self.isOnRecord = true
         let rows = try self.run(
             "delete from denied_recovery_codes where mac = $1 returning denied_at",
             [.bytes(mac.bytes)]

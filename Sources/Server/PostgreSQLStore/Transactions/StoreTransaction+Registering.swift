@@ -55,7 +55,7 @@ extension StoreTransaction {
         for place in 0..<due.count {
             guard let number = due.number(place, 0) else { throw StoreError.corrupt }
             // A damaged row stays, so that an access to its wallet reports the damage.
-            if let wallet = due.bytes(place, 1).flatMap({ WalletID($0) }), let found = try? self.lock(wallet),
+            if let wallet = due.bytes(place, 1).flatMap({ WalletID($0) }), let found = try self.lockIntact(wallet),
                 !found.row.state.sessionOpened, found.row.state.revocation == nil, found.row.key.number == number
             {
                 removed.append(wallet)

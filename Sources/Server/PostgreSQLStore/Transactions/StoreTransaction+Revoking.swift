@@ -42,6 +42,7 @@ extension StoreTransaction {
         try self.lock(recoveryCode: mac.bytes)
         let before = try self.denied(mac.bytes)
         if before == nil {
+            self.isOnRecord = true
             try self.run(
                 "insert into denied_recovery_codes (mac, denied_at) values ($1, $2)",
                 [.bytes(mac.bytes), .number(now.milliseconds)]

@@ -18,7 +18,7 @@ package struct BackupMaker: Sendable {
     private static let pause: Duration = .milliseconds(2)
     private static let chunk = 1 << 20
 
-    private let store: any MaintenanceStore
+    private let store: SQLiteWalletStore
     private let vault: any Vault
     private let clock: any WallClock
     private let stateOf: Timestamp?
@@ -30,7 +30,7 @@ package struct BackupMaker: Sendable {
     ///   - isDamaged: Whether the store was opened although it lacks counted attempts.
     ///   - newestEntry: Returns the audit log's newest entry.
     package init(
-        store: any MaintenanceStore,
+        store: SQLiteWalletStore,
         vault: any Vault,
         clock: any WallClock,
         stateOf: Timestamp? = nil,

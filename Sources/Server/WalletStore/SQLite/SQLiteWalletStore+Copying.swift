@@ -1,9 +1,11 @@
 internal import HostSystem
 internal import PreparedSQL
 
+/// Copies of the whole store into another file, one at a time.
 extension SQLiteWalletStore {
-    /// Begins a copy; rejects the store's own folder, because a file in it may have a name that SQLite gives its log or
-    /// that a later server uses.
+    /// Begins to copy the store into an existing empty file; ``endCopy()`` must follow.
+    ///
+    /// Rejects the store's own folder: a file there may have a name that SQLite gives its log, or a later server.
     package func beginCopy(to path: String) async throws(StoreCopyError) {
         guard !DurableFile.isSame(DurableFile.folder(of: path), as: self.folder) else { throw .inStoreFolder }
         try await self.copying { connection throws(StoreCopyError) in
@@ -16,6 +18,7 @@ extension SQLiteWalletStore {
         }
     }
 
+    /// Copies at most `pages` pages. At its end, the copy equals the store at that time.
     package func stepCopy(pages: Int) async throws(StoreCopyError) -> StoreCopyProgress {
         try await self.copying { connection throws(StoreCopyError) in
             guard let copy = connection.copy else { throw .busy }
@@ -29,6 +32,7 @@ extension SQLiteWalletStore {
         }
     }
 
+    /// Closes the copy's file; throws if the copy is incomplete.
     package func endCopy() async throws(StoreCopyError) {
         try await self.copying { connection throws(StoreCopyError) in
             guard let copy = connection.copy else { return }

@@ -51,6 +51,7 @@ extension SQLiteWalletStore: MaintenanceStore {
         try await self.queue.perform { try $0.open(epochs) }
     }
 
+    /// Checks the whole file, which takes as long as reading it; not while wallets are served.
     package func inspect() async throws(StoreError) -> StoreInspection {
         try await self.queue.perform { try $0.inspect() }
     }
@@ -134,6 +135,12 @@ extension SQLiteWalletStore: MaintenanceStore {
         try await self.queue.perform { try $0.recordMACs() }
     }
 
+    /// Gives the attempt records of an earlier server version a MAC, if the store's records have none; returns their
+    /// number.
+    ///
+    /// The records are trusted as they are. So the caller must have checked that the vault is the store's, and that
+    /// the records never had MACs before: an attacker who can write the database can also make it look like an
+    /// earlier version's.
     package func adoptRecords() async throws(StoreError) -> Int {
         try await self.queue.perform { try $0.adoptRecords() }
     }

@@ -330,7 +330,7 @@ extension SQLiteWalletStore {
 
 extension Array {
     /// Splits the elements, in order, into pieces of at most this size, each small enough for one step.
-    func pieces(of most: Int) -> [[Element]] {
+    package func pieces(of most: Int) -> [[Element]] {
         stride(from: 0, to: self.count, by: most).map { [Element](self[$0..<Swift.min($0 + most, self.count)]) }
     }
 }

@@ -1,17 +1,6 @@
 internal import GRDB
 import PINPolicy
-internal import Synchronization
 import Vocabulary
-
-/// The newest entry of the audit log as its writer announced it, which is shared with the store's thread.
-final class AnnouncedEntry: Sendable {
-    private let newest = Mutex<StoredAuditMark?>(nil)
-
-    var mark: StoredAuditMark? {
-        get { self.newest.withLock { $0 } }
-        set { self.newest.withLock { $0 = newValue } }
-    }
-}
 
 /// The mark that ties the store to its audit log.
 ///

@@ -1,0 +1,244 @@
+internal import PostgreSQLClient
+internal import Vocabulary
+internal import WalletStore
+
+/// Steps of maintenance over many wallets, in the order of registration.
+extension StoreTransaction {
+    func walletCount() throws -> Int {
+        let rows = try self.session.scan("select count(*) from wallets", [])
+        return Int(rows.number(0, 0) ?? 0)
+    }
+
+    func sealedValues(after place: UInt64?, limit: Int) throws -> [SealedWallet] {
+        let rows = try self.run(
+            """
+            select \(StoredValues.columns) from (\(Self.nextWallets)) v left join wallets w on w.id = v.id
+            order by v.place
+            """,
+            [.after(place), .number(Int64(limit))]
+        )
+        return try (0..<rows.count).map { at in
+            let wallet: WalletID = try rows.identifier(at, 0)
+            let values = try StoredValues(rows, at: at, of: wallet, by: self.key)
+            return SealedWallet(
+                place: UInt64(bitPattern: values.row.key.number),
+                walletID: wallet,
+                values: values.row.sealedValues(with: values.next)
+            )
+        }
+    }
+
+    /// Compares each old value with the stored one, so that no change in between is lost.
+    func replace(_ replacements: [SealedReplacement]) throws {
+        let sorted = replacements.sorted { $0.walletID.bytes.lexicographicallyPrecedes($1.walletID.bytes) }
+        for replacement in sorted {
+            guard var values = try self.lock(replacement.walletID),
+                values.row.sealedValues(with: values.next) == replacement.old, values.row.take(replacement.new)
+            else { continue }
+            values.next = replacement.new.shares?.next ?? NextShares()
+            try self.keepAll(values)
+        }
+    }
+
+    /// Checks the attempts of the next `most` wallets after `place`.
+    func checkRecords(after place: UInt64?, most: Int) throws -> RecordCheck {
+        let rows = try self.run(
+            """
+            select v.id, w.record, v.place, v.version from (\(Self.nextWallets)) v
+            left join wallets w on w.id = v.id order by v.place
+            """,
+            [.after(place), .number(Int64(most))]
+        )
+        let damaged = try (0..<rows.count).compactMap { at -> WalletID? in
+            let wallet: WalletID = try rows.identifier(at, 0)
+            guard let narrow = rows.bytes(at, 1).flatMap({ NarrowRow(decoding: $0) }),
+                rows.number(at, 3) == narrow.version
+            else { return wallet }
+            guard narrow.state.revocation == nil else { return nil }
+            return narrow.attempts(of: wallet, by: self.key) == nil ? wallet : nil
+        }
+        let next = rows.count < most ? nil : rows.number(rows.count - 1, 2).map { UInt64(bitPattern: $0) }
+        return RecordCheck(damaged: damaged, next: next)
+    }
+
+    func recordMACs() throws -> RecordMACs {
+        let check = try self.run("select record_key_check from facts").bytes(0, 0)
+        return check == self.key.check ? .present : .ofAnotherKey
+    }
+}
+
+/// Removal of wallets that ended long ago.
+extension StoreTransaction {
+    func purgeable(after place: UInt64?, lookingAt most: Int, endedBefore limit: Timestamp) throws -> Purgeable {
+        let ended = try self.run(
+            """
+            select e.id, w.record, e.place
+            from (select * from ended where place > $1 order by place limit $2) e left join wallets w on w.id = e.id
+            order by e.place
+            """,
+            [.after(place), .number(Int64(most))]
+        )
+        let wallets = try (0..<ended.count).compactMap { at -> WalletID? in
+            // A damaged row is not purged; an access to its wallet reports the damage.
+            guard let state = ended.bytes(at, 1).flatMap({ NarrowRow(decoding: $0) })?.state,
+                state.revocation != nil, state.revokedAt < limit
+            else { return nil }
+            return try ended.identifier(at, 0)
+        }
+        let next = ended.count < most ? nil : ended.number(ended.count - 1, 2).map { UInt64(bitPattern: $0) }
+        return Purgeable(wallets: wallets, next: next)
+    }
+
+    /// Checks each wallet again and keeps those that are in use or ended later.
+    func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) throws -> Int {
+        self.isOnRecord = true
+        let gone = try self.lock(wallets).filter {
+            $0.row.state.revocation != nil && $0.row.state.revokedAt < limit
+        }
+        for values in gone {
+            try self.run(
+                """
+                insert into purged_codes (digest, revoked_at)
+                select deletion_digest, $2 from wallet_values where id = $1 and deletion_digest is not null
+                on conflict do nothing
+                """,
+                [.bytes(values.id.bytes), .number(values.row.state.revokedAt.milliseconds)]
+            )
+        }
+        try self.remove(gone.map(\.id))
+        return gone.count
+    }
+}
+
+/// The refresh of shares.
+extension StoreTransaction {
+    func beginShareRefresh(at now: Timestamp) throws {
+        try self.run(
+            """
+            insert into share_refresh (begun_at, place, last)
+            select $1, min(place) - 1, max(place) from wallet_values having count(*) > 0
+            on conflict (id) do update
+                set begun_at = excluded.begun_at, place = excluded.place, last = excluded.last
+            """,
+            [.number(now.milliseconds)]
+        )
+    }
+
+    /// A wallet with damaged rows counts as ended: the others do not wait for it.
+    func walletsToRefresh(limit: Int) throws -> [RefreshableWallet]? {
+        let refresh = try self.run("select place, last from share_refresh")
+        guard refresh.count == 1, let place = refresh.number(0, 0), let last = refresh.number(0, 1) else { return nil }
+        let rows = try self.run(
+            """
+            select v.place, v.id, w.record
+            from (select * from wallet_values where place > $1 and place <= $2 order by place limit $3) v
+            left join wallets w on w.id = v.id order by v.place
+            """,
+            [.number(place), .number(last), .number(Int64(limit))]
+        )
+        return try (0..<rows.count).map { at in
+            guard let place = rows.number(at, 0) else { throw StoreError.corrupt }
+            let narrow = rows.bytes(at, 2).flatMap { NarrowRow(decoding: $0) }
+            return RefreshableWallet(
+                place: UInt64(bitPattern: place),
+                walletID: try rows.identifier(at, 1),
+                hasEnded: narrow.map { $0.state.revocation != nil } ?? true
+            )
+        }
+    }
+
+    /// Looks at each wallet again: it may have ended, or another one may have its id, since it was read.
+    ///
+    /// The progress passes over no wallet that is not among these: another server may have begun a refresh since, and
+    /// a registration may have committed after others with higher places.
+    func offer(_ shares: [OfferedShares]) throws {
+        guard let last = shares.last else {
+            try self.run(
+                """
+                delete from share_refresh where not exists (
+                    select from wallet_values v where v.place > share_refresh.place and v.place <= share_refresh.last
+                )
+                """
+            )
+            return
+        }
+        for offered in shares.sorted(by: { $0.walletID.bytes.lexicographicallyPrecedes($1.walletID.bytes) }) {
+            guard let next = offered.next, var values = try self.lockIntact(offered.walletID),
+                values.row.key.number == Int64(bitPattern: offered.place), values.row.state.revocation == nil
+            else { continue }
+            values.next = next
+            try self.keepAll(values)
+        }
+        let places = shares.map { "\(Int64(bitPattern: $0.place))" }.joined(separator: ",")
+        try self.run(
+            """
+            update share_refresh set place = $2 where not exists (
+                select from wallet_values v where v.place > share_refresh.place and v.place <= $2
+                    and v.place <> all(string_to_array($1, ',')::bigint[])
+            ) and place < $2
+            """,
+            [.text(places), .number(Int64(bitPattern: last.place))]
+        )
+    }
+
+    func unconfirmedShares() throws -> Int {
+        let rows = try self.session.scan(
+            "select count(*) from wallet_values where next_unlock is not null or next_presence is not null",
+            []
+        )
+        return Int(rows.number(0, 0) ?? 0)
+    }
+}
+
+/// Records of the vault's key versions, without keys, and of this server's audit log.
+extension StoreTransaction {
+    func note(vaultVersion version: UInt32, check: [UInt8], at now: Timestamp) throws -> [StoredVaultVersion] {
+        try self.run(
+            """
+            insert into vault_versions (version, active_since, key_check) values ($1, $2, $3) on conflict do nothing
+            """,
+            [.number(Int64(version)), .number(now.milliseconds), .bytes(check)]
+        )
+        return try self.vaultVersions()
+    }
+
+    func vaultVersions() throws -> [StoredVaultVersion] {
+        let rows = try self.run(
+            "select version, active_since, sealed_anew_at, key_check from vault_versions order by version"
+        )
+        return try (0..<rows.count).map { at in
+            guard let version = rows.number(at, 0).flatMap({ UInt32(exactly: $0) }) else { throw StoreError.corrupt }
+            return StoredVaultVersion(
+                version: version,
+                activeSince: try rows.time(at, 1),
+                sealedAnewAt: rows.number(at, 2).map { Timestamp(milliseconds: $0) },
+                check: rows.bytes(at, 3)
+            )
+        }
+    }
+
+    func noteSealedAnew(vaultVersion version: UInt32, at now: Timestamp?) throws {
+        try self.run(
+            "update vault_versions set sealed_anew_at = $2 where version = $1",
+            [.number(Int64(version)), now.map { .number($0.milliseconds) } ?? .null]
+        )
+    }
+
+    /// Each server has a separate log, so each has a separate mark.
+    func auditMark() throws -> StoredAuditMark? {
+        let rows = try self.run("select number, mac from audit_marks where server = $1", [.text(self.server)])
+        guard rows.count == 1 else { return nil }
+        guard let number = rows.number(0, 0), let mac = rows.text(0, 1) else { throw StoreError.corrupt }
+        return StoredAuditMark(number: UInt64(bitPattern: number), mac: mac)
+    }
+
+    func keep(_ mark: StoredAuditMark) throws {
+        try self.run(
+            """
+            insert into audit_marks (server, number, mac) values ($1, $2, $3)
+            on conflict (server) do update set number = excluded.number, mac = excluded.mac
+            """,
+            [.text(self.server), .number(Int64(bitPattern: mark.number)), .text(mark.mac)]
+        )
+    }
+}

@@ -1,0 +1,13 @@
+internal import Synchronization
+
+/// The newest entry of the audit log, as its writer announced it; shared with the store's thread.
+package final class AnnouncedEntry: Sendable {
+    private let newest = Mutex<StoredAuditMark?>(nil)
+
+    package init() {}
+
+    package var mark: StoredAuditMark? {
+        get { self.newest.withLock { $0 } }
+        set { self.newest.withLock { $0 = newValue } }
+    }
+}
