@@ -66,8 +66,17 @@ extension StoreTransaction {
     ///
     /// Reads every wide row: an index would be written only for a right PIN.
     func wallets(linkedTo mac: RecoveryCodeMAC) throws -> [WalletID] {
-        let rows = try self.session.scan("select id from wallet_values where recovery_mac = $1", [.bytes(mac.bytes)])
-        return try (0..<rows.count).map { try rows.identifier($0, 0) }
+        let rows = try self.session.scan(
+            """
+            select v.id, w.record from wallet_values v left join wallets w on w.id = v.id where v.recovery_mac = $1
+            """,
+            [.bytes(mac.bytes)]
+        )
+        return try (0..<rows.count).compactMap { at in
+            guard let narrow = rows.bytes(at, 1).flatMap({ NarrowRow(decoding: $0) }) else { throw StoreError.corrupt }
+            // A wallet without a link has the MAC of zeros.
+            return narrow.state.isLinked ? try rows.identifier(at, 0) : nil
+        }
     }
 
     func wallet(ofDeletionCode digest: SHA256Digest) throws -> WalletID? {
