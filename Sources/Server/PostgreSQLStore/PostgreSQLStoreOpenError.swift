@@ -11,6 +11,20 @@ package enum PostgreSQLStoreOpenError: Error, Hashable, Sendable {
     case otherVersion(found: Int64, known: Int64)
     /// The attempt records of this store were made with another vault key.
     case otherKey
+
+    /// The database lacks commits that it has confirmed.
+    static let lostCommits = PostgreSQLStoreOpenError.unreachable(
+        "it lacks commits that it has confirmed, after a restore or a failover to a member that was not synchronous; "
+            + "open an epoch"
+    )
+
+    /// The settings of these names differ from the store's, which hold for all servers.
+    static func otherPolicy(_ names: [String]) -> PostgreSQLStoreOpenError {
+        .unreachable(
+            "the store's policy, which holds for all of its servers, has other values of "
+                + "\(names.joined(separator: ", "))"
+        )
+    }
 }
 
 extension PostgreSQLStoreOpenError: CustomStringConvertible {

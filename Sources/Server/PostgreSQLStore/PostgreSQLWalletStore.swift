@@ -35,7 +35,24 @@ package final class PostgreSQLWalletStore: WalletStore {
         try await self.onThread {
             let connection = try PostgreSQLConnection(to: parts.target, within: parts.timeLimit)
             _ = try connection.run(Schema.searchPath, within: parts.timeLimit)
-            try Schema.create(on: connection, key: parts.key, within: parts.timeLimit)
+            try Schema.create(on: connection, parts)
+        }
+    }
+
+    /// Replaces the policy of all servers by this one; servers with other settings stop judging at once.
+    package static func setPolicy(_ parts: StoreParts) async throws(PostgreSQLStoreOpenError) {
+        try await self.onThread {
+            let connection = try PostgreSQLConnection(to: parts.target, within: parts.timeLimit)
+            _ = try connection.run(Schema.searchPath, within: parts.timeLimit)
+            guard try Schema.foundVersion(on: connection, within: parts.timeLimit) == Schema.version else {
+                throw PostgreSQLStoreOpenError.missing
+            }
+            _ = try connection.run(
+                "update facts set policy = $1",
+                [.text(StorePolicy(parts.policy).text)],
+                commits: true,
+                within: parts.timeLimit
+            )
         }
     }
 

@@ -11,6 +11,12 @@ package struct StoreParts: Sendable {
     /// The key of the MACs of attempt records.
     package var key: RecordKey
     package var durability: Durability
+    /// The settings that decide about wallets, by name: the attempt policy, the attestation policy, a lab.
+    ///
+    /// All servers of a store must have the same ones.
+    package var policy: [String: String] = [:]
+    /// Opens a store that lacks confirmed commits, to open an epoch in it; it judges nothing before.
+    package var acceptsLostCommits = false
     /// The longest time that a statement may take; afterwards its connection is closed.
     package var timeLimit: Duration
     /// The longest time of a statement that reads every wallet.

@@ -22,19 +22,23 @@ final class JudgingWorker {
     private static let mostKnown = 4096
 
     private let parts: StoreParts
+    private let policy: String
     private let meters: StoreMeters
     private let latency: CommitLatency
     private let newestRoot: NewestRoot
+    private let confirmed: ConfirmedCommits
     private let reconnection: Reconnection
     /// Wallets as this server last read or wrote them; emptied with each connection.
     private var known: [WalletID: StoredValues] = [:]
 
     init(_ parts: StoreParts, latency: CommitLatency, newestRoot: NewestRoot) {
         self.parts = parts
+        self.policy = StorePolicy(parts.policy).text
         self.meters = StoreMeters(parts.metrics)
         self.latency = latency
         self.newestRoot = newestRoot
-        self.reconnection = Reconnection(parts)
+        self.confirmed = ConfirmedCommits(of: "judging", parts)
+        self.reconnection = Reconnection(parts, self.confirmed)
     }
 
     /// Runs steps until each is answered.
@@ -136,14 +140,20 @@ final class JudgingWorker {
         ), locked as materialized (
             select wallets.id from wallets join proposed on proposed.id = wallets.id
             where wallets.record = proposed.old
-                and exists (select from facts where epoch = $4 and solution_revoked = $5)
+                and exists (
+                    select from facts
+                    where epoch = $4 and solution_revoked = $5 and policy = $6 and not lost_commits
+                )
             order by wallets.id for no key update of wallets skip locked
         ), written as (
             update wallets set record = proposed.new from proposed
             where wallets.id = proposed.id and wallets.record = proposed.old and wallets.id in (select id from locked)
             returning wallets.id
+        ), counted as (
+            \(ConfirmedCommits.count(server: 7, lane: 8))
         )
-        select \(StoreSession.factColumns), (select string_agg(id, '') from written) from facts
+        select \(StoreSession.factColumns), (select string_agg(id, '') from written), (select number from counted)
+        from facts
         """
 
     /// Writes proposals, adds the answers of those that are committed, and returns the steps of the others.
@@ -158,8 +168,8 @@ final class JudgingWorker {
             [
                 .byteArrays(proposals.map(\.step.wallet.bytes)), .byteArrays(proposals.map(\.old)),
                 .byteArrays(proposals.map(\.new)), .number(session.facts.epoch),
-                .flag(session.facts.isSolutionRevoked),
-            ]
+                .flag(session.facts.isSolutionRevoked), .text(self.policy),
+            ] + self.confirmed.values
         )
         do {
             try session.check(rows)
@@ -167,11 +177,12 @@ final class JudgingWorker {
             // It is done already, and may be lost.
             throw PostgreSQLFailure.outcomeUnknown("\(error)")
         }
+        if let number = rows.number(0, 6) { self.confirmed.note(number, epoch: rows.number(0, 1) ?? 1) }
         let duration = ContinuousClock.now - start
         self.latency.note(duration)
         self.meters.commit.record(duration)
         self.meters.batch.record(proposals.count)
-        let ids = rows.bytes(0, 3) ?? []
+        let ids = rows.bytes(0, 5) ?? []
         let width = WalletIDKind.byteCount
         let written = Set(
             stride(from: 0, to: ids.count, by: width).compactMap {

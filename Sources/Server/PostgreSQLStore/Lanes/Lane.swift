@@ -99,11 +99,13 @@ final class Reconnection {
     private static let pause: Duration = .milliseconds(200)
 
     private let parts: StoreParts
+    private let confirmed: ConfirmedCommits
     private(set) var session: StoreSession?
     private var notBefore = ContinuousClock.now
 
-    init(_ parts: StoreParts) {
+    init(_ parts: StoreParts, _ confirmed: ConfirmedCommits) {
         self.parts = parts
+        self.confirmed = confirmed
     }
 
     /// Returns the open session, or opens one; nil if that fails.
@@ -112,7 +114,7 @@ final class Reconnection {
         self.session = nil
         guard ContinuousClock.now >= self.notBefore else { return nil }
         do {
-            self.session = try StoreSession(self.parts)
+            self.session = try StoreSession(self.parts, self.confirmed)
         } catch {
             self.notBefore = .now + Self.pause
             self.parts.onRefusal("\(error)")

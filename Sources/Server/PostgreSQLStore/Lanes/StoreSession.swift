@@ -22,7 +22,7 @@ final class StoreSession {
     }
 
     /// The columns that each batch and each transaction reads, from the table `facts`.
-    static let factColumns = "\(DurabilitySettings.expression), epoch, solution_revoked"
+    static let factColumns = "\(DurabilitySettings.expression), epoch, solution_revoked, policy, lost_commits"
 
     /// Keeps plans on the indexes: a plan that suits a small store is kept while the store grows.
     ///
@@ -33,8 +33,9 @@ final class StoreSession {
             set_config('enable_mergejoin', 'off', false), set_config('jit', 'off', false)
         """
 
-    /// Connects, and rejects a database without a store for this key, or with settings that lose commits.
-    init(_ parts: StoreParts) throws {
+    /// Connects, and rejects a database without a store for this key and policy, with settings that lose commits, or
+    /// without some of these commits.
+    init(_ parts: StoreParts, _ confirmed: ConfirmedCommits? = nil) throws {
         self.parts = parts
         self.connection = try PostgreSQLConnection(to: parts.target, within: parts.timeLimit)
         _ = try self.connection.run(Schema.searchPath, within: parts.timeLimit)
@@ -48,6 +49,9 @@ final class StoreSession {
         let check = try self.run("select record_key_check from facts").bytes(0, 0)
         guard check == parts.key.check else { throw PostgreSQLStoreOpenError.otherKey }
         try self.take(try self.run("select \(Self.factColumns) from facts"))
+        guard let confirmed, try !confirmed.areAll(in: self) else { return }
+        _ = try self.commit("update facts set lost_commits = true")
+        throw PostgreSQLStoreOpenError.lostCommits
     }
 
     /// Runs a statement that commits nothing.
@@ -68,7 +72,12 @@ final class StoreSession {
     /// Checks the settings that a statement returned with ``factColumns``, and takes its facts.
     func take(_ rows: PostgreSQLRows) throws {
         try self.check(rows)
-        guard let epoch = rows.number(0, 1), let isSolutionRevoked = rows.flag(0, 2) else { throw StoreError.corrupt }
+        guard let epoch = rows.number(0, 1), let isSolutionRevoked = rows.flag(0, 2), let policy = rows.text(0, 3),
+            let lostCommits = rows.flag(0, 4)
+        else { throw StoreError.corrupt }
+        let differences = StorePolicy(self.parts.policy).differences(from: StorePolicy(reading: policy))
+        guard differences.isEmpty else { throw PostgreSQLStoreOpenError.otherPolicy(differences) }
+        guard !lostCommits || self.parts.acceptsLostCommits else { throw PostgreSQLStoreOpenError.lostCommits }
         self.facts.isSolutionRevoked = isSolutionRevoked
         if epoch != self.facts.epoch { try self.readEpochs(upTo: epoch) }
     }

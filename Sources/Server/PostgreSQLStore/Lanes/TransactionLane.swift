@@ -17,12 +17,14 @@ final class TransactionWorker {
 
     private let parts: StoreParts
     private let announced: AnnouncedEntry
+    private let confirmed: ConfirmedCommits
     private let reconnection: Reconnection
 
     init(_ parts: StoreParts, announced: AnnouncedEntry) {
         self.parts = parts
         self.announced = announced
-        self.reconnection = Reconnection(parts)
+        self.confirmed = ConfirmedCommits(of: "transactions", parts)
+        self.reconnection = Reconnection(parts, self.confirmed)
     }
 
     /// Runs one step and answers it.
@@ -33,7 +35,7 @@ final class TransactionWorker {
                 let transaction = try StoreTransaction(step.access, on: session, self.parts)
                 let answer = try step.run(transaction)
                 if transaction.isOnRecord, let mark = self.announced.mark { try transaction.keep(mark) }
-                try transaction.commit()
+                if step.access == .reading { try transaction.commit() } else { try transaction.commit(self.confirmed) }
                 return answer()
             } catch {
                 if let reason = self.reason(for: error, of: step, on: session) { return step.refuse(reason) }
@@ -114,6 +116,14 @@ final class StoreTransaction {
         let done = try self.session.commit("commit")
         // A transaction with a failed statement is rolled back instead.
         guard done.command == "COMMIT" else { throw StoreError.unavailable }
+    }
+
+    /// Commits with the lane's next number.
+    func commit(_ confirmed: ConfirmedCommits) throws {
+        let counted = try self.run(ConfirmedCommits.count(server: 1, lane: 2), confirmed.values)
+        guard let number = counted.number(0, 0) else { throw StoreError.corrupt }
+        try self.commit()
+        confirmed.note(number, epoch: self.facts.epoch)
     }
 
     @discardableResult

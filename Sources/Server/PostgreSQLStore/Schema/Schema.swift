@@ -66,6 +66,12 @@ enum Schema {
             place bigint not null,
             last bigint not null
         );
+        create table commit_numbers (
+            server text not null,
+            lane text not null,
+            number bigint not null,
+            primary key (server, lane)
+        ) with (fillfactor = 50);
         create table audit_marks (server text primary key, number bigint not null, mac text not null);
         create table epochs (
             number bigint primary key check (number > 1),
@@ -79,6 +85,8 @@ enum Schema {
             record_key_check bytea not null,
             epoch bigint not null default 1,
             solution_revoked boolean not null default false,
+            policy text not null,
+            lost_commits boolean not null default false,
             operator_revision bigint not null default 0
         );
         end $body$
@@ -88,7 +96,8 @@ enum Schema {
     /// Creates the tables of an empty database for this key.
     ///
     /// - Throws: ``PostgreSQLStoreOpenError/exists`` if they exist.
-    static func create(on connection: PostgreSQLConnection, key: RecordKey, within limit: Duration) throws {
+    static func create(on connection: PostgreSQLConnection, _ parts: StoreParts) throws {
+        let limit = parts.timeLimit
         _ = try connection.run("begin", within: limit)
         _ = try connection.run("select pg_advisory_xact_lock($1)", [.number(Self.migrationLock)], within: limit)
         guard try Self.foundVersion(on: connection, within: limit) == nil else {
@@ -97,8 +106,8 @@ enum Schema {
         }
         for migration in Self.migrations { _ = try connection.run(migration, within: limit) }
         _ = try connection.run(
-            "insert into facts (schema_version, record_key_check) values ($1, $2)",
-            [.number(Self.version), .bytes(key.check)],
+            "insert into facts (schema_version, record_key_check, policy) values ($1, $2, $3)",
+            [.number(Self.version), .bytes(parts.key.check), .text(StorePolicy(parts.policy).text)],
             within: limit
         )
         _ = try connection.run("commit", commits: true, within: limit)

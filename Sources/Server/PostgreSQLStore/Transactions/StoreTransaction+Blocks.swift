@@ -53,6 +53,8 @@ extension StoreTransaction {
     }
 
     /// Appends epochs, and restarts the period for a first session: sessions since the backup are unknown.
+    ///
+    /// The charge of an epoch also covers the commits that the store lacks.
     func open(_ epochs: [StoredEpoch]) throws {
         for epoch in epochs {
             let opened = PostgreSQLValue.number(epoch.openedAt.milliseconds)
@@ -62,6 +64,6 @@ extension StoreTransaction {
             )
             try self.run("update unopened set registered_at = greatest(registered_at, $1)", [opened])
         }
-        try self.run("update facts set epoch = (select count(*) + 1 from epochs)")
+        try self.run("update facts set epoch = (select count(*) + 1 from epochs), lost_commits = false")
     }
 }

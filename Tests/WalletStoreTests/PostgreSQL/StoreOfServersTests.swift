@@ -1,0 +1,149 @@
+import PostgreSQLClient
+import Synchronization
+import Testing
+import Vocabulary
+
+@testable import PostgreSQLStore
+@testable import WalletStore
+
+@Suite("A store that several servers rely on")
+struct StoreOfServersTests {
+    private let place: PostgreSQLPlace
+    private let connection: PostgreSQLConnection
+    private let reasons = Reasons()
+
+    init() async throws {
+        self.place = try await PostgreSQLPlace()
+        self.connection = try self.place.connect()
+    }
+
+    /// The reasons for which the servers refused steps.
+    private final class Reasons: Sendable {
+        let values = Mutex<[String]>([])
+    }
+
+    /// A way in which the server writes its commits.
+    enum Lane: CaseIterable, Sendable {
+        case judging
+        case transactions
+    }
+
+    @Test(
+        "a database without a confirmed commit judges nothing on any server, until an epoch charges every wallet",
+        arguments: Lane.allCases
+    )
+    func lostCommit(lane: Lane) async throws {
+        let (first, second) = (try await self.open(as: "first"), try await self.open(as: "second"))
+        let wallet = try await TestWallet(in: first)
+        _ = try await second.judge(wallet.attempt(right: true))
+        let before = try self.backup()
+        switch lane {
+        case .judging: _ = try await first.judge(wallet.attempt(right: false))
+        case .transactions: try await first.recordWipe(of: wallet.id, at: TestWallet.start)
+        }
+        // As a restore does, or a failover to a member that lacks the last commit.
+        try self.restore(before)
+        try self.disconnect()
+        await self.reconnect(first, lane, wallet)
+        await #expect(throws: StoreError.unavailable, "also a server that lost no commit") {
+            _ = try await second.judge(wallet.attempt(right: true))
+        }
+        await #expect(throws: PostgreSQLStoreOpenError.lostCommits) { try await self.open(as: "third") }
+
+        var parts = self.place.parts(as: "recovery")
+        parts.acceptsLostCommits = true
+        let recovery = try await PostgreSQLWalletStore.open(parts)
+        try await recovery.open([StoredEpoch(number: 2, rule: .strict, openedAt: TestWallet.start, mac: [1])])
+        let last = AttemptOutcome.notValid(.wrong(.open(attemptsLeft: 3, finalRound: true)))
+        try await #expect(self.untilReachable { try await second.judge(wallet.attempt(right: false)) } == last)
+        try await #expect(self.untilReachable { try await first.inUse([wallet.id]) } == [wallet.id])
+    }
+
+    @Test("a failover that keeps every confirmed commit needs no epoch")
+    func keptCommits() async throws {
+        let store = try await self.open(as: "first")
+        let wallet = try await TestWallet(in: store)
+        _ = try await store.judge(wallet.attempt(right: false))
+        try self.disconnect()
+        _ = try await self.untilReachable { try await store.judge(wallet.attempt(right: true)) }
+        try await #expect(store.epochs().isEmpty)
+    }
+
+    @Test("a server with another policy does not judge, and names the setting; so do all after a change for all")
+    func policy() async throws {
+        var (strict, lenient) = (self.place.parts(as: "first"), self.place.parts(as: "second"))
+        (strict.policy, lenient.policy) = (["attempts": "4", "lab": "no"], ["attempts": "9", "lab": "no"])
+        try await PostgreSQLWalletStore.setPolicy(strict)
+        let store = try await PostgreSQLWalletStore.open(strict)
+        let wallet = try await TestWallet(in: store)
+        await #expect(throws: PostgreSQLStoreOpenError.otherPolicy(["attempts"])) {
+            _ = try await PostgreSQLWalletStore.open(lenient)
+        }
+        _ = try await store.judge(wallet.attempt(right: true))
+        try await PostgreSQLWalletStore.setPolicy(lenient)
+        await #expect(throws: StoreError.unavailable) { _ = try await store.judge(wallet.attempt(right: true)) }
+        _ = try await PostgreSQLWalletStore.open(lenient).judge(wallet.attempt(right: true))
+    }
+
+    private func open(as name: String) async throws -> PostgreSQLWalletStore {
+        var parts = self.place.parts(as: name)
+        let reasons = self.reasons
+        parts.onRefusal = { reason in reasons.values.withLock { $0.append(reason) } }
+        return try await .open(parts)
+    }
+
+    /// Runs a step until the store has connected again.
+    private func untilReachable<Answer>(_ step: () async throws -> Answer) async throws -> Answer {
+        while true {
+            do { return try await step() } catch StoreError.unavailable, StoreError.outcomeUnknown {
+                await Task.yield()
+            }
+        }
+    }
+
+    /// Makes a lane of the server connect again.
+    private func reconnect(_ store: PostgreSQLWalletStore, _ lane: Lane, _ wallet: TestWallet) async {
+        let reasons = self.reasons
+        while !reasons.values.withLock({ $0.contains("\(PostgreSQLStoreOpenError.lostCommits)") }) {
+            do throws(StoreError) {
+                switch lane {
+                case .judging: _ = try await store.identity(of: wallet.id)
+                case .transactions: _ = try await store.isSolutionRevoked()
+                }
+                Issue.record("a database that lacks a commit was used")
+                return
+            } catch {
+                // The first step finds the connection closed, and a later one connects.
+                await Task.yield()
+            }
+        }
+    }
+
+    /// Ends the connections of the server `first`.
+    private func disconnect() throws {
+        try self.connection.run(
+            """
+            select pg_terminate_backend(pid, 60000) from pg_stat_activity
+            where datname = $1 and application_name = 'first'
+            """,
+            [.text(self.place.database)]
+        )
+    }
+
+    /// The tables that a commit of a wallet writes.
+    private static let tables = ["wallets", "wallet_values", "ended", "commit_numbers"]
+
+    /// Copies the tables.
+    private func backup() throws -> [String] {
+        for table in Self.tables { try self.connection.run("create table old_\(table) as table \(table)") }
+        return Self.tables
+    }
+
+    private func restore(_ tables: [String]) throws {
+        for table in tables {
+            try self.connection.run("delete from \(table)")
+            let values = "overriding system value select * from old_\(table)"
+            try self.connection.run("insert into \(table) \(values)")
+        }
+    }
+}
