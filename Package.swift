@@ -393,6 +393,8 @@ let server: [Target] = [
             "LabFiles",
             "LogLines",
             "PINPolicy",
+            "PostgreSQLClient",
+            "PostgreSQLStore",
             "RemotePINServer",
             "ServerSettings",
             "Statements",

@@ -114,6 +114,19 @@ struct ServerSettingsTests {
             ("limits: {enrollment-burst-per-source: 1}", "2 … 1000000"),
             ("portal: {product: ''}", "1 to 60 characters"), ("portal: {help-link: 'http://x'}", "an https address"),
             ("android: {boot-states: []}", "must not be empty"),
+            ("store: {kind: mysql}", "must be sqlite or postgresql, not `mysql`"),
+            ("store: {kind: postgresql}", "or `store.service` must name the PostgreSQL database"),
+            (
+                "store: {kind: postgresql, address: 'host=db', service: pin, service-file: x}",
+                "set one of them, not both"
+            ),
+            ("store: {kind: postgresql, service: pin}", "and `store.service-file` must be set together"),
+            ("store: {address: 'host=db'}", "is set, but `store.kind` is sqlite"),
+            ("cluster: {durability: local}", "is set, but `store.kind` is sqlite"),
+            (
+                "store: {kind: postgresql, address: 'host=db'}\nwitness: {socket: w}",
+                "remove it for `store.kind: postgresql`"
+            ),
         ]
     )
     func wrongSetting(yaml: String, message: String) {

@@ -18,8 +18,8 @@ package final class PostgreSQLWalletStore: WalletStore {
     package let commitLatency = CommitLatency()
     let parts: StoreParts
     let announced = AnnouncedEntry()
-    private let judging: Lane<JudgingStep>
-    private let transactions: Lane<TransactionStep>
+    let judging: Lane<JudgingStep>
+    let transactions: Lane<TransactionStep>
     private let root = NewestRoot()
 
     /// Opens the store in a database.
@@ -85,12 +85,13 @@ package final class PostgreSQLWalletStore: WalletStore {
     package var newestRoot: SignedRoot? { self.root.value }
 
     /// Runs blocking work on a new thread.
-    private static func onThread(_ work: @escaping @Sendable () throws -> Void) async throws(PostgreSQLStoreOpenError) {
-        let result: Result<Void, PostgreSQLStoreOpenError> = await withCheckedContinuation { waiter in
+    static func onThread<Answer: Sendable>(
+        _ work: @escaping @Sendable () throws -> Answer
+    ) async throws(PostgreSQLStoreOpenError) -> Answer {
+        let result: Result<Answer, PostgreSQLStoreOpenError> = await withCheckedContinuation { waiter in
             let thread = Thread {
                 do {
-                    try work()
-                    waiter.resume(returning: .success(()))
+                    waiter.resume(returning: .success(try work()))
                 } catch let error as PostgreSQLStoreOpenError {
                     waiter.resume(returning: .failure(error))
                 } catch {
@@ -99,7 +100,7 @@ package final class PostgreSQLWalletStore: WalletStore {
             }
             thread.start()
         }
-        try result.get()
+        return try result.get()
     }
 
     /// Runs a step in a transaction, and returns its result after the commit.

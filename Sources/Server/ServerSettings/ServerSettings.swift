@@ -107,6 +107,43 @@ package struct ServerSettings: Sendable {
             if: values[Table.witnessProgram] == nil && !values[Table.witnessArguments].isEmpty,
             "is set, but `witness.program` is not"
         )
+        let isShared = values[Table.storeKind] == .postgreSQL
+        for (setting, isSet) in [
+            (Table.storeAddress as any SettingDeclaration, values[Table.storeAddress] != nil),
+            (Table.storeService, values[Table.storeService] != nil),
+            (Table.storeServiceFile, values[Table.storeServiceFile] != nil),
+            (Table.storePasswordFile, values[Table.storePasswordFile] != nil),
+            (Table.clusterServer, values[Table.clusterServer] != nil),
+            (Table.durability, values[Table.durability] == .local),
+        ] {
+            reject(
+                [setting, Table.storeKind],
+                if: !isShared && isSet,
+                "is set, but `store.kind` is sqlite; set it to postgresql, or remove this setting"
+            )
+        }
+        reject(
+            [Table.storeAddress, Table.storeService, Table.storeKind],
+            if: isShared && (values[Table.storeAddress] == nil) == (values[Table.storeService] == nil),
+            "or `store.service` must name the PostgreSQL database; set one of them, not both"
+        )
+        reject(
+            [Table.storeService, Table.storeServiceFile],
+            if: (values[Table.storeService] == nil) != (values[Table.storeServiceFile] == nil),
+            "and `store.service-file` must be set together"
+        )
+        // The numbers of an embedded store: a failover takes back none that was answered for.
+        for (setting, isSet) in [
+            (Table.witnessProgram, values[Table.witnessProgram] != nil),
+            (Table.witnessSocket, values[Table.witnessSocket] != nil),
+        ] {
+            reject(
+                [setting, Table.storeKind],
+                if: isShared && isSet,
+                "is set, but a witness knows only the numbers of the embedded database; remove it for `store.kind: "
+                    + "postgresql`"
+            )
+        }
         reject(
             [Table.portalSocket, Table.adminSocket],
             if: values[Table.portalSocket] == values[Table.adminSocket],

@@ -9,7 +9,8 @@ package enum SettingTable {
     /// All settings with the sections of the configuration file.
     package static let catalog = SettingCatalog(
         sections: Self.sections,
-        Self.network + Self.proxyProtocol + Self.storage + Self.witness + Self.maintenance + Self.portal + Self.limits
+        Self.network + Self.proxyProtocol + Self.storage + Self.store + Self.witness + Self.maintenance + Self.portal
+            + Self.limits
             + Self.pin
             + Self.android + Self.iOS + Self.stopping + Self.hooks + Self.observation + Self.operation,
         environmentPrefix: Self.environmentPrefix,
@@ -26,8 +27,10 @@ package enum SettingTable {
         ),
         ("tls", "The server's certificate. Wallets pin its authority or its key."),
         ("proxy-protocol", "Load balancers in front of the server that pass on their clients' addresses."),
-        ("data", "The database of wallets."),
+        ("data", "The folder of the embedded database of wallets."),
         ("vault", "The keys that seal everything in the database."),
+        ("store", "The database of wallets: embedded, or PostgreSQL."),
+        ("cluster", "Several servers with one PostgreSQL database (docs/cluster.md)."),
         ("clock", "The system's clock, which the server reads once, at its start."),
         ("purge", "The removal of wallets that were revoked or wiped."),
         ("admin", "The socket for admin commands."),

@@ -28,9 +28,11 @@ package struct StartCheck {
     /// Adds MACs to the attempt records of an earlier server version, records this in the log, and returns their
     /// number.
     ///
-    /// Invariant (G4): records without MACs are trusted at most once. If the database no longer has MACs, the log shows
-    /// that it had them before.
-    package func adoptRecords(of store: SQLiteWalletStore, in audit: AuditLog) async throws -> Int {
+    /// Invariant (G4): records without MACs are trusted at most once. The log shows that the store's records had MACs
+    /// before, although the database no longer does.
+    package func adoptRecords(of store: any ServedStore, in audit: AuditLog) async throws -> Int {
+        // Only the embedded store had an earlier version without MACs.
+        guard let store = store as? SQLiteWalletStore else { return 0 }
         guard try await store.recordMACs() == .missing else { return 0 }
         guard !self.recordsHadMACs else { throw OlderStore.recordMACs }
         let adopted = try await store.adoptRecords()
@@ -38,10 +40,13 @@ package struct StartCheck {
         return adopted
     }
 
-    /// Checks that the store contains the changes that are on record as done.
-    package func check(_ store: SQLiteWalletStore) async throws {
-        guard store.generation >= self.generation else {
-            throw OlderStore.generation(store: store.generation, log: self.generation)
+    /// Compares the store with the changes on record as done.
+    ///
+    /// Changes that can be undone are compared only if no other server changes the store: another server's log has
+    /// their undoing.
+    package func check(_ store: any ServedStore) async throws {
+        if let generation = store.soleGeneration, generation < self.generation {
+            throw OlderStore.generation(store: generation, log: self.generation)
         }
         var (ended, blocked): (Set<WalletID>, Set<WalletID>) = ([], [])
         var denied: [RecoveryCodeMAC: Bool] = [:]
@@ -59,6 +64,7 @@ package struct StartCheck {
         }
         if let wallet = try await store.inUse(Array(ended)).first { throw OlderStore.revocation(wallet) }
         if let wallet = try await store.unblocked(Array(blocked)).first { throw OlderStore.block(wallet) }
+        guard store.soleGeneration != nil else { return }
         for (mac, isDenied) in denied {
             guard try await (store.denied(mac) != nil) == isDenied else { throw OlderStore.denial(mac) }
         }
@@ -68,7 +74,7 @@ package struct StartCheck {
     }
 
     /// Completes a revocation that an earlier process left unfinished; returns false for any other command.
-    package static func carryOut(_ record: AuditRecord, on store: SQLiteWalletStore) async throws -> Bool {
+    package static func carryOut(_ record: AuditRecord, on store: any ServedStore) async throws -> Bool {
         guard let step = AuditReplay.ending(record) else { return false }
         var report = ReplayReport()
         try await step.carryOut(on: store, &report)

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import AttestationVerifier
+internal import PostgreSQLStore
 internal import ServerCommandLine
 internal import ServerSettings
 internal import HostSystem
@@ -28,8 +29,9 @@ struct CheckConfigCommand: AsyncParsableCommand {
             + "devices.",
         discussion: """
             Reports all problems at once and ends with status 78. Warns of a certificate that wallets reject, or soon \
-            will. Does not touch the store. `config show` shows only the settings, without opening the files that they \
-            name, and also shows them if some are wrong.
+            will. Does not touch an embedded store; connects once to a PostgreSQL database, checks its \
+            version, rights, schema and durability, and says what a failover would keep. `config show` shows only the \
+            settings, without opening the files that they name, and also shows them if some are wrong.
             """
     )
 
@@ -45,9 +47,25 @@ struct CheckConfigCommand: AsyncParsableCommand {
             // The system's clock: the age of a status list is independent of a lab's clock.
             let sentences = files.attestations.sentences(at: SystemClock().now())
             StandardStreams.writeOutput("\n" + sentences.map { "\($0)\n" }.joined() + "\n")
+            if let database = files.database { try await Self.check(database) }
             let warnings = files.certificateProblems
             StandardStreams.writeOutput(warnings.map { "warning: \($0)\n" }.joined())
             StandardStreams.writeOutput("the configuration is good\(warnings.isEmpty ? "" : ", with warnings")\n")
         }
+    }
+
+    /// Rejects a database with which a start would fail; says what a failover would keep.
+    private static func check(_ database: DatabaseSettings) async throws {
+        let report = try await database.report()
+        try report.requireUsable(at: database.place)
+        guard report.schemaVersion == DatabaseReport.knownSchemaVersion else {
+            throw database.failure(
+                report.schemaVersion.map { .otherVersion(found: $0, known: DatabaseReport.knownSchemaVersion) }
+                    ?? .missing
+            )
+        }
+        let head = "database: PostgreSQL \(report.version) at \(report.address), schema \(report.schemaVersion ?? 0)\n"
+        let sentences = report.sentences(for: database).map { "\($0)\n" }.joined()
+        StandardStreams.writeOutput("\n\(head)\(sentences)")
     }
 }

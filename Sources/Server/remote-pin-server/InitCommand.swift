@@ -5,6 +5,7 @@ internal import ServerCommandLine
 internal import ServerSettings
 internal import HostSystem
 internal import StoreMaintenance
+internal import Vault
 
 /// Creates a server's folder.
 struct InitCommand: AsyncParsableCommand {
@@ -77,12 +78,19 @@ extension InitCommand {
                 file: ConfigFile(path: path, folder: folder, text: text),
                 environment: ProcessInfo.processInfo.environment,
                 currentFolder: FileManager.default.currentDirectoryPath,
-                sections: ["data", "vault"]
+                sections: ["data", "vault", "store"]
             )
         }
         let (key, data) = (settings[SettingTable.vaultKeyFile], settings[SettingTable.dataFolder])
         // A new key could not open the wallets of an existing store.
         guard !DurableFile.exists(key) else { throw StartFailure(.files, "\(key) exists; nothing was changed") }
+        if settings[SettingTable.storeKind] == .postgreSQL {
+            try explaining(.files) { try KeyFileVault.create(at: key) }
+            StandardStreams.writeOutput(
+                "created \(key); create the store with `remote-pin-server store init`, copy the key to each server\n"
+            )
+            return
+        }
         try explaining(.files) { try NewServerState.requireUnused(data) }
         try await ServerLayout.createState(vaultKey: key, data: data)
         StandardStreams.writeOutput("created \(key) and an empty store in \(data)\n")

@@ -38,7 +38,7 @@ struct ServerCommand: AsyncParsableCommand {
             InitCommand.self, ServeCommand.self, LabCommand.self, ConfigCommand.self, CheckConfigCommand.self,
             DoctorCommand.self, SettingsCommand.self, CheckAttestationCommand.self, MetricsCommand.self,
             AdminCommand.self,
-            PortalCommand.self, BackupCommand.self, RestoreCommand.self, AdminCalls.vault,
+            PortalCommand.self, StoreCommand.self, BackupCommand.self, RestoreCommand.self, AdminCalls.vault,
         ]
     )
 }

@@ -21,7 +21,7 @@ extension RunningServer {
     /// Opens the audit log and compares it with the store; creates it if the store names no entry.
     static func openAudit(
         _ files: ServerFiles,
-        of store: SQLiteWalletStore,
+        of store: any ServedStore,
         epoch: Int,
         metrics: MetricRegistry,
         log: Logger,
@@ -40,7 +40,7 @@ extension RunningServer {
                 exit(StartFailure.Kind.operatorMustAct.rawValue)
             }
         )
-        parts.generation = { store.generation }
+        parts.generation = { store.soleGeneration }
         parts.last = try await Self.named(by: store)
         var check = StartCheck(after: parts.last)
         if let named = parts.last, !AuditLog.exists(at: path) {
@@ -84,7 +84,7 @@ extension RunningServer {
     }
 
     /// The entry that the store names; nil before the first.
-    private static func named(by store: SQLiteWalletStore) async throws -> AuditMark? {
+    private static func named(by store: any ServedStore) async throws -> AuditMark? {
         do throws(StoreError) {
             return try await store.auditMark().map { AuditMark($0) }
         } catch {
@@ -93,26 +93,28 @@ extension RunningServer {
     }
 
     /// Passes each newest entry to the store and the server's log.
-    private static func announcing(to store: SQLiteWalletStore, log: Logger) -> @Sendable (AuditMark) -> Void {
+    private static func announcing(to store: any ServedStore, log: Logger) -> @Sendable (AuditMark) -> Void {
         // Logged at every level: without these marks a truncation of the audit log cannot be detected.
         var stream = log
         stream.logLevel = .notice
         let marks = stream
         return { newest in
             store.announce(StoredAuditMark(newest))
-            marks.notice("audit log", metadata: ["newest": "\(newest)", "generation": "\(store.generation)"])
+            var metadata: Logger.Metadata = ["newest": "\(newest)"]
+            if let generation = store.soleGeneration { metadata["generation"] = "\(generation)" }
+            marks.notice("audit log", metadata: metadata)
         }
     }
 
     /// Logs each new generation of the store with the newest entry, at most once a second, so that a log collection on
     /// another machine can show that an older store was put in its place.
-    static func announceGenerations(of store: SQLiteWalletStore, _ audit: AuditLog, log: Logger) async {
+    static func announceGenerations(of store: any ServedStore, _ audit: AuditLog, log: Logger) async {
         let announce = Self.announcing(to: store, log: log)
         await cancelWhenGracefulShutdown {
-            var last = store.generation
+            var last = store.soleGeneration
             while (try? await Task.sleep(for: .seconds(1))) != nil {
-                guard store.generation != last else { continue }
-                last = store.generation
+                guard store.soleGeneration != last else { continue }
+                last = store.soleGeneration
                 announce(audit.newest)
             }
         }
@@ -122,7 +124,7 @@ extension RunningServer {
     static func recordStart(
         _ settings: ServerSettings,
         in audit: AuditLog,
-        of store: SQLiteWalletStore,
+        of store: any ServedStore,
         log: Logger
     ) async {
         let policy = settings.attemptPolicy
@@ -135,7 +137,7 @@ extension RunningServer {
     }
 
     /// Records the stop; the store then names the log's last entry.
-    static func recordStop(in audit: AuditLog, of store: SQLiteWalletStore, log: Logger) async {
+    static func recordStop(in audit: AuditLog, of store: any ServedStore, log: Logger) async {
         await Self.record(.stopped, detail: nil, in: audit, of: store, log: log)
     }
 
@@ -144,7 +146,7 @@ extension RunningServer {
         _ event: AuditEvent,
         detail: String?,
         in audit: AuditLog,
-        of store: SQLiteWalletStore,
+        of store: any ServedStore,
         log: Logger
     ) async {
         do {

@@ -6,7 +6,7 @@ internal import WalletStore
 
 extension RunningServer {
     /// Checks that the key file is the one that the store was used with, before a value is sealed.
-    static func checkVault(_ files: ServerFiles, of store: SQLiteWalletStore) async throws {
+    static func checkVault(_ files: ServerFiles, of store: any MaintenanceStore) async throws {
         let now = try Self.clock(of: files.lab).now()
         do throws(VaultMismatch) {
             try await VaultHistory.check(files.vault, of: store, at: now)
@@ -17,7 +17,7 @@ extension RunningServer {
     }
 
     /// The store's epoch, after a check that restores wrote its epoch records.
-    static func epoch(of store: SQLiteWalletStore, vault: any Vault) async throws -> Int {
+    static func epoch(of store: any MaintenanceStore, vault: any Vault) async throws -> Int {
         let epochs: [StoredEpoch]
         do throws(StoreError) {
             epochs = try await store.epochs()

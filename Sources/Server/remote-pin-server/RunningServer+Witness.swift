@@ -31,12 +31,13 @@ extension RunningServer {
     /// Asks the witness whether the store is an older copy; returns nil if there is none.
     static func askWitness(
         _ settings: ServerSettings,
-        of store: SQLiteWalletStore,
+        of store: any ServedStore,
         log: Logger,
         metrics: any MetricsFactory
     ) async throws -> WitnessKeeper? {
         let meters = WitnessMeters(metrics)
-        guard let witness = Self.witness(settings) else { return nil }
+        // The settings name no witness for another store.
+        guard let witness = Self.witness(settings), let store = store as? SQLiteWalletStore else { return nil }
         let keeper = WitnessKeeper(
             WitnessKeeper.Parts(
                 witness: witness,

@@ -50,7 +50,10 @@ enum RunningServer {
         let settings = loaded.settings
         if files.lab == nil {
             try Self.refuseRoot()
-            try StartClock(settings, statusList: files.statusList).check(at: SystemClock().now())
+            // With PostgreSQL, the database's clock is the one that counts.
+            if settings[SettingTable.storeKind] == .sqlite {
+                try StartClock(settings, statusList: files.statusList).check(at: SystemClock().now())
+            }
         }
         let threads = settings[SettingTable.listenThreads]
         if threads > 0 { EventLoops.use(threads: threads) }
@@ -88,7 +91,12 @@ enum RunningServer {
         output: LogOutput,
         log: Logger
     ) async throws {
-        let store = try await Self.openStore(files, metrics: watch.registry, log: log)
+        let store: any ServedStore =
+            if let database = files.database {
+                try await Self.openDatabase(database, files, metrics: watch.registry, log: log)
+            } else {
+                try await Self.openStore(files, metrics: watch.registry, log: log)
+            }
         watch.watch(store)
         do {
             let epoch = try await Self.epoch(of: store, vault: files.vault)
@@ -136,7 +144,7 @@ enum RunningServer {
     private static func serve(
         _ files: ServerFiles,
         connections: Int,
-        from store: SQLiteWalletStore,
+        from store: any ServedStore,
         epoch: Int,
         audit: AuditLog,
         lastBackup: Timestamp?,
@@ -207,11 +215,15 @@ enum RunningServer {
         var services: [any Service] = [
             Running { for await _ in hangups.cancelOnGracefulShutdown() { _ = await reload() } },
             Running { await server.runTimers() },
-            Running { await StartClock.renewSign(in: files.settings[SettingTable.dataFolder]) },
             Running { await maintenance.run() },
             Running { await commands.serve(admin) },
         ]
-        services.insert(Running { await Self.announceGenerations(of: store, audit, log: log) }, at: 0)
+        if store is SQLiteWalletStore {
+            services.append(Running { await StartClock.renewSign(in: files.settings[SettingTable.dataFolder]) })
+            services.insert(Running { await Self.announceGenerations(of: store, audit, log: log) }, at: 0)
+        } else {
+            services.append(Running { await Self.followDatabase(store, watch.readiness, log: log) })
+        }
         // Stopped after the services that write to the store, so that it learns of their last commits.
         if let witness { services.insert(Running { await witness.run() }, at: 0) }
         // Stopped last, so that hooks receive every event until then.
@@ -239,7 +251,10 @@ enum RunningServer {
                     "the vault cannot open its own test value: is `vault.key-file` the key this store was created with?"
                 )
             case .store(.unavailable), .store(.notErased), .store(.notCertified), .store(.outcomeUnknown):
-                throw StartFailure(.files, "cannot read the store: check its disk for free space and errors")
+                throw StartFailure(
+                    .files,
+                    "cannot read the store: check its disk for free space and errors, or the database's log"
+                )
             case .store(.corrupt):
                 throw StartFailure(
                     .operatorMustAct,
@@ -286,6 +301,7 @@ enum RunningServer {
 
     /// Opens the store of a stopped server.
     static func openStore(of server: StoppedServer, acceptingDamage: Bool) async throws -> SQLiteWalletStore {
+        try server.requireEmbeddedStore()
         let key = try await Self.recordKey(by: server.vault)
         return try Self.openStore(
             in: server.dataFolder,
@@ -298,7 +314,7 @@ enum RunningServer {
         )
     }
 
-    private static func recordKey(by vault: any Vault) async throws -> RecordKey {
+    static func recordKey(by vault: any Vault) async throws -> RecordKey {
         do throws(VaultError) {
             return try await RecordKey.derived(by: vault)
         } catch {
@@ -349,39 +365,6 @@ enum RunningServer {
                 throw AdminFailure(.unavailable, "The clock was not moved: \(error).")
             }
         }
-    }
-
-    private static func rules(_ settings: ServerSettings) -> ServiceRules {
-        ServiceRules(
-            attempts: settings.attemptPolicy,
-            offersDeletionCode: settings[SettingTable.deletionCode],
-            updates: UpdatePolicy(
-                android: UpdatePolicy.Versions(
-                    minimum: settings[SettingTable.androidMinimumVersion],
-                    notify: settings[SettingTable.androidNotifyVersion]
-                ),
-                iOS: UpdatePolicy.Versions(
-                    minimum: settings[SettingTable.iosMinimumVersion],
-                    notify: settings[SettingTable.iosNotifyVersion]
-                )
-            ),
-            sessionLifetime: settings[SettingTable.sessionLifetime],
-            tokenLifetime: settings[SettingTable.tokenLifetime],
-            unopenedLifetime: settings[SettingTable.unopenedLifetime],
-            maxInFlight: TransportLimits().maxInFlight,
-            sources: SourceLimits(
-                calls: Allowance(
-                    settings[SettingTable.framesPerSource],
-                    each: .seconds(1),
-                    burst: settings[SettingTable.frameBurstPerSource]
-                ),
-                enrollments: Allowance(
-                    settings[SettingTable.enrollmentsPerSource],
-                    each: .seconds(60),
-                    burst: settings[SettingTable.enrollmentBurstPerSource]
-                )
-            )
-        )
     }
 }
 

@@ -20,6 +20,8 @@ struct ServerFiles {
     let attestations: EvidenceVerifier
     /// The file of the verifier's status list; nil if none is configured.
     let statusList: StatusListFile?
+    /// The PostgreSQL database; nil if the store is embedded.
+    let database: DatabaseSettings?
 
     /// Reads all files.
     ///
@@ -27,7 +29,8 @@ struct ServerFiles {
     init(_ loaded: LoadedSettings) throws {
         let checked = CheckedFiles(loaded)
         guard checked.problems.isEmpty, let lab = checked.lab, let tls = checked.tls, let vault = checked.vault,
-            let attestations = checked.attestations, let statusList = checked.statusList
+            let attestations = checked.attestations, let statusList = checked.statusList,
+            let database = checked.database
         else {
             let texts = checked.problems.map { "\($0.error)" }
             throw StartFailure(.configuration, "the configuration is not used:\n" + texts.joined(separator: "\n"))
@@ -38,6 +41,7 @@ struct ServerFiles {
         self.vault = vault
         self.attestations = attestations
         self.statusList = statusList
+        self.database = database
     }
 
     fileprivate static func tls(_ settings: ServerSettings) throws -> TLSServerContext {
@@ -86,7 +90,7 @@ struct ServerFiles {
 struct CheckedFiles {
     /// A part of the configuration with files.
     enum Part {
-        case lab, rights, certificate, vault, devices, statusList, hook, witness, roles
+        case lab, rights, certificate, vault, database, devices, statusList, hook, witness, roles
     }
 
     private(set) var problems: [(part: Part, error: any Error)] = []
@@ -96,6 +100,8 @@ struct CheckedFiles {
     private(set) var vault: KeyFileVault?
     private(set) var attestations: EvidenceVerifier?
     private(set) var statusList: StatusListFile??
+    /// `.some(nil)` if the store is embedded.
+    private(set) var database: DatabaseSettings??
 
     /// Reads all files.
     init(_ loaded: LoadedSettings) {
@@ -104,6 +110,7 @@ struct CheckedFiles {
         self.take(.rights) { try FileRights.check(settings) }
         self.tls = self.take(.certificate) { try ServerFiles.tls(settings) }
         self.vault = self.take(.vault) { try KeyFileVault(settings[SettingTable.vaultKeyFile]) }
+        self.database = self.take(.database) { try DatabaseSettings.named(by: settings) }
         let statusList = self.take(.statusList) { try AttestationSettings.statusList(settings) }
         let isLab = self.lab.flatMap(\.self) != nil
         self.statusList = statusList

@@ -71,12 +71,16 @@ struct ServerWatch: Sendable {
     }
 
     /// Watches the open store.
-    func watch(_ store: SQLiteWalletStore) {
-        self.liveness.watch(Self.storeThread) {
-            await store.answers()
-            return true
+    ///
+    /// A silent database makes the server unready, not dead: a restart would not help.
+    func watch(_ store: any ServedStore) {
+        if let store = store as? SQLiteWalletStore {
+            self.liveness.watch(Self.storeThread) {
+                await store.answers()
+                return true
+            }
+            self.registry.probe("remote_pin_store_generation") { [weak store] in store.map { Double($0.generation) } }
         }
-        self.registry.probe("remote_pin_store_generation") { [weak store] in store.map { Double($0.generation) } }
         self.registry.probe("remote_pin_store_queue_steps") { [weak store] in store.map { Double($0.waitingSteps) } }
     }
 

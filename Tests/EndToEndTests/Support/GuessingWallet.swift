@@ -139,7 +139,7 @@ actor GuessingWallet {
         }
     }
 
-    private static func counted(_ state: PINState) -> Int {
+    static func counted(_ state: PINState) -> Int {
         switch state {
         case .open(let attemptsLeft, finalRound: true): return Self.allowance - attemptsLeft
         case .blockedPermanently: return Self.allowance

@@ -14,13 +14,23 @@ package enum Durability: String, Hashable, Sendable {
 /// standby.
 struct DurabilitySettings: Hashable {
     /// An SQL expression for all of them in one text.
-    static let expression = """
+    static let expression = Self.expression(
+        persistence: """
+            (select string_agg(relpersistence::text, '') from pg_class
+                where oid in ('wallets'::regclass, 'wallet_values'::regclass, 'facts'::regclass))
+            """
+    )
+
+    /// The same expression for a database that has no tables yet.
+    static let expressionWithoutTables = Self.expression(persistence: "'ppp'")
+
+    private static func expression(persistence: String) -> String {
+        """
         concat_ws('|', current_setting('synchronous_commit'), current_setting('fsync'),
             current_setting('full_page_writes'), current_setting('client_min_messages'), pg_is_in_recovery(),
-            (select string_agg(relpersistence::text, '') from pg_class
-                where oid in ('wallets'::regclass, 'wallet_values'::regclass, 'facts'::regclass)),
-            current_setting('synchronous_standby_names'))
+            \(persistence), current_setting('synchronous_standby_names'))
         """
+    }
 
     private let fields: [Substring]
 
@@ -28,6 +38,17 @@ struct DurabilitySettings: Hashable {
     init?(_ text: String) {
         self.fields = text.split(separator: "|", maxSplits: 6, omittingEmptySubsequences: false)
         guard self.fields.count == 7 else { return nil }
+    }
+
+    /// The names of standbys for which a commit waits; empty if it waits for none.
+    var standbyNames: String { String(self.fields[6].trimmingSpaces) }
+
+    var isStandby: Bool { self.fields[4] != "f" }
+
+    /// The settings of the server by name, for operators.
+    var named: [(name: String, value: String)] {
+        let names = ["synchronous_commit", "fsync", "full_page_writes", "client_min_messages"]
+        return zip(names, self.fields).map { ($0, String($1)) } + [("synchronous_standby_names", self.standbyNames)]
     }
 
     /// Returns the first setting with which a commit may be lost, with its remedy; nil if there is none.

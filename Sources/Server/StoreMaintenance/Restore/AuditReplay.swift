@@ -147,8 +147,8 @@ extension AuditReplay {
 }
 
 extension AuditReplay.Step {
-    /// Repeats the change; this has no effect on a store that contains it.
-    func carryOut(on store: SQLiteWalletStore, _ report: inout ReplayReport) async throws {
+    /// Repeats the change; has no effect on a store that already contains it.
+    func carryOut(on store: any ServedStore, _ report: inout ReplayReport) async throws {
         switch self {
         case .end(let wallets, let revocation, let at):
             report.ended += try await store.end(wallets, as: revocation, at: at).ended

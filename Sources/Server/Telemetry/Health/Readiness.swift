@@ -2,8 +2,9 @@ internal import Synchronization
 
 /// Whether this server is ready for wallets, as reported by `/readyz`.
 ///
-///     starting ──begin──▶ ready ──drop──▶ stopping
-///         └────────────────drop───────────────▲
+///                          ┌─pause──▶ waiting ──drop──┐
+///     starting ──begin──▶ ready ◀──resume──┘            ▼
+///         └────────────────┴────────drop────────────▶ stopping
 ///
 /// A server that is stopping never becomes ready again, whatever the order of the calls.
 package final class Readiness: Sendable {
@@ -12,7 +13,9 @@ package final class Readiness: Sendable {
         /// The server is recovering its store or does not listen yet.
         case starting
         case ready
-        /// The server is shutting down; it answers calls, but new wallets should connect elsewhere.
+        /// The database takes no step: other servers may be able to serve.
+        case waiting
+        /// The server is shutting down: it answers calls, but new wallets should connect elsewhere.
         case stopping
     }
 
@@ -24,11 +27,19 @@ package final class Readiness: Sendable {
 
     package var isReady: Bool { self.state == .ready }
 
-    /// Marks the server as ready; called after recovery, once wallets can connect.
-    package func begin() {
+    /// Marks the server ready, after recovery and once wallets can connect.
+    package func begin() { self.change(.starting, to: .ready) }
+
+    /// Marks a ready server as one that waits for its database.
+    package func pause() { self.change(.ready, to: .waiting) }
+
+    /// Marks a waiting server ready again.
+    package func resume() { self.change(.waiting, to: .ready) }
+
+    private func change(_ old: State, to new: State) {
         _ = self.value.compareExchange(
-            expected: State.starting.rawValue,
-            desired: State.ready.rawValue,
+            expected: old.rawValue,
+            desired: new.rawValue,
             ordering: .acquiringAndReleasing
         )
     }

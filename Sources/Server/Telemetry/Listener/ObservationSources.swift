@@ -58,6 +58,7 @@ struct ObservationResponse: Sendable {
         switch state {
         case .starting: ObservationResponse(status: .serviceUnavailable, text: "starting\n")
         case .ready: ObservationResponse(status: .ok, text: "ok\n")
+        case .waiting: ObservationResponse(status: .serviceUnavailable, text: "waiting for the database\n")
         case .stopping: ObservationResponse(status: .serviceUnavailable, text: "stopping\n")
         }
     }

@@ -2,6 +2,7 @@ internal import AttestationVerifier
 internal import AuditLog
 internal import HostSystem
 internal import RemotePINServer
+internal import PostgreSQLStore
 internal import ServerCommandLine
 internal import ServerSettings
 internal import StoreMaintenance
@@ -75,6 +76,29 @@ extension Examination {
         }
     }
 
+    /// Asks the PostgreSQL database for its state.
+    mutating func checkDatabase(_ database: DatabaseSettings) async {
+        let report: DatabaseReport
+        do {
+            report = try await database.report()
+        } catch {
+            return self.add(.problem(.store, "\(error)", cure: "then run `remote-pin-server store status`"))
+        }
+        let known = DatabaseReport.knownSchemaVersion
+        for problem in report.problems {
+            self.add(.problem(.store, problem.text, cure: "run `remote-pin-server store status` afterwards"))
+        }
+        let schema = report.schemaVersion.map { "schema \($0)" } ?? "no store"
+        let text = "PostgreSQL \(report.version) at \(report.address), \(schema)"
+        if report.schemaVersion == known {
+            self.add(.good(.store, text))
+        } else {
+            let cure =
+                report.schemaVersion ?? 0 > known ? "install the newer server" : "run `remote-pin-server store init`"
+            self.add(.problem(.store, "\(text), and this program knows version \(known)", cure: cure))
+        }
+    }
+
     /// Verifies the audit log, and finds the last backup in it.
     mutating func checkAudit() async {
         let path = self.settings[SettingTable.auditFile]
@@ -119,6 +143,8 @@ extension Examination {
     }
 
     private mutating func check(_ backups: BackupHistory) {
+        // A PostgreSQL database is backed up with its own tools, which leave no entry here.
+        guard self.settings[SettingTable.storeKind] == .sqlite else { return }
         let cure = "run `remote-pin-server backup FILE`, and see that its timer runs"
         guard let made = backups.lastMade else {
             let text = "no backup is on record"

@@ -52,10 +52,14 @@ struct Examination {
             self.add(.good(.vault, "key versions \(versions); \(vault.activeVersion) seals"))
         }
         await self.checkWitness()
-        self.checkClock()
+        if self.files.database.flatMap(\.self) == nil { self.checkClock() }
         self.checkDescriptors(of: holder)
         self.checkDisk()
-        self.checkStore()
+        if let database = self.files.database.flatMap(\.self) {
+            await self.checkDatabase(database)
+        } else {
+            self.checkStore()
+        }
         await self.checkAudit()
         self.checkStatusList()
     }
@@ -84,6 +88,7 @@ struct Examination {
                 "install certificate, chain and key (mode 0600, owned by the server's user); run `admin reload`"
             )
         case .vault: (.vault, "install the newest copy of the key file, with mode 0600 and owned by the server's user")
+        case .database: (.store, "correct the section `store`")
         case .devices: (.devices, "correct `android.roots` and `ios.roots`")
         case .statusList: (.statusList, "fetch the list again")
         case .hook: (.hook, "correct `hook.program`, or make the program executable")

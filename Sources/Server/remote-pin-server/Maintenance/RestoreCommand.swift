@@ -77,6 +77,7 @@ struct RestoreCommand: AsyncParsableCommand {
     func run() async throws {
         try await ending {
             let server = try self.server.server()
+            try server.requireEmbeddedStore()
             try server.requireItsUser(for: "restore")
             do {
                 var parts = self.parts(server)

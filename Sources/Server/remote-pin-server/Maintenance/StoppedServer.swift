@@ -39,6 +39,16 @@ struct StoppedServer {
         self.clock = try RunningServer.clock(of: try LabBoundary.lab(of: loaded))
     }
 
+    /// Rejects a PostgreSQL store for a command that works on files.
+    func requireEmbeddedStore() throws {
+        guard self.settings[SettingTable.storeKind] != .sqlite else { return }
+        throw StartFailure(
+            .notAllowed,
+            "`store.kind` is postgresql: back the database up and restore it with its own tools (docs/cluster.md); "
+                + "nothing was done"
+        )
+    }
+
     var dataFolder: String { self.settings[SettingTable.dataFolder] }
     var auditPath: String { self.settings[SettingTable.auditFile] }
 

@@ -1,0 +1,143 @@
+internal import CPostgreSQL
+
+/// The address of a database: the parameters of a connection URI, of a string of keywords and values, or of a service
+/// file's section.
+///
+/// Nothing is read from the environment or from libpq's own service files here, so what is checked is what is used.
+package struct PostgreSQLAddress: Hashable, Sendable {
+    /// A fault of an address, with its remedy.
+    package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// The parameters that the address sets, by libpq's keywords.
+    private(set) var parameters: [String: String]
+
+    /// Reads a URI, or a string of keywords and values.
+    package init(_ text: String) throws(Problem) {
+        self.parameters = try Self.parameters(of: text)
+        try self.rejectOtherPlaces()
+    }
+
+    /// Reads a section of a service file (libpq: "The Connection Service File").
+    package init(service: String, of text: String) throws(Problem) {
+        var section: Substring?
+        var parameters: [String: String] = [:]
+        var isFound = false
+        for line in text.split(whereSeparator: \.isNewline).map({ $0.trimmed }) where !line.hasPrefix("#") {
+            if line.hasPrefix("["), line.hasSuffix("]") {
+                section = line.dropFirst().dropLast()
+                isFound = isFound || section == service[...]
+            } else if section == service[...], let equals = line.firstIndex(of: "=") {
+                let keyword = String(line[..<equals].trimmed)
+                parameters[keyword] = String(line[line.index(after: equals)...].trimmed)
+            }
+        }
+        guard isFound else { throw Problem(description: "the service file has no section [\(service)]") }
+        // Parsed once more, so that libpq rejects keywords that it does not know.
+        self.parameters = try Self.parameters(of: Self.text(of: parameters))
+        try self.rejectOtherPlaces()
+    }
+
+    private static func parameters(of text: String) throws(Problem) -> [String: String] {
+        var message: UnsafeMutablePointer<CChar>?
+        let parsed = unsafe PQconninfoParse(text, &message)
+        defer {
+            unsafe PQfreemem(message)
+            unsafe PQconninfoFree(parsed)
+        }
+        guard var option = unsafe parsed else {
+            let reason = unsafe message.map { unsafe String(cString: $0) } ?? "no memory"
+            throw Problem(description: String(reason[...].trimmed))
+        }
+        var parameters: [String: String] = [:]
+        while let keyword = unsafe option.pointee.keyword {
+            if let value = unsafe option.pointee.val {
+                unsafe parameters[String(cString: keyword)] = unsafe String(cString: value)
+            }
+            unsafe option += 1
+        }
+        return parameters
+    }
+
+    /// Rejects a password, which belongs in a separate file, and a reference to another place with parameters.
+    private func rejectOtherPlaces() throws(Problem) {
+        guard self.parameters["password"] == nil else {
+            throw Problem(description: "it contains a password; put the password in a file of its own")
+        }
+        guard self.parameters["service"] == nil else {
+            throw Problem(description: "it names a service; name the service in `store.service`")
+        }
+    }
+
+    /// The hosts to which a connection is opened; an empty one is the socket of this machine.
+    private var hosts: [Substring] {
+        let text = self.parameters["hostaddr"] ?? self.parameters["host"] ?? ""
+        return text.split(separator: ",", omittingEmptySubsequences: false)
+    }
+
+    /// Whether a connection may leave this machine.
+    package var leavesMachine: Bool {
+        self.hosts.contains { host in
+            !(host.isEmpty || host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost" || host == "::1"
+                || host.hasPrefix("127."))
+        }
+    }
+
+    /// Returns the address with a verified server certificate for every connection that leaves this machine.
+    ///
+    /// Threat: without the check of the server's name, another machine in the network poses as the database, and
+    /// answers that a wrong PIN was counted. `sslmode=require` encrypts and checks nothing.
+    package func verified() throws(Problem) -> PostgreSQLAddress {
+        guard self.leavesMachine else { return self }
+        var address = self
+        let mode = self.parameters["sslmode"] ?? "verify-full"
+        guard mode == "verify-full" else {
+            throw Problem(
+                description: "sslmode is \(mode), with which another machine can pose as the database; "
+                    + "use verify-full, or leave it out"
+            )
+        }
+        address.parameters["sslmode"] = mode
+        return address
+    }
+
+    /// The address as libpq reads it.
+    var text: String { Self.text(of: self.parameters) }
+
+    private static func text(of parameters: [String: String]) -> String {
+        parameters.sorted { $0.key < $1.key }.map { keyword, value in
+            var quoted = ""
+            for character in value {
+                if character == "'" || character == "\\" { quoted.append("\\") }
+                quoted.append(character)
+            }
+            return "\(keyword)='\(quoted)'"
+        }.joined(separator: " ")
+    }
+}
+
+extension PostgreSQLAddress: CustomStringConvertible {
+    /// Hosts and database, for messages.
+    package var description: String {
+        let hosts = (self.parameters["host"] ?? self.parameters["hostaddr"]) ?? "this machine"
+        let ports = self.parameters["port"].map { " port \($0)" } ?? ""
+        return "\(self.parameters["dbname"].map { "\($0) on " } ?? "")\(hosts)\(ports)"
+    }
+}
+
+extension PostgreSQLTarget {
+    /// The database at a checked address.
+    package init(_ address: PostgreSQLAddress, password: String?) {
+        self.init(address: address.text, password: password)
+    }
+}
+
+extension Substring {
+    /// Without spaces at both ends.
+    fileprivate var trimmed: Substring {
+        var text = self.drop(while: \.isWhitespace)
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return text
+    }
+}

@@ -1,0 +1,171 @@
+internal import Foundation
+internal import HostSystem
+internal import Metrics
+internal import PostgreSQLClient
+internal import PostgreSQLStore
+internal import ServerCommandLine
+internal import ServerSettings
+internal import Statements
+internal import WalletStore
+
+/// The PostgreSQL database that the settings name, checked as far as possible without a connection.
+struct DatabaseSettings {
+    let target: PostgreSQLTarget
+    /// Hosts and database, for messages.
+    let place: String
+    /// This server's name.
+    let server: String
+    let durability: Durability
+    let timeLimit: Duration
+    let scanLimit: Duration
+
+    /// Returns the database; nil if the store is embedded.
+    static func named(by settings: ServerSettings) throws -> DatabaseSettings? {
+        guard settings[SettingTable.storeKind] == .postgreSQL else { return nil }
+        return try DatabaseSettings(settings)
+    }
+
+    private init(_ settings: ServerSettings) throws {
+        let address = try Self.address(settings)
+        self.target = PostgreSQLTarget(address, password: try Self.password(settings))
+        self.place = "\(address)"
+        self.server = try settings[SettingTable.clusterServer] ?? Self.machineName()
+        self.durability =
+            switch settings[SettingTable.durability] {
+            case .replicated: .replicated
+            case .local: .local
+            }
+        self.timeLimit = settings[SettingTable.storeTimeLimit]
+        self.scanLimit = settings[SettingTable.storeScanLimit]
+    }
+
+    private static func address(_ settings: ServerSettings) throws -> PostgreSQLAddress {
+        let mayBeUnverified = settings[SettingTable.storeTLS] == .address
+        func checked(_ address: PostgreSQLAddress) throws -> PostgreSQLAddress {
+            mayBeUnverified ? address : try address.verified()
+        }
+        guard let service = settings[SettingTable.storeService],
+            let file = settings[SettingTable.storeServiceFile]
+        else {
+            let text = settings[SettingTable.storeAddress] ?? ""
+            return try explaining(.configuration, "`store.address`") { try checked(PostgreSQLAddress(text)) }
+        }
+        return try explaining(.configuration, "`store.service-file`: \(file)") {
+            let bytes = try DurableFile.read(file, atMost: 1 << 20)
+            return try checked(PostgreSQLAddress(service: service, of: String(decoding: bytes, as: UTF8.self)))
+        }
+    }
+
+    /// The password in its file, without the end of its line.
+    private static func password(_ settings: ServerSettings) throws -> String? {
+        guard let file = settings[SettingTable.storePasswordFile] else { return nil }
+        let setting = "`store.password-file`"
+        let (bytes, mode) = try explaining(.configuration, setting) {
+            try DurableFile.readWithMode(file, atMost: 1 << 12)
+        }
+        guard mode & 0o077 == 0 else {
+            throw StartFailure(
+                .configuration,
+                "\(setting): \(file) has mode 0\(String(mode & 0o777, radix: 8)); others must not read it (chmod 600)"
+            )
+        }
+        let line = bytes.prefix { $0 != 0x0A && $0 != 0x0D }
+        guard let password = String(validating: line, as: UTF8.self), !password.isEmpty,
+            bytes.dropFirst(line.count).allSatisfy({ $0 == 0x0A || $0 == 0x0D })
+        else {
+            throw StartFailure(.configuration, "\(setting): \(file) must contain one line with the password, in UTF-8")
+        }
+        return password
+    }
+
+    private static func machineName() throws -> String {
+        let text = try? String(contentsOfFile: "/proc/sys/kernel/hostname", encoding: .utf8)
+        guard let name = text?.trimmingCharacters(in: .whitespacesAndNewlines), !name.isEmpty else {
+            throw StartFailure(.configuration, "`cluster.server` must be set: this machine has no name")
+        }
+        return name
+    }
+
+    /// The parts of a store in this database.
+    func parts(
+        key: RecordKey,
+        receipts: (any ReceiptSigner)? = nil,
+        metrics: any MetricsFactory = NOOPMetricsHandler.instance,
+        onRefusal: @escaping @Sendable (String) -> Void = { _ in }
+    ) -> StoreParts {
+        StoreParts(
+            target: self.target,
+            server: self.server,
+            key: key,
+            durability: self.durability,
+            timeLimit: self.timeLimit,
+            scanLimit: self.scanLimit,
+            receipts: receipts,
+            metrics: metrics,
+            onRefusal: onRefusal
+        )
+    }
+
+    /// Asks the database for its description; changes nothing.
+    func report() async throws -> DatabaseReport {
+        do throws(PostgreSQLStoreOpenError) {
+            return try await DatabaseReport.read(of: self.target, for: self.durability, within: self.timeLimit)
+        } catch {
+            throw self.failure(error)
+        }
+    }
+
+    /// Converts the reason why the database cannot be used, with its remedy.
+    func failure(_ error: PostgreSQLStoreOpenError) -> StartFailure {
+        let kind: StartFailure.Kind
+        switch error {
+        // The service manager starts the server again.
+        case .unreachable, .losesCommits: kind = .unavailable
+        case .missing, .exists, .otherVersion, .otherKey: kind = .configuration
+        }
+        return StartFailure(kind, "the database \(self.place): \(Problem(error))")
+    }
+}
+
+extension Problem {
+    /// The reason why a database cannot be used, with the operator's next step.
+    init(_ error: PostgreSQLStoreOpenError) {
+        let cure =
+            switch error {
+            case .unreachable(let reason): Self.cure(of: reason)
+            case .losesCommits: "nothing is judged until then; docs/cluster.md has the table of promises"
+            case .missing: "create it with `remote-pin-server store init`"
+            case .exists: "nothing was changed; look at it with `remote-pin-server store status`"
+            case .otherVersion(let found, let known):
+                found > known
+                    ? "install the newer server" : "run `remote-pin-server store init`, which migrates the schema"
+            case .otherKey: "install the `vault.key-file` that the store was created with"
+            }
+        self.init("\(error)", cure: cure)
+    }
+
+    /// The cures of PostgreSQL's and libpq's messages, by a part of their text, in the order in which they apply.
+    private static let cures: [(part: String, cure: String)] = [
+        ("session is read-only", "the host is a standby: name the primary, or all hosts of the cluster"),
+        ("is a standby", "the host is a standby: name the primary, or all hosts of the cluster"),
+        (
+            "did not answer in time",
+            "see whether the host is up and not frozen, and whether a standby acknowledges commits"
+        ),
+        ("timeout expired", "see whether the host is up, and whether a firewall drops packets"),
+        ("root certificate", "name the authority's certificate in the address: sslrootcert=FILE"),
+        ("certificate", "check the database's certificate: its name, its authority (sslrootcert) and its end"),
+        ("password", "check the role's name and `store.password-file`"),
+        ("no pg_hba.conf entry", "allow the role and this machine's address in pg_hba.conf, and reload the database"),
+        ("permission denied", "connect as the owner of the schema remote_pin, or grant its rights (`store status`)"),
+        ("does not exist", "create the role and the database, as docs/cluster.md shows"),
+        ("Connection refused", "start the database, and check host, port and listen_addresses"),
+        ("translate host name", "check the host's name and this machine's resolver"),
+        ("starting up", "wait until the database has recovered"),
+        ("too many", "raise max_connections: each server holds two connections"),
+    ]
+
+    private static func cure(of reason: String) -> String {
+        Self.cures.first { reason.contains($0.part) }?.cure ?? "look into the database's log"
+    }
+}

@@ -1,0 +1,87 @@
+internal import HostSystem
+internal import LogLines
+internal import Logging
+internal import PostgreSQLStore
+internal import ServerCommandLine
+internal import ServiceLifecycle
+internal import Telemetry
+internal import Vault
+internal import Vocabulary
+internal import WalletStore
+
+extension RunningServer {
+    /// The largest difference between the clocks of server and database: a block's end is computed by one server and
+    /// compared by another.
+    private static let clockTolerance: Duration = .seconds(1)
+
+    /// Opens the PostgreSQL store, after checks of everything that a failover depends on.
+    ///
+    /// Invariant: under a database that could lose commits, or with another clock, nothing is judged.
+    static func openDatabase(
+        _ database: DatabaseSettings,
+        _ files: ServerFiles,
+        metrics: MetricRegistry,
+        log: Logger
+    ) async throws -> any ServedStore {
+        let report = try await database.report()
+        try report.requireUsable(at: database.place)
+        if files.lab == nil { try Self.check(report) }
+        let lines = LogRateLimiter(burst: 3, each: .seconds(10))
+        let parts = database.parts(
+            key: try await Self.recordKey(by: files.vault),
+            receipts: files.vault.receiptSigner,
+            metrics: metrics
+        ) { reason in
+            guard let metadata = lines.allow(["reason": "\(reason)"]) else { return }
+            log.error("the database refused calls", metadata: metadata)
+        }
+        do throws(PostgreSQLStoreOpenError) {
+            let store = try await PostgreSQLWalletStore.open(parts)
+            for sentence in report.sentences(for: database) {
+                log.notice("database", metadata: ["state": "\(sentence)"])
+            }
+            log.notice(
+                "database opened",
+                metadata: [
+                    "database": "\(database.place)", "version": "\(report.version)", "server": "\(database.server)",
+                    "durability": "\(database.durability.rawValue)",
+                ]
+            )
+            return store
+        } catch {
+            throw database.failure(error)
+        }
+    }
+
+    private static func check(_ report: DatabaseReport) throws {
+        let difference = SystemClock().now() - Timestamp(milliseconds: report.clock)
+        let distance = difference < .zero ? .zero - difference : difference
+        guard distance > Self.clockTolerance + report.clockUncertainty else { return }
+        throw StartFailure(
+            .unavailable,
+            "the clocks of this machine and of the database differ by \(distance.spoken): synchronize both with NTP"
+        )
+    }
+
+    /// Reports the server as not ready while the database takes no step, so that a load balancer sends wallets to
+    /// other servers; returns at graceful shutdown or cancellation.
+    static func followDatabase(_ store: any ServedStore, _ readiness: Readiness, log: Logger) async {
+        await cancelWhenGracefulShutdown {
+            var failures = 0
+            while (try? await Task.sleep(for: .seconds(1))) != nil {
+                do throws(StoreError) {
+                    _ = try await store.isSolutionRevoked()
+                    if failures > 1 { log.notice("the database answers again") }
+                    failures = 0
+                    readiness.resume()
+                } catch {
+                    failures += 1
+                    // One failure may be a connection that a failover closed.
+                    guard failures == 2 else { continue }
+                    log.error("not ready: the database takes no step")
+                    readiness.pause()
+                }
+            }
+        }
+    }
+}

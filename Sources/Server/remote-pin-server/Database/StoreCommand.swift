@@ -1,0 +1,206 @@
+internal import ArgumentParser
+internal import HostSystem
+internal import PostgreSQLStore
+internal import ServerCommandLine
+internal import ServerSettings
+internal import StoreMaintenance
+internal import Vault
+internal import WalletStore
+
+/// Commands about the PostgreSQL database of several servers.
+struct StoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "store",
+        abstract: "Create or look at the PostgreSQL store that several servers share.",
+        discussion: """
+            For `store.kind: postgresql`. A new cluster (docs/cluster.md), with the role and database of the servers:
+
+              psql -c "create role remote_pin login password '…'" -c 'create database remote_pin owner remote_pin'
+              remote-pin-server store init --config /etc/remote-pin/server.yaml
+              remote-pin-server store status --config /etc/remote-pin/server.yaml
+              remote-pin-server serve --config /etc/remote-pin/server.yaml
+
+            All servers of a database need the same `vault.key-file`.
+            """,
+        subcommands: [StoreInit.self, StoreStatus.self]
+    )
+}
+
+/// Creates the tables of an empty database.
+struct StoreInit: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "init",
+        abstract: "Create the tables of an empty PostgreSQL database.",
+        discussion: """
+            Run it once for a cluster, on the first server. It checks the version of PostgreSQL, the role's rights and \
+            the settings that a failover depends on, and creates the schema `remote_pin`, tied to the key in \
+            `vault.key-file`. That file must exist (`remote-pin-server init`). It never changes a store that exists.
+
+              remote-pin-server store init /srv/remote-pin
+              remote-pin-server store init --json --config /etc/remote-pin/server.yaml
+            """
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try await ending {
+            let settings = try self.options.settings().settings
+            let database = try DatabaseSettings.required(by: settings)
+            let vault = try explaining(.configuration) { try KeyFileVault(settings[SettingTable.vaultKeyFile]) }
+            let before = try await database.report()
+            try before.requireUsable(at: database.place)
+            let parts = database.parts(key: try await RunningServer.recordKey(by: vault))
+            do throws(PostgreSQLStoreOpenError) {
+                try await PostgreSQLWalletStore.create(parts)
+            } catch {
+                throw database.failure(error)
+            }
+            let report = try await database.report()
+            self.output.print(StoreStatus.JSON(report, database)) { page in
+                page.line(
+                    "created the schema remote_pin, version \(DatabaseReport.knownSchemaVersion), in \(database.place)"
+                )
+                page.line(
+                    "its owner is the role \(report.role); its records have the key of `vault.key-file`"
+                )
+                for sentence in report.sentences(for: database) { page.line(sentence) }
+                page.line("next: remote-pin-server check-config, then serve, on each server with the same vault key")
+            }
+        }
+    }
+}
+
+/// Shows the database and what a failover would keep.
+struct StoreStatus: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show the PostgreSQL store: server, schema, rights, and the losses that a failover could cause.",
+        discussion: """
+            Connects once and changes nothing. Exit status: 0 if a server could serve, 69 if the database cannot be \
+            used now, and 78 if its schema, rights or version are wrong.
+
+              remote-pin-server store status /srv/remote-pin
+              remote-pin-server store status --json --config /etc/remote-pin/server.yaml
+            """
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try await ending {
+            let settings = try self.options.settings().settings
+            let database = try DatabaseSettings.required(by: settings)
+            let report = try await database.report()
+            self.output.print(JSON(report, database)) { page in
+                page.facts([
+                    ("database", "\(database.place), role \(report.role)"),
+                    ("server", "PostgreSQL \(report.version) at \(report.address)"),
+                    ("schema", report.schemaVersion.map { "version \($0)" } ?? "none"),
+                    ("this server", database.server),
+                ])
+                for sentence in report.sentences(for: database) { page.line(sentence) }
+            }
+            try report.requireUsable(at: database.place)
+            guard report.schemaVersion == DatabaseReport.knownSchemaVersion else {
+                throw database.failure(
+                    report.schemaVersion.map { .otherVersion(found: $0, known: DatabaseReport.knownSchemaVersion) }
+                        ?? .missing
+                )
+            }
+        }
+    }
+
+    /// The output of `--json`.
+    struct JSON: Encodable {
+        let database: String
+        let role: String
+        let version: String
+        let address: String
+        let schemaVersion: Int64?
+        let knownSchemaVersion = DatabaseReport.knownSchemaVersion
+        let durability: String
+        let settings: [DatabaseReport.Setting]
+        let standbys: Int64
+        let synchronousStandbys: Int64?
+        /// What a commit survives, and each problem with its remedy.
+        let sentences: [String]
+        let problems: [String]
+
+        init(_ report: DatabaseReport, _ database: DatabaseSettings) {
+            self.database = database.place
+            (self.role, self.version, self.address) = (report.role, report.version, report.address)
+            self.schemaVersion = report.schemaVersion
+            self.durability = database.durability.rawValue
+            self.settings = report.settings
+            (self.standbys, self.synchronousStandbys) = (report.standbys, report.synchronousStandbys)
+            self.sentences = report.sentences(for: database)
+            self.problems = report.problems.map(\.text)
+        }
+    }
+}
+
+extension DatabaseSettings {
+    /// The database of the settings; throws if the store is embedded.
+    static func required(by settings: ServerSettings) throws -> DatabaseSettings {
+        guard let database = try Self.named(by: settings) else {
+            throw StartFailure(
+                .notAllowed,
+                "`store.kind` is sqlite: this command is for PostgreSQL; `remote-pin-server init` creates an "
+                    + "embedded store"
+            )
+        }
+        return database
+    }
+}
+
+extension DatabaseReport {
+    /// The problems with which a server does not serve.
+    var problems: [(kind: StartFailure.Kind, text: String)] {
+        var problems: [(StartFailure.Kind, String)] = []
+        if self.isTooOld {
+            problems.append((.configuration, "PostgreSQL \(self.version) is too old; install version 15 or newer"))
+        }
+        problems += self.rightsProblems.map { (.configuration, $0) }
+        if let durabilityProblem {
+            problems.append((.unavailable, "the database may lose commits: \(durabilityProblem)"))
+        }
+        return problems
+    }
+
+    /// Rejects a database in which a server must not judge.
+    func requireUsable(at place: String) throws {
+        guard let first = self.problems.first else { return }
+        throw StartFailure(
+            first.kind,
+            "the database \(place) is not used:\n" + self.problems.map(\.text).joined(separator: "\n")
+        )
+    }
+
+    /// What commits survive here, in sentences.
+    func sentences(for database: DatabaseSettings) -> [String] {
+        var sentences = self.problems.map { "problem: \($0.text)" }
+        if self.waitsForStandby {
+            sentences.append(
+                "A failover keeps every answered attempt and every revocation: each commit waits for a standby that "
+                    + "synchronous_standby_names names."
+            )
+        } else if database.durability == .local, self.durabilityProblem == nil {
+            sentences.append(
+                "warning: `cluster.durability` is local. A crash loses nothing, but a failover, or the loss of this "
+                    + "machine, takes back attempts and revocations that were answered."
+            )
+        }
+        let known =
+            self.synchronousStandbys.map { "\($0) of them acknowledge commits" }
+            ?? "this role may not see which of them acknowledge commits (grant pg_read_all_stats shows it)"
+        sentences.append(
+            self.standbys == 0
+                ? "No standby receives the log at present."
+                : "Standbys that receive the log: \(self.standbys); \(known)."
+        )
+        return sentences
+    }
+}

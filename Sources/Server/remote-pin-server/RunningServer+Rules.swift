@@ -1,0 +1,39 @@
+internal import RemotePINServer
+internal import ServerSettings
+internal import Transport
+
+extension RunningServer {
+    /// The rules of the service, as the settings state them.
+    static func rules(_ settings: ServerSettings) -> ServiceRules {
+        ServiceRules(
+            attempts: settings.attemptPolicy,
+            offersDeletionCode: settings[SettingTable.deletionCode],
+            updates: UpdatePolicy(
+                android: UpdatePolicy.Versions(
+                    minimum: settings[SettingTable.androidMinimumVersion],
+                    notify: settings[SettingTable.androidNotifyVersion]
+                ),
+                iOS: UpdatePolicy.Versions(
+                    minimum: settings[SettingTable.iosMinimumVersion],
+                    notify: settings[SettingTable.iosNotifyVersion]
+                )
+            ),
+            sessionLifetime: settings[SettingTable.sessionLifetime],
+            tokenLifetime: settings[SettingTable.tokenLifetime],
+            unopenedLifetime: settings[SettingTable.unopenedLifetime],
+            maxInFlight: TransportLimits().maxInFlight,
+            sources: SourceLimits(
+                calls: Allowance(
+                    settings[SettingTable.framesPerSource],
+                    each: .seconds(1),
+                    burst: settings[SettingTable.frameBurstPerSource]
+                ),
+                enrollments: Allowance(
+                    settings[SettingTable.enrollmentsPerSource],
+                    each: .seconds(60),
+                    burst: settings[SettingTable.enrollmentBurstPerSource]
+                )
+            )
+        )
+    }
+}

@@ -1,0 +1,201 @@
+import Glibc
+import HostSystem
+import LabFiles
+import TestSupport
+import Testing
+import Transport
+import Vocabulary
+import Wire
+
+@Suite("Servers that share a PostgreSQL database, with the real programs")
+struct SharedDatabaseProgramTests {
+    private static let pin = "135790"
+    private static let wrong = "864209"
+
+    private let database: DatabaseUnderTest
+    private let lab: LabUnderTest
+
+    init() async throws {
+        self.database = try DatabaseUnderTest()
+        self.lab = try await LabUnderTest()
+    }
+
+    private func program(_ arguments: String..., flags: [String: String] = [:]) async throws -> ProgramRun {
+        let settings = try self.database.settings(of: "a", folder: self.lab.folder).map { name, value in
+            (Self.setting(name), value)
+        }
+        let merged = Dictionary(settings, uniquingKeysWith: { $1 }).merging(flags) { $1 }
+        return try await ServerProcess.run(
+            "remote-pin-server",
+            arguments + [self.lab.lab.path] + merged.flatMap { ["--\($0.key)", $0.value] }
+        )
+    }
+
+    /// The setting of an environment variable of these tests.
+    private static func setting(_ variable: String) -> String {
+        let words = variable.dropFirst("REMOTE_PIN_".count).lowercased().split(separator: "_")
+        return "\(words[0])." + words.dropFirst().joined(separator: "-")
+    }
+
+    /// Serves the lab as one of several servers, with a port, a socket and an audit log of its own.
+    private func start(_ name: String) async throws -> (process: ServerProcess, server: TestServer) {
+        // So that the server chooses a free port.
+        var file = try LabFile(of: self.lab.lab)
+        file.port = 0
+        try file.write(to: self.lab.lab)
+        let own = [
+            "REMOTE_PIN_ADMIN_SOCKET": self.socket(name), "REMOTE_PIN_PORTAL_SOCKET": "none",
+            "REMOTE_PIN_AUDIT_FILE": "\(self.lab.folder)/\(name).audit",
+        ]
+        let settings = try self.database.settings(of: name, folder: self.lab.folder)
+        let environment = LabUnderTest.sixteenAttempts.merging(own) { $1 }.merging(settings) { $1 }
+        let process = try await ServerProcess.start(["serve", self.lab.lab.path], environment: environment)
+        return (process, try self.lab.server)
+    }
+
+    private func socket(_ name: String) -> String { "\(self.lab.folder)/\(name).sock" }
+
+    private static func session(of wallet: TestWallet, at server: TestServer) async throws -> TestSession {
+        let connection = try await server.greet()
+        let call = try await wallet.sessionCall(on: connection)
+        let result = try await connection.call(.openSession(call), timeout: TestWallet.patience)
+        guard case .openSession(let opening) = result else { throw UnexpectedAnswer(result) }
+        return TestSession(wallet: wallet, connection: connection, opening: opening)
+    }
+
+    /// Guesses wrong; returns the number of counted attempts in the answer.
+    private static func miss(_ session: TestSession) async throws -> Int {
+        guard case .instruct(.wrong(let state)) = try await session.instruct(pin: Self.wrong) else { return -1 }
+        return GuessingWallet.counted(state)
+    }
+
+    @Test("two servers count a wallet's guesses together, also after one of them is killed, and revoke for each other")
+    func shared() async throws {
+        #expect(try await self.program("store", "init").exitCode == 0)
+        var (first, atFirst) = try await self.start("a")
+        let (second, atSecond) = try await self.start("b")
+        let wallet = try await TestWallet.register(at: atFirst, folder: self.lab.folder, pin: Self.pin)
+        let sessions = [
+            try await Self.session(of: wallet, at: atFirst), try await Self.session(of: wallet, at: atSecond),
+        ]
+        var counted: [Int] = []
+        for number in 0..<4 { counted.append(try await Self.miss(sessions[number % 2])) }
+        #expect(counted == [1, 2, 3, 4])
+        async let left = Self.miss(sessions[0])
+        async let right = Self.miss(sessions[1])
+        #expect(Set(try await [left, right]) == [5, 6], "attempts at the same time are both counted")
+
+        await first.kill()
+        #expect(try await Self.miss(sessions[1]) == 7)
+        (first, atFirst) = try await self.start("a")
+        let again = try await Self.session(of: wallet, at: atFirst)
+        #expect(try again.pinState.map(GuessingWallet.counted) == 7)
+        #expect(
+            VerdictSummary(try await again.instruct(pin: Self.pin))
+                == .valid(share: wallet.unlockShare.exposedBytes().hex)
+        )
+        #expect(try await Self.miss(sessions[1]) == 1, "the right PIN at one server resets the count of the other")
+
+        let phone = CommandLinePhone(in: self.lab)
+        try await phone.setUp(pin: Self.pin)
+        #expect(try await phone.run("unlock", pins: [Self.wrong]).exitCode == 10)
+        #expect(try await phone.run("unlock", pins: [Self.pin]).exitCode == 0)
+
+        let status = try await self.admin("status", at: "b")
+        #expect(status.exitCode == 0, "\(status.output)")
+        #expect(try await self.admin("sessions", at: "a").exitCode == 0)
+        let shown = try await self.admin("wallet", "show", "\(wallet.walletID)", at: "a")
+        #expect(try JSONValue(shown.output)["pin"]?["failures"] == .integer(1), "\(shown.output)")
+        let revoked = try await self.admin("revoke", "wallet", "\(wallet.walletID)", at: "b")
+        #expect(revoked.exitCode == 0, "\(revoked.output)")
+        let revocation = Revocation(reason: .wallet, mayRegisterAnew: true)
+        // The other server releases nothing to a session that was open before.
+        #expect(VerdictSummary(try await again.instruct(pin: Self.pin)) == .refused(.revoked(revocation)))
+        let backup = try await self.admin("wallet", "show", "\(wallet.walletID)", at: "a")
+        #expect(try JSONValue(backup.output)["state"]?.string == "revoked")
+
+        // Undone by another server than the one whose log has it.
+        let solution = try await self.admin("revoke", "solution", "--yes", at: "b")
+        #expect(solution.exitCode == 0, "\(solution.output)")
+        let restored = try await self.admin("restore", "solution", "--yes", at: "a")
+        #expect(restored.exitCode == 0, "\(restored.output)")
+
+        #expect(await first.terminate() == 0)
+        #expect(await second.terminate() == 0)
+        // Each server compares the database with its own audit log.
+        let (third, _) = try await self.start("b")
+        #expect(await third.terminate() == 0)
+    }
+
+    private func admin(_ arguments: String..., at name: String) async throws -> ProgramRun {
+        try await ServerProcess.run(
+            "remote-pin-server",
+            ["admin"] + arguments + ["--json", "--socket", self.socket(name)]
+        )
+    }
+
+    @Test("init creates a store once, and status and check-config say what a failover would keep")
+    func commands() async throws {
+        let missing = try await self.program("store", "status")
+        #expect(missing.exitCode == 78 && missing.output.contains("store init"), "\(missing.output)")
+        let made = try await self.program("store", "init")
+        #expect(made.exitCode == 0 && made.output.contains("created the schema remote_pin"), "\(made.output)")
+        let again = try await self.program("store", "init")
+        #expect(again.exitCode == 78 && again.output.contains("has a store already"), "\(again.output)")
+        let status = try await self.program("store", "status", "--json")
+        #expect(status.exitCode == 0, "\(status.output)")
+        #expect(try JSONValue(status.output)["role"]?.string == "remote_pin")
+        let checked = try await self.program("check-config")
+        #expect(checked.exitCode == 0 && checked.output.contains("`cluster.durability` is local"), "\(checked.output)")
+        let backup = try await self.program("doctor")
+        #expect(backup.output.contains("PostgreSQL"), "\(backup.output)")
+    }
+
+    @Test("an unsafe, wrong, silent or foreign database is named with its cure, and the server does not start")
+    func badDatabases() async throws {
+        #expect(try await self.program("store", "init").exitCode == 0)
+        func refuses(_ text: String, _ status: Int32, _ flags: [String: String] = [:], line: Int = #line) async throws {
+            for command in ["check-config", "serve"] {
+                let run = try await self.program(command, flags: flags)
+                #expect(run.exitCode == status && run.output.contains(text), "line \(line), \(command): \(run.output)")
+            }
+        }
+        let folder = self.database.folder
+        try await refuses("synchronous_standby_names is empty", 69, ["cluster.durability": "replicated"])
+        try await refuses("sslmode is require", 78, ["store.address": "postgresql://u@db.example/d?sslmode=require"])
+        try await refuses("it contains a password", 78, ["store.address": "postgresql://u:secret@localhost/d"])
+        try await refuses("start the database", 69, ["store.address": "host=127.0.0.1 port=1 user=u dbname=d"])
+        try await refuses(
+            "create the role and the database",
+            69,
+            ["store.address": "host=\(folder) user=test dbname=none"]
+        )
+        try await refuses("is a superuser", 78, ["store.address": "host=\(folder) user=test dbname=remote_pin"])
+        let other = "\(self.lab.folder)/other-password"
+        try DurableFile.write(Array("wrong\n".utf8), to: other)
+        try await refuses("`store.password-file`", 69, ["store.password-file": other])
+        try DurableFile.write(Array("wrong\n".utf8), to: "\(other)-2", mode: 0o644)
+        try await refuses("chmod 600", 78, ["store.password-file": "\(other)-2"])
+
+        try await self.database.run("alter database remote_pin set default_transaction_read_only = on")
+        try await refuses("is a standby", 69)
+        try await self.database.run("alter database remote_pin reset default_transaction_read_only")
+        try await self.database.run("alter database remote_pin set synchronous_commit = off")
+        try await refuses("synchronous_commit is off", 69)
+        try await self.database.run("alter database remote_pin reset synchronous_commit")
+        try await self.database.run("grant pg_signal_backend to remote_pin")
+        try await refuses("revoke pg_signal_backend", 78)
+        try await self.database.run("revoke pg_signal_backend from remote_pin")
+        try await self.database.run("alter schema remote_pin owner to test")
+        try await refuses("belongs to another role", 78)
+        try await self.database.run("alter schema remote_pin owner to remote_pin")
+        try await self.database.run("update remote_pin.facts set schema_version = schema_version + 1")
+        try await refuses("install the newer server", 78)
+        try await self.database.run("update remote_pin.facts set schema_version = schema_version - 1")
+        let process = try self.database.processID
+        kill(process, SIGSTOP)
+        try await refuses("did not answer in time", 69, ["store.time-limit": "500ms"])
+        kill(process, SIGCONT)
+        #expect(try await self.program("check-config").exitCode == 0)
+    }
+}
