@@ -249,6 +249,43 @@ struct EventHooksTests {
         #expect(await eventually { !isRunning(child) })
     }
 
+    @Test("replaced receivers get the lines queued before, the new ones all later lines, and numbers continue")
+    func replaced() async throws {
+        let (first, second) = (FlakyReceiver(rejecting: 0), FlakyReceiver(rejecting: 0))
+        var limits = Self.quick
+        limits.shutdownGrace = .seconds(600)
+        try await self.run([], limits) { hooks in
+            hooks.report(.solutionRevoked)
+            hooks.replace(with: [first], capacity: 4096)
+            // Concurrent with the replacement, so that an event is neither lost nor reported twice.
+            await withDiscardingTaskGroup { tasks in
+                tasks.addTask { for _ in 0..<2000 { hooks.report(.solutionRevoked) } }
+                tasks.addTask { hooks.replace(with: [second], capacity: 4096) }
+            }
+            #expect(await eventually { first.lines.count + second.lines.count == 2000 })
+        }
+        let numbers = try (first.lines + second.lines).map { try JSONValue($0)["number"] }
+        #expect(numbers == (1...2000).map { .integer($0) }, "an event before the first receiver has no number")
+    }
+
+    @Test("a replaced program that hangs is killed with its children, its lines are counted, and its successor starts")
+    func replacedWhileRunning() async throws {
+        let pipe = try PipeListener(in: self.folder)
+        let hung = self.shell("tail -f /dev/null & echo $! >\"$0\"; echo $$ >\"$0\"; wait", pipe.path)
+        let missing = SocketReceiver(path: self.folder.file("nobody"))
+        try await self.run([hung, missing]) { hooks in
+            let processes = await pipe.next(2).compactMap { Int32($0) }
+            #expect(processes.count == 2)
+            for event in Self.every { hooks.report(event) }
+            hooks.replace(with: [self.shell("exec cat >\"$0\"", pipe.path)], capacity: 4096)
+            hooks.report(.solutionRestored)
+            let line = try JSONValue(await pipe.next(1)[0])
+            #expect(line["event"]?.string == "solution-restored" && line["number"] == .integer(6))
+            for process in processes { #expect(await eventually { !isRunning(process) }) }
+        }
+        #expect(self.counted("socket", "dropped") == 5)
+    }
+
     private let child = SharedProcessID()
 }
 

@@ -164,6 +164,35 @@ struct SourceLimitTests {
         }
     }
 
+    @Test("a limit changed while a source uses it applies to the next call and gives the source no new burst")
+    func changed() async throws {
+        func rules(_ burst: Int?) -> SourceLimits {
+            let calls = burst.map { Allowance(burst: $0, oneMoreEach: .seconds(1)) }
+            return SourceLimits(calls: calls, enrollments: nil, pause: .zero)
+        }
+        try await InProcessServer.run(options(calls: 20)) { server in
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            func allowed(of calls: Int) async throws -> Int {
+                var allowed = 0
+                for _ in 0..<calls where try await session.check(right) != limited { allowed += 1 }
+                return allowed
+            }
+            #expect(try await allowed(of: 10) == 10)
+            server.server.use(rules(5))
+            #expect(try await allowed(of: 3) == 0, "ten calls are more than the new burst")
+            // The wait that the refusals named is true: the old debt does not delay the next call.
+            server.clock.advance(by: .seconds(1))
+            #expect(try await allowed(of: 3) == 1)
+            server.server.use(rules(30))
+            #expect(try await allowed(of: 40) == 25, "five calls are still owed")
+            server.server.use(rules(nil))
+            #expect(try await allowed(of: 40) == 40)
+            server.server.use(rules(30))
+            #expect(try await allowed(of: 3) == 0)
+        }
+    }
+
     @Test("rate-limited calls are logged at a limited rate and never with their content")
     func log() async throws {
         try await InProcessServer.run(options(calls: 1)) { server in

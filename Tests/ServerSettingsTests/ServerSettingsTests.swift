@@ -161,6 +161,27 @@ struct ServerSettingsTests {
         #expect(problems { () throws(ConfigError) in try read("pin: {rounds: 99}") }.count == 1)
     }
 
+    @Test("a changed setting is noticed in any value, and the manual says which settings a reload applies")
+    func changes() throws {
+        func changed(_ old: String, _ new: String) throws -> [String] {
+            try settings(new).changes(since: try settings(old)).map(\.name)
+        }
+        #expect(try changed("", "").isEmpty)
+        #expect(try changed("session: {lifetime: 60m}", "session: {lifetime: 1h}").isEmpty)
+        #expect(try changed("", "limits: {handshake: 9s}\nlog: {level: debug}") == ["limits.handshake", "log.level"])
+        let hook = "hook: {program: /bin/cat, arguments: "
+        #expect(try changed("\(hook)['a, b']}", "\(hook)[a, b]}") == ["hook.arguments"])
+        let live = SettingTable.all.filter(\.isLive)
+        #expect(
+            live.map(\.name) == [
+                "proxy-protocol.from", "limits.connections-per-source", "limits.frames-per-source",
+                "limits.frame-burst-per-source", "limits.enrollments-per-source", "limits.enrollment-burst-per-source",
+                "hook.program", "hook.arguments", "hook.socket", "hook.queue", "log.level",
+            ]
+        )
+        #expect(live.allSatisfy { $0.text.hasSuffix("A reload applies a change.") })
+    }
+
     @Test("the list of load balancers is empty by default, and takes addresses and networks of both families")
     func balancers() throws {
         #expect(try settings("")[SettingTable.balancers].isEmpty)

@@ -38,6 +38,24 @@ struct ConnectionLimiterTests {
         #expect(limiter.admit(sources[0]) == .connections)
     }
 
+    @Test("a lowered limit closes no connection of a source, and refuses new ones until the source is below it")
+    func lowered() throws {
+        var limits = TransportLimits()
+        limits.connectionsPerSource = 3
+        var limiter = ConnectionLimiter(limits: limits)
+        let source = try #require(PeerSource(address: "192.0.2.1"))
+        for _ in 1...3 { #expect(limiter.admit(source) == nil) }
+        limiter.limit(perSource: 2)
+        for _ in 1...2 {
+            #expect(limiter.admit(source) == .connectionsPerSource)
+            limiter.release(source)
+        }
+        #expect(limiter.admit(source) == nil)
+        #expect(limiter.admit(source) == .connectionsPerSource)
+        limiter.limit(perSource: 0)
+        #expect(limiter.admit(source) == nil)
+    }
+
     @Test("a connection that displaces another is admitted to a full table, within the limit of its source")
     func displacing() throws {
         var limits = TransportLimits()

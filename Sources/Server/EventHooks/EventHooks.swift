@@ -24,12 +24,23 @@ package final class EventHooks: Sendable {
         package init() {}
     }
 
-    private let feeds: [EventFeed]
+    private struct State {
+        /// The number of the last event.
+        var number: UInt64 = 0
+        /// The receivers of new events.
+        var current: ReceiverSet
+        /// The receivers that are served: the current ones, or replaced ones that still have queued lines.
+        var served: ReceiverSet?
+    }
+
+    private let state: Mutex<State>
+    /// The sets in the order in which they are served, one after the other.
+    private let sets: AsyncStream<ReceiverSet>
+    private let following: AsyncStream<ReceiverSet>.Continuation
     private let limits: Limits
     private let clock: any WallClock
     private let log: Logger
-    /// The number of the last event.
-    private let number = Mutex<UInt64>(0)
+    private let metrics: any MetricsFactory
 
     /// - Parameter metrics: receives the counts of delivered and dropped lines.
     package init(
@@ -39,19 +50,14 @@ package final class EventHooks: Sendable {
         log: Logger,
         metrics: any MetricsFactory = NOOPMetricsHandler.instance
     ) {
-        self.feeds = receivers.map {
-            EventFeed(
-                receiver: $0,
-                queue: LineQueue(capacity: limits.capacity),
-                limits: limits,
-                clock: clock,
-                log: log,
-                meters: HookMeters($0.kind, metrics)
-            )
-        }
+        let first = ReceiverSet(receivers, limits: limits, clock: clock, log: log, metrics: metrics)
+        self.state = Mutex(State(current: first))
+        (self.sets, self.following) = AsyncStream.makeStream()
         self.limits = limits
         self.clock = clock
         self.log = log
+        self.metrics = metrics
+        self.following.yield(first)
     }
 
     /// Creates the series of every receiver kind, so that each starts at 0 even if no receiver of the kind is set.
@@ -62,15 +68,33 @@ package final class EventHooks: Sendable {
     /// Queues an event for every receiver without waiting.
     package func report(_ event: WalletIncident) {
         // Numbering and queueing are one step: a receiver takes a gap in the numbers for a lost event.
-        let droppedCounts = self.number.withLock { number in
-            number += 1
-            let line = EventLine(number: number, time: self.clock.now(), content: .wallet(event)).bytes
-            return self.feeds.map { $0.queue.offer(line) }
+        let offers = self.state.withLock { state -> [(feed: EventFeed, dropped: Int?)] in
+            let feeds = state.current.feeds
+            guard !feeds.isEmpty else { return [] }
+            state.number += 1
+            let line = EventLine(number: state.number, time: self.clock.now(), content: .wallet(event)).bytes
+            return feeds.map { ($0, $0.queue.offer(line)) }
         }
-        for case (let feed, let droppedCount?) in zip(self.feeds, droppedCounts) {
+        for case (let feed, let droppedCount?) in offers {
             feed.meters.dropped.increment()
             // Only the first drop is logged here; the feed logs the total when the receiver takes lines again.
             if droppedCount == 1 { self.log.error("events are dropped", metadata: ["hook": "\(feed.receiver.name)"]) }
+        }
+    }
+
+    /// Replaces the receivers: each later event goes to the new ones only.
+    ///
+    /// The old ones get their queued lines for a limited time and end before the new ones are opened. So a socket
+    /// that stays gets all lines in order, and a program never runs beside its successor. Does nothing once the server
+    /// stops.
+    package func replace(with receivers: [any EventReceiver], capacity: Int) {
+        var limits = self.limits
+        limits.capacity = capacity
+        let new = ReceiverSet(receivers, limits: limits, clock: self.clock, log: self.log, metrics: self.metrics)
+        self.state.withLock { state in
+            guard case .enqueued = self.following.yield(new) else { return }
+            state.current.retire()
+            state.current = new
         }
     }
 
@@ -78,25 +102,18 @@ package final class EventHooks: Sendable {
     ///
     /// A program would also see the end of its input, but may ignore it.
     package func endAtOnce() {
-        for feed in self.feeds { feed.receiver.endAtOnce() }
+        for feed in self.state.withLock({ $0.served?.feeds }) ?? [] { feed.receiver.endAtOnce() }
     }
 
     /// Delivers lines until graceful shutdown, then queued lines for a limited time; stops at once if cancelled.
     package func run() async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                await withDiscardingTaskGroup { feeds in
-                    for feed in self.feeds { feeds.addTask { await feed.run() } }
-                }
+        await withGracefulShutdownHandler {
+            for await set in self.sets {
+                self.state.withLock { $0.served = set }
+                await set.run(grace: self.limits.shutdownGrace)
             }
-            group.addTask {
-                // Throws if cancelled, which also cancels the feeds.
-                guard (try? await gracefulShutdown()) != nil else { return }
-                for feed in self.feeds { feed.queue.close() }
-                try? await Task.sleep(for: self.limits.shutdownGrace)
-            }
-            await group.next()
-            group.cancelAll()
+        } onGracefulShutdown: {
+            self.following.finish()
         }
     }
 }

@@ -6,11 +6,14 @@ package struct ReloadedPart: Codable, Hashable, Sendable {
     package let reloaded: Bool
     /// The reason why the old version stays in use, or nil if the new one took effect.
     package let reason: String?
+    /// The changes in the new one, if any are known.
+    package let note: String?
 
-    /// - Parameter problem: The reason why the old version stays in use, or nil if the new one took effect.
-    package init(_ name: String, problem: String? = nil) {
+    /// - Parameter problem: why the old one stays in use, or nil if the new one took effect.
+    package init(_ name: String, problem: String? = nil, note: String? = nil) {
         self.name = name
         self.reloaded = problem == nil
         self.reason = problem
+        self.note = note
     }
 }

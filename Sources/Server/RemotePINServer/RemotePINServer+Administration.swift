@@ -18,7 +18,10 @@ extension RemotePINServer {
     package var rules: ServiceRules { self.state.terms.rules }
     package var controls: OperatorControls { self.state.terms.controls }
 
-    /// The real time that has passed since the server was created.
+    /// Replaces the limits of each source from the next call on.
+    package func use(_ limits: SourceLimits) { self.state.limits.use(limits) }
+
+    /// Real time since the server was created.
     package var uptime: Duration { .now - self.state.statistics.start }
 
     /// Returns the time when the status list was fetched, or nil if there is none, and whether the list is too old to

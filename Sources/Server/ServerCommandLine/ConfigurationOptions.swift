@@ -50,21 +50,28 @@ package struct ConfigurationOptions: ParsableArguments {
 
     /// All settings, from all sources.
     package func settings() throws -> LoadedSettings {
-        let path = try self.path()
-        let report = SettingsReport(reading: try self.sources(path))
+        try Self.settings(try self.path(), self.assignments)
+    }
+
+    private static func settings(_ path: String, _ assignments: [String]) throws -> LoadedSettings {
+        let report = SettingsReport(reading: try Self.sources(path, assignments))
         guard let settings = report.settings else {
             let error = ConfigError(problems: report.problems)
             throw StartFailure(.configuration, "the configuration is not used:\n\(error)")
         }
-        return LoadedSettings(settings: settings, folder: Self.folder(of: path))
+        return LoadedSettings(
+            settings: settings,
+            folder: Self.folder(of: path),
+            again: { try Self.settings(path, assignments) }
+        )
     }
 
     /// The report about all settings, even if some of them are wrong.
     package func report() throws -> SettingsReport {
-        SettingsReport(reading: try self.sources(try self.path()))
+        SettingsReport(reading: try Self.sources(try self.path(), self.assignments))
     }
 
-    private func sources(_ path: String) throws -> SettingsSources {
+    private static func sources(_ path: String, _ assignments: [String]) throws -> SettingsSources {
         let text = try explaining(.configuration, "the configuration cannot be read") {
             let (bytes, mode) = try DurableFile.readWithMode(path, atMost: 1 << 20)
             // Rejected, not only reported: `hook.program` in this file is a program that the server runs.
@@ -78,7 +85,7 @@ package struct ConfigurationOptions: ParsableArguments {
             return String(decoding: bytes, as: UTF8.self)
         }
         let folder = Self.folder(of: path)
-        let flags = try self.assignments.map { assignment in
+        let flags = try assignments.map { assignment in
             guard let equals = assignment.firstIndex(of: "=") else {
                 throw ValidationError("--set takes NAME=VALUE, not `\(assignment)`.")
             }
@@ -106,4 +113,6 @@ package struct ConfigurationOptions: ParsableArguments {
 package struct LoadedSettings {
     package let settings: ServerSettings
     package let folder: String
+    /// Reads the same sources again.
+    package let again: @Sendable () throws -> LoadedSettings
 }

@@ -43,6 +43,11 @@ package struct ServerSettings: Sendable {
     /// The source of a setting's value.
     package func origin(of name: String) -> SettingOrigin { self.values.origin(of: name) }
 
+    /// The settings whose values differ from those of another configuration.
+    package func changes(since old: ServerSettings) -> [any SettingDeclaration] {
+        self.values.changes(since: old.values)
+    }
+
     /// Every setting for listings, in the table's order.
     package var rows: [SettingRow] { self.values.rows }
 

@@ -8,6 +8,7 @@ extension SettingTable {
         "proxy-protocol.from",
         .list(of: .network),
         standard: [],
+        isLive: true,
         "Addresses of load balancers. Their connections must begin with a PROXY protocol header of version 2, before "
             + "TLS. Limits, the log and `admin sessions` use the source address in that header. From any other address "
             + "such a header closes the connection. List only load balancers: a listed address can claim any source."
@@ -55,6 +56,7 @@ extension SettingTable {
         "limits.connections-per-source",
         .number(0...1_000_000),
         standard: 2_500,
+        isLive: true,
         "Highest number of concurrent connections from one IPv4 address or one IPv6 /64 network; 0 for no limit. "
             + "Phones of one mobile operator share addresses. Behind a load balancer all connections come from its few "
             + "addresses: set `proxy-protocol.from`, or set 0 and limit sources in front of the load balancer."
@@ -77,6 +79,7 @@ extension SettingTable {
         "limits.frames-per-source",
         .number(0...1_000_000),
         standard: 500,
+        isLive: true,
         "Calls per second from one IPv4 address or one IPv6 /64 network; 0 for no limit. Further calls are answered "
             + "with rate-limited and not processed. Calls within sessions and all other calls have separate limits, so "
             + "that clients without a wallet cannot use up the rate of wallets. An unlock is three calls."
@@ -85,12 +88,14 @@ extension SettingTable {
         "limits.frame-burst-per-source",
         .number(1...1_000_000),
         standard: 5_000,
+        isLive: true,
         "Number of calls that one source may make at once after a long enough pause."
     )
     package static let enrollmentsPerSource = Setting(
         "limits.enrollments-per-source",
         .number(0...1_000_000),
         standard: 60,
+        isLive: true,
         "BeginEnrollment and Register calls per minute from one source; 0 for no limit. A registration takes one of "
             + "each; checking its evidence costs as much as several PIN checks."
     )
@@ -98,6 +103,7 @@ extension SettingTable {
         "limits.enrollment-burst-per-source",
         .number(2...1_000_000),
         standard: 300,
+        isLive: true,
         "Number of such calls that one source may make at once, as when many users behind one address set up the app "
             + "on one day."
     )

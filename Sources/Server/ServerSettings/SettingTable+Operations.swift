@@ -80,6 +80,7 @@ extension SettingTable {
     package static let hookProgram = Setting(
         optional: "hook.program",
         .path,
+        isLive: true,
         "Program that the server starts without a shell and keeps running. It gets one line per event on standard "
             + "input."
     )
@@ -88,12 +89,14 @@ extension SettingTable {
         .list(of: Self.argument),
         standard: [],
         isSecret: true,
+        isLive: true,
         "The program's arguments. Every process of the machine can read them, so pass secrets in a file. The server "
             + "never prints them."
     )
     package static let hookSocket = Setting(
         optional: "hook.socket",
         .path,
+        isLive: true,
         "Unix-domain socket of a program that listens for the same lines, at most 100 bytes long. It can be combined "
             + "with `hook.program`."
     )
@@ -101,6 +104,7 @@ extension SettingTable {
         "hook.queue",
         .number(1...1_000_000),
         standard: 4096,
+        isLive: true,
         "Number of lines that are queued for a receiver that is slow or absent. Further lines are dropped, counted and "
             + "logged."
     )

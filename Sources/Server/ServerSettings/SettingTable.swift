@@ -245,6 +245,7 @@ extension SettingTable {
         "log.level",
         .choice,
         standard: LogLevelSetting.info,
+        isLive: true,
         "Lowest level of the lines that are logged."
     )
     package static let logFormat = Setting(

@@ -4,8 +4,9 @@ internal import ServerSettings
 
 /// The check that no other user of the machine can change the server's data.
 ///
-/// Threat: a user without rights on the server edits attempt counts, replaces the database by an older copy, or
-/// shortens the audit log. The permissions of these files are the only boundary against that.
+/// Threat: a user without rights on the server edits attempt counts, replaces the database by an older copy, shortens
+/// the audit log, or replaces a program that the server starts. The permissions of these files are the only boundary
+/// against that.
 enum FileRights {
     /// The permission to write for users other than the owner and the group.
     ///
@@ -26,14 +27,17 @@ enum FileRights {
     static func problems(_ settings: ServerSettings) -> [Problem] {
         let data = settings[SettingTable.dataFolder]
         let (audit, key) = (settings[SettingTable.auditFile], settings[SettingTable.vaultKeyFile])
+        let programs = [SettingTable.hookProgram, SettingTable.witnessProgram].compactMap { setting in
+            settings[setting].map { (setting.name, $0) }
+        }
         var problems: [Problem] = []
-        for (setting, path) in [
+        for (setting, path) in programs + [
             ("data.folder", data), ("data.folder", "\(data)/wallets.db"), ("data.folder", "\(data)/wallets.db-wal"),
             ("data.folder", "\(data)/wallets.db-mark"), ("audit.file", audit), ("vault.key-file", key),
         ] {
             problems += self.problem(setting, path, allowing: 0)
         }
-        for (setting, path) in [("audit.file", audit), ("vault.key-file", key)] {
+        for (setting, path) in programs + [("audit.file", audit), ("vault.key-file", key)] {
             problems += self.problem(setting, ConfigurationOptions.folder(of: path), allowing: self.sticky)
         }
         return problems

@@ -9,23 +9,27 @@ internal import Vocabulary
 
 /// Creates the hooks that an operator's settings describe.
 enum Hooks {
-    /// Returns nil if no hook is configured.
+    /// Creates the hooks of a start; without receivers they report nothing until a reload names one.
     static func make(
         _ settings: ServerSettings,
         clock: any WallClock,
         log: Logger,
         metrics: any MetricsFactory
-    ) -> EventHooks? {
+    ) -> EventHooks {
         EventHooks.announce(to: metrics)
+        var limits = EventHooks.Limits()
+        limits.capacity = settings[SettingTable.hookQueue]
+        return EventHooks(Self.receivers(settings), limits: limits, clock: clock, log: log, metrics: metrics)
+    }
+
+    /// The receivers that the settings name.
+    static func receivers(_ settings: ServerSettings) -> [any EventReceiver] {
         var receivers: [any EventReceiver] = []
         if let path = settings[SettingTable.hookProgram] {
             receivers.append(ProgramReceiver(path: path, arguments: settings[SettingTable.hookArguments]))
         }
         if let path = settings[SettingTable.hookSocket] { receivers.append(SocketReceiver(path: path)) }
-        guard !receivers.isEmpty else { return nil }
-        var limits = EventHooks.Limits()
-        limits.capacity = settings[SettingTable.hookQueue]
-        return EventHooks(receivers, limits: limits, clock: clock, log: log, metrics: metrics)
+        return receivers
     }
 
     /// Checks that the hook program can be started; a socket may appear after the server starts.

@@ -14,6 +14,7 @@ extension RunningServer {
     /// Listens for wallets; a lab keeps the port of its first start.
     static func listen(
         _ files: ServerFiles,
+        _ inForce: SettingsInForce,
         connections: Int,
         for server: RemotePINServer,
         log: Logger
@@ -31,7 +32,6 @@ extension RunningServer {
         limits.connectionsPerSource = settings[SettingTable.connectionsPerSource]
         limits.handshakes = settings[SettingTable.handshakes]
         limits.longFrames = settings[SettingTable.longFrames]
-        let balancers = settings[SettingTable.balancers]
         var ports = [address.port]
         if address.port == 0, files.lab != nil { ports = Self.lastingPorts() + ports }
         while true {
@@ -41,7 +41,7 @@ extension RunningServer {
                     port: ports.removeFirst(),
                     tls: files.tls,
                     limits: limits,
-                    isBalancer: { address in balancers.contains { $0.contains(address) } },
+                    isBalancer: { inForce.isBalancer($0) },
                     observer: Self.observer(events: server.listenerEvents, log: log)
                 )
             } catch {

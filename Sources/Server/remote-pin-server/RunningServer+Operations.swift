@@ -1,4 +1,6 @@
 internal import Administration
+internal import ConfigText
+internal import EventHooks
 internal import Foundation
 internal import HostSystem
 internal import LogLines
@@ -38,6 +40,27 @@ extension RunningServer {
             keyVersions: { (files.vault.versions, files.vault.activeVersion) },
             maintenance: maintenance
         )
+    }
+
+    /// Changes the owners of live settings; balancers are read from the settings in force.
+    static func apply(
+        _ settings: ServerSettings,
+        _ changed: [any SettingDeclaration],
+        to server: RemotePINServer,
+        _ listener: RPCListener,
+        _ hooks: EventHooks,
+        output: LogOutput
+    ) {
+        // Otherwise a reload for a new certificate would undo `admin log-level`.
+        if changed.contains(where: { $0.name == SettingTable.logLevel.name }) {
+            output.level = Logger.Level(settings[SettingTable.logLevel])
+        }
+        // Otherwise each reload would restart the hook program.
+        if changed.contains(where: { $0.section == "hook" }) {
+            hooks.replace(with: Hooks.receivers(settings), capacity: settings[SettingTable.hookQueue])
+        }
+        server.use(SourceLimits(settings))
+        listener.limit(connectionsPerSource: settings[SettingTable.connectionsPerSource])
     }
 
     /// Reads certificate, key, vault key, status list and the operators' settings again, and reopens the log file.

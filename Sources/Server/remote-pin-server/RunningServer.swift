@@ -166,23 +166,27 @@ enum RunningServer {
             log: log,
             receiptKeys: { [vault = files.vault] in vault.receiptKeys },
             metrics: watch.registry,
-            onEvent: { hooks?.report($0) }
+            onEvent: { hooks.report($0) }
         )
         let server = try await Self.server(of: parts)
         watch.watch(server, tls: files.tls)
-        let listener = try await Self.listen(files, connections: connections, for: server, log: log)
+        let inForce = SettingsInForce(files)
+        let listener = try await Self.listen(files, inForce, connections: connections, for: server, log: log)
         let admin = try await Self.listenForAdmin(files.settings, log: log)
         let portal = try await Self.listenForPortal(files.settings, log: log)
         let supervision = Supervision(
             files.settings,
             log: log,
             readinessDrops: { watch.readiness.drop() },
-            endsOthers: { hooks?.endAtOnce() }
+            endsOthers: { hooks.endAtOnce() }
         )
         let reloads = ReloadMeters(watch.registry, clock: clock)
         let reload: @Sendable () async -> [ReloadedPart] = {
             await supervision.reloading {
-                let parts = await Self.reload(files, of: server, output: output, log: log)
+                let configuration = inForce.reload(log: log) { settings, changed in
+                    Self.apply(settings, changed, to: server, listener, hooks, output: output)
+                }
+                let parts = [configuration] + (await Self.reload(files, of: server, output: output, log: log))
                 reloads.note(parts)
                 return parts
             }
@@ -227,7 +231,7 @@ enum RunningServer {
         // Stopped after the services that write to the store, so that it learns of their last commits.
         if let witness { services.insert(Running { await witness.run() }, at: 0) }
         // Stopped last, so that hooks receive every event until then.
-        if let hooks { services.insert(Running { await hooks.run() }, at: 0) }
+        services.insert(Running { await hooks.run() }, at: 0)
         if let portal { services.append(Running { await PortalCalls(of: server).serve(portal) }) }
         services.append(
             Running {
@@ -365,6 +369,28 @@ enum RunningServer {
                 throw AdminFailure(.unavailable, "The clock was not moved: \(error).")
             }
         }
+    }
+
+    private static func rules(_ settings: ServerSettings) -> ServiceRules {
+        ServiceRules(
+            attempts: settings.attemptPolicy,
+            offersDeletionCode: settings[SettingTable.deletionCode],
+            updates: UpdatePolicy(
+                android: UpdatePolicy.Versions(
+                    minimum: settings[SettingTable.androidMinimumVersion],
+                    notify: settings[SettingTable.androidNotifyVersion]
+                ),
+                iOS: UpdatePolicy.Versions(
+                    minimum: settings[SettingTable.iosMinimumVersion],
+                    notify: settings[SettingTable.iosNotifyVersion]
+                )
+            ),
+            sessionLifetime: settings[SettingTable.sessionLifetime],
+            tokenLifetime: settings[SettingTable.tokenLifetime],
+            unopenedLifetime: settings[SettingTable.unopenedLifetime],
+            maxInFlight: TransportLimits().maxInFlight,
+            sources: SourceLimits(settings)
+        )
     }
 }
 

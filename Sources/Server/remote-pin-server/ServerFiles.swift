@@ -13,6 +13,8 @@ internal import Vocabulary
 /// opened.
 struct ServerFiles {
     let settings: ServerSettings
+    /// Reads the configuration again.
+    let again: @Sendable () throws -> LoadedSettings
     /// Nil for a production server.
     let lab: LabFolder?
     let tls: TLSServerContext
@@ -36,6 +38,7 @@ struct ServerFiles {
             throw StartFailure(.configuration, "the configuration is not used:\n" + texts.joined(separator: "\n"))
         }
         self.settings = loaded.settings
+        self.again = loaded.again
         self.lab = lab
         self.tls = tls
         self.vault = vault

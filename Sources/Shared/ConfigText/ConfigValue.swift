@@ -1,14 +1,14 @@
 internal import Yams
 
 /// A checked configuration value, which is known to have the form required by its ``Shape``.
-package struct ConfigValue: Sendable {
-    /// The line in the file, counting from 1; nil if the value does not come from a file.
+package struct ConfigValue: Equatable, Sendable {
+    /// The line in the file, counting from 1; nil if the value doesn't come from a file.
     ///
     /// The value of a key has the key's line.
     package let line: Int?
     package let content: Content
 
-    package indirect enum Content: Sendable {
+    package indirect enum Content: Equatable, Sendable {
         case nothing
         /// A text in the canonical form of its kind: `true` for `yes`, `1h` for `60m`.
         case word(String)

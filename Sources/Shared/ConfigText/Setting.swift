@@ -6,18 +6,32 @@ package struct Setting<Value: Sendable>: SettingDeclaration {
     package let name: String
     package let kind: Kind<Value>
     package let standard: Value?
+    package let isLive: Bool
     package let text: String
 
-    package init(_ name: String, _ kind: Kind<Value>, standard: Value?, isSecret: Bool = false, _ text: String) {
+    package init(
+        _ name: String,
+        _ kind: Kind<Value>,
+        standard: Value?,
+        isSecret: Bool = false,
+        isLive: Bool = false,
+        _ text: String
+    ) {
         self.name = name
         self.kind = isSecret ? kind.secret : kind
         self.standard = standard
-        self.text = text
+        self.isLive = isLive
+        self.text = isLive ? "\(text) A reload applies a change." : text
     }
 
     /// A setting that has no value by default.
-    package init<Wrapped>(optional name: String, _ kind: Kind<Wrapped>, _ text: String) where Value == Wrapped? {
-        self.init(name, .optional(kind), standard: .some(nil), text)
+    package init<Wrapped>(
+        optional name: String,
+        _ kind: Kind<Wrapped>,
+        isLive: Bool = false,
+        _ text: String
+    ) where Value == Wrapped? {
+        self.init(name, .optional(kind), standard: .some(nil), isLive: isLive, text)
     }
 }
 
@@ -29,6 +43,8 @@ package protocol SettingDeclaration<Value>: Sendable {
     var kind: Kind<Value> { get }
     /// The default; nil if the user must set a value.
     var standard: Value? { get }
+    /// Whether a running program applies a change when it reads its configuration again; other changes need a restart.
+    var isLive: Bool { get }
     /// The purpose, in full sentences for the manual.
     var text: String { get }
 }
@@ -51,6 +67,14 @@ extension SettingDeclaration {
     }
 
     func value(_ value: ConfigValue, folder: String) -> (any Sendable)? { self.kind.read(value, folder) }
+
+    /// Returns whether two values of the setting are the same.
+    func areEqual(_ one: any Sendable, _ other: any Sendable) -> Bool {
+        guard let one = one as? Value, let other = other as? Value else {
+            preconditionFailure("\(self.name) holds a value of another type")
+        }
+        return self.kind.write(one) == self.kind.write(other)
+    }
 
     /// The text of a value for listings; secret values are hidden unless they are the default.
     func publicText(of value: any Sendable) -> String {

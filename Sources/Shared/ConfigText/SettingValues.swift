@@ -71,6 +71,18 @@ package struct SettingValues: Sendable {
         self.problems.append(self.origin(of: settings[0].name).problem(settings[0].name, message))
     }
 
+    /// The settings whose values differ from others of the same catalog.
+    ///
+    /// - Precondition: Neither has problems.
+    package func changes(since old: SettingValues) -> [any SettingDeclaration] {
+        self.catalog.settings.filter { setting in
+            guard let new = self.values[setting.name], let old = old.values[setting.name] else {
+                preconditionFailure("\(setting.name) is in the catalog, so it has a value")
+            }
+            return !setting.areEqual(new, old)
+        }
+    }
+
     /// Every setting for listings, in the catalog's order.
     package var rows: [SettingRow] {
         self.catalog.settings.map { setting in

@@ -26,7 +26,7 @@ package struct RefusedConnections: Hashable, Sendable {
 
 /// Counts the open connections, in total and from each source, and applies the limits.
 struct ConnectionLimiter {
-    private let limits: TransportLimits
+    private var limits: TransportLimits
     private var count = 0
     private var bySource: [PeerSource: Int] = [:]
     private var unreported = 0
@@ -35,6 +35,9 @@ struct ConnectionLimiter {
     init(limits: TransportLimits) {
         self.limits = limits
     }
+
+    /// Changes the limit for one source; open connections above it stay open.
+    mutating func limit(perSource most: Int) { self.limits.connectionsPerSource = most }
 
     /// True if the table is full.
     var isFull: Bool { self.count >= self.limits.connections }

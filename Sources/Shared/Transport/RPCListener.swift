@@ -1,5 +1,6 @@
 internal import NIOCore
 internal import NIOPosix
+internal import Synchronization
 internal import Vocabulary
 
 /// The socket on which a server listens for clients.
@@ -52,6 +53,11 @@ package final class RPCListener: Sendable {
             guard let tls = opened.tls else { return }
             await body(ServerConnection(opened.frames, channelBinding: tls.channelBinding, limits: self.limits))
         }
+    }
+
+    /// Changes the limit on connections from one source; open connections above it stay open.
+    package func limit(connectionsPerSource most: Int) {
+        self.listener.state.withLock { $0.limiter.limit(perSource: most) }
     }
 
     /// Stops accepting connections; the next request of every connection is ``Incoming/closed``.

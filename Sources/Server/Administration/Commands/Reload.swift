@@ -19,15 +19,17 @@ package struct Reload: AdminCall {
     }
 
     package func auditResult(of reply: Reply) -> String {
-        reply.parts.filter { !$0.reloaded }.map { "the old \($0.name) stays" }.joined(separator: ", ")
+        reply.parts.compactMap { $0.reloaded ? $0.note : "the old \($0.name) stays" }.joined(separator: ", ")
     }
 
     private struct Command: CallCommand {
         static let configuration = CommandConfiguration(
             commandName: "reload",
-            abstract: "Read certificate, vault keys, status list and operators' settings again; the same as SIGHUP.",
+            abstract: "Read configuration, certificate, keys and lists again; the same as SIGHUP.",
             discussion: """
-                Prints for each part whether the new one is in use. If one cannot be used, the old one stays in use \
+                Applies the changed settings that a running server can change (docs/settings.md), and names those \
+                that take effect at the next start. Prints for each part whether the new one is in use. If one cannot \
+                be used, the old one stays in use \
                 and the exit status is 74. Open connections continue.
 
                   remote-pin-server admin reload --lab /tmp/lab
@@ -40,7 +42,8 @@ package struct Reload: AdminCall {
 
         func draw(_ reply: Reply, on page: inout Page) {
             let rows = reply.parts.map { part in
-                [part.name, part.reason.map { page.bad("the old one stays: \($0)") } ?? page.good("reloaded")]
+                let good = page.good("reloaded") + (part.note.map { "; \($0)" } ?? "")
+                return [part.name, part.reason.map { page.bad("the old one stays: \($0)") } ?? good]
             }
             page.table(["PART", "STATE"], rows)
         }

@@ -1,11 +1,12 @@
 internal import LogLines
 internal import Logging
 internal import Metrics
+internal import Synchronization
 internal import Vocabulary
 
 /// The limits on calls from one source and on log lines that clients cause, with the state that they need.
 final class RateLimits: Sendable {
-    let rules: SourceLimits
+    private let inForce: Mutex<SourceLimits>
     let sources: SourceTable
     let metrics: LimitMetrics
     let refusalLog = RefusalLogLimiter()
@@ -14,12 +15,22 @@ final class RateLimits: Sendable {
     let pinChangeLog = LogRateLimiter(burst: 500, each: .seconds(10))
 
     init(_ rules: SourceLimits, metrics: any MetricsFactory) {
-        self.rules = rules
+        self.inForce = Mutex(rules)
         self.sources = SourceTable(rules)
         self.metrics = LimitMetrics(metrics)
     }
 
-    /// Takes one deletion code from a source's allowance, or throws if none is left.
+    var rules: SourceLimits { self.inForce.withLock { $0 } }
+
+    /// Replaces the limits from the next call on.
+    ///
+    /// The sources keep their accounts. A reload therefore gives no source a new burst.
+    func use(_ rules: SourceLimits) {
+        self.inForce.withLock { $0 = rules }
+        self.sources.use(rules)
+    }
+
+    /// Takes one deletion code from a source's allowance.
     func takeCode(of account: SourceAccount, at now: Timestamp, log: Logger) throws(CallFailure) {
         guard let wait = account.codes.take(self.rules.codes, at: now) else { return }
         self.metrics.note(.codes, of: account.source, log: log)

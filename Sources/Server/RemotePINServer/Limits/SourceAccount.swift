@@ -45,9 +45,14 @@ struct Bucket: ~Copyable, Sendable {
         let room = Self.room(of: allowance)
         var seen = self.fullAt.load(ordering: .relaxed)
         while true {
-            // If the clock was set back, no source owes more than a whole burst.
-            let next = min(max(seen, now), now + room) + step
-            guard next <= now + room else { return .microseconds(next - now - room) }
+            // No source owes more than a whole burst, also if the clock was set back or the burst was longer before.
+            let owed = min(max(seen, now), now + room)
+            let next = owed + step
+            guard next <= now + room else {
+                // Kept, so that the wait below is true. If another call came first, it has kept the same.
+                if seen > owed { _ = self.fullAt.compareExchange(expected: seen, desired: owed, ordering: .relaxed) }
+                return .microseconds(next - now - room)
+            }
             let (exchanged, original) = self.fullAt.compareExchange(expected: seen, desired: next, ordering: .relaxed)
             if exchanged { return nil }
             seen = original

@@ -17,12 +17,13 @@ final class SourceTable: Sendable {
     }
 
     private struct State {
+        var limits: SourceLimits
         var entries: [PeerSource: Entry] = [:]
         /// The sources without a connection, in no particular order.
         var idle: [PeerSource] = []
 
-        func debt(_ index: Int, at now: Timestamp, _ limits: SourceLimits) -> Int64 {
-            self.entries[self.idle[index]]?.account.debt(at: now, limits) ?? 0
+        func debt(_ index: Int, at now: Timestamp) -> Int64 {
+            self.entries[self.idle[index]]?.account.debt(at: now, self.limits) ?? 0
         }
 
         mutating func evict(_ index: Int) {
@@ -44,12 +45,14 @@ final class SourceTable: Sendable {
     /// The number of idle sources that are examined whenever a source becomes idle; those without debt are removed.
     private static let swept = 2
 
-    private let limits: SourceLimits
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     init(_ limits: SourceLimits) {
-        self.limits = limits
+        self.state = Mutex(State(limits: limits))
     }
+
+    /// Replaces the limits by which accounts are compared.
+    func use(_ limits: SourceLimits) { self.state.withLock { $0.limits = limits } }
 
     /// The number of known sources.
     var count: Int { self.state.withLock { $0.entries.count } }
@@ -88,15 +91,15 @@ final class SourceTable: Sendable {
 
     /// Moves a source without connections to the idle ones, and evicts another one if the table is full.
     private func becomeIdle(_ source: PeerSource, in state: inout State, at now: Timestamp) {
-        while state.idle.count >= max(1, self.limits.remembered) {
+        while state.idle.count >= max(1, state.limits.remembered) {
             let sample = (0..<Self.sampleSize).map { _ in Int.random(in: state.idle.indices) }
-            let debts = sample.map { state.debt($0, at: now, self.limits) }
+            let debts = sample.map { state.debt($0, at: now) }
             guard let least = debts.indices.min(by: { debts[$0] < debts[$1] }) else { break }
             state.evict(sample[least])
         }
         for _ in 0..<Self.swept where !state.idle.isEmpty {
             let index = Int.random(in: state.idle.indices)
-            if state.debt(index, at: now, self.limits) == 0 { state.evict(index) }
+            if state.debt(index, at: now) == 0 { state.evict(index) }
         }
         state.entries[source]?.idleIndex = state.idle.count
         state.idle.append(source)
