@@ -18,7 +18,9 @@ extension SQLiteWalletStore {
         }
     }
 
-    /// Copies at most `pages` pages. At its end, the copy equals the store at that time.
+    /// Copies at most `pages` pages.
+    ///
+    /// At its end, the copy equals the store at that time.
     package func stepCopy(pages: Int) async throws(StoreCopyError) -> StoreCopyProgress {
         try await self.copying { connection throws(StoreCopyError) in
             guard let copy = connection.copy else { throw .busy }
