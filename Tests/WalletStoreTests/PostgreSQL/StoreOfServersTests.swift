@@ -1,3 +1,4 @@
+import PINPolicy
 import PostgreSQLClient
 import Synchronization
 import Testing
