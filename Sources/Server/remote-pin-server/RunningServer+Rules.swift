@@ -22,18 +22,7 @@ extension RunningServer {
             tokenLifetime: settings[SettingTable.tokenLifetime],
             unopenedLifetime: settings[SettingTable.unopenedLifetime],
             maxInFlight: TransportLimits().maxInFlight,
-            sources: SourceLimits(
-                calls: Allowance(
-                    settings[SettingTable.framesPerSource],
-                    each: .seconds(1),
-                    burst: settings[SettingTable.frameBurstPerSource]
-                ),
-                enrollments: Allowance(
-                    settings[SettingTable.enrollmentsPerSource],
-                    each: .seconds(60),
-                    burst: settings[SettingTable.enrollmentBurstPerSource]
-                )
-            )
+            sources: SourceLimits(settings)
         )
     }
 }
