@@ -5,6 +5,7 @@ import Synchronization
 import TerminalApp
 import TestSupport
 import Testing
+import WalletFlows
 
 @testable import Scenarios
 
