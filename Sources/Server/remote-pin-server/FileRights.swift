@@ -1,3 +1,4 @@
+internal import ConfigText
 internal import HostSystem
 internal import ServerCommandLine
 internal import ServerSettings

@@ -64,7 +64,7 @@ final class SettingsInForce: Sendable {
             switch problem.part {
             // These have their own part in the reload's result.
             case .certificate, .vault, .statusList: false
-            case .lab, .rights, .devices, .hook, .witness, .roles: true
+            case .lab, .rights, .devices, .database, .hook, .witness, .roles: true
             }
         }
         guard problems.isEmpty else {
