@@ -89,8 +89,9 @@ final class DatabaseUnderTest: @unchecked Sendable {
         }
     }
 
-    /// Runs statements as the superuser.
+    /// Runs statements as the superuser, who can undo also a database's setting that makes sessions read-only.
     func run(_ statements: String...) async throws {
+        let statements = ["set default_transaction_read_only = off"] + statements
         let arguments = ["-q", "-h", self.folder, "-U", "test", "-d", "remote_pin", "-v", "ON_ERROR_STOP=1"]
         let done = try await ServerProcess.run("/usr/bin/psql", arguments + statements.flatMap { ["-c", $0] })
         try #require(done.exitCode == 0, "\(done.output)")
