@@ -4,6 +4,7 @@ import HostSystem
 import LabFiles
 import TestSupport
 import Testing
+import Wire
 import Transport
 
 /// A running server whose configuration changes.
@@ -39,7 +40,7 @@ struct ReloadTests {
         let connection = try await self.lab.server.greet()
         defer { connection.close() }
         for _ in 0..<10 {
-            if case .refused(.rateLimited) = await connection.answer(.beginEnrollment) { return true }
+            if case .refused(.rateLimited(_)) = await connection.answer(.beginEnrollment) { return true }
         }
         return false
     }
