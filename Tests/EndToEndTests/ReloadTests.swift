@@ -13,11 +13,13 @@ struct ReloadTests {
     private let lab: LabUnderTest
     /// The configuration of the lab.
     private let original: String
+    private let socket: String
     private static let pin = "135790"
 
     init() async throws {
         self.lab = try await LabUnderTest()
         self.original = try String(contentsOfFile: self.lab.lab.configurationFile, encoding: .utf8)
+        self.socket = try self.lab.lab.adminSocket()
     }
 
     private func start() async throws -> ServerProcess { try await self.lab.start(["REMOTE_PIN_LOG_FILE": "none"]) }
@@ -45,8 +47,9 @@ struct ReloadTests {
         return false
     }
 
+    /// Runs a command that finds the server by its socket, and so does not read the configuration.
     private func admin(_ arguments: String...) async throws -> ProgramRun {
-        try await ServerProcess.run("remote-pin-server", ["admin"] + arguments + ["--lab", self.lab.lab.path])
+        try await ServerProcess.run("remote-pin-server", ["admin"] + arguments + ["--socket", self.socket])
     }
 
     @Test("live settings change at once, others are named; an invalid configuration changes nothing")
@@ -56,14 +59,15 @@ struct ReloadTests {
 
         // One call in a minute, so that no slow machine is allowed more.
         try self.configure([
-            "limits.enrollments-per-source": "1", "limits.enrollment-burst-per-source": "2", "pin.rounds": "4",
+            "limits.enrollments-per-source": "1", "limits.enrollment-burst-per-source": "2",
+            "limits.connections": "500",
             "log.level": "debug",
         ])
         let changed = try await self.admin("reload")
         #expect(changed.exitCode == 0, "\(changed.output)")
         for text in [
             "changed: limits.enrollments-per-source, limits.enrollment-burst-per-source, log.level",
-            "takes effect at the next start: pin.rounds",
+            "takes effect at the next start: limits.connections",
         ] {
             #expect(changed.output.contains(text), "\(changed.output)")
         }
