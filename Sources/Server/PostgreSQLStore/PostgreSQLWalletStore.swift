@@ -290,8 +290,7 @@ extension PostgreSQLWalletStore {
     }
 
     package func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError) {
-        let sorted = sessions.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }
-        for some in sorted.pieces(of: Self.endedAtOnce) {
+        for some in sessions.inLockOrder(\.key).pieces(of: Self.endedAtOnce) {
             try await self.perform(.writing) { try $0.keepLastSessions(some.map { (wallet: $0.key, at: $0.value) }) }
         }
     }

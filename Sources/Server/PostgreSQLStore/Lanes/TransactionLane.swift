@@ -163,7 +163,7 @@ extension StoreTransaction {
 
     /// Locks wallets and returns the known ones, in the order of their ids.
     func lock(_ wallets: some Sequence<WalletID>) throws -> [StoredValues] {
-        try Set(wallets).sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }.compactMap { try self.lock($0) }
+        try Set(wallets).inLockOrder(\.self).compactMap { try self.lock($0) }
     }
 
     /// Writes a locked wallet's narrow row.
@@ -224,5 +224,14 @@ extension StoreTransaction {
         for table in ["last_sessions", "recorded_blocks", "wallet_values", "wallets"] {
             try self.run("delete from \(table) where id = any($1)", [ids])
         }
+    }
+}
+
+extension Sequence {
+    /// Returns the elements in the order of their wallets' ids.
+    ///
+    /// Every transaction locks wallets in this order, so that no two wait for each other.
+    func inLockOrder(_ wallet: (Element) -> WalletID) -> [Element] {
+        self.sorted { wallet($0).bytes.lexicographicallyPrecedes(wallet($1).bytes) }
     }
 }

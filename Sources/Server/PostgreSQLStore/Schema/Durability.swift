@@ -43,8 +43,6 @@ struct DurabilitySettings: Hashable {
     /// The names of standbys for which a commit waits; empty if it waits for none.
     var standbyNames: String { String(self.fields[6].trimmingSpaces) }
 
-    var isStandby: Bool { self.fields[4] != "f" }
-
     /// The settings of the server by name, for operators.
     var named: [(name: String, value: String)] {
         let names = ["synchronous_commit", "fsync", "full_page_writes", "client_min_messages"]
@@ -59,7 +57,7 @@ struct DurabilitySettings: Hashable {
             guard commit == "on" || commit == "remote_apply" else {
                 return "synchronous_commit is \(commit); set it to on or remote_apply"
             }
-            let names = self.fields[6].trimmingSpaces
+            let names = self.standbyNames
             guard !names.isEmpty else {
                 return "synchronous_standby_names is empty, so a commit does not wait for a standby; name the standbys"
             }

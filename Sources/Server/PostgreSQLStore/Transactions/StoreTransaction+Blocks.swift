@@ -23,8 +23,7 @@ extension StoreTransaction {
             else { return nil }
             return wallet
         }
-        let last = rows.count == most ? rows.number(rows.count - 1, 2).map { UInt64(bitPattern: $0) } : nil
-        return UnrecordedBlocks(wallets: wallets, next: last)
+        return UnrecordedBlocks(wallets: wallets, next: rows.nextPage(after: 2, most))
     }
 
     func noteRecorded(blocksOf wallets: [WalletID]) throws {
@@ -40,7 +39,7 @@ extension StoreTransaction {
     /// Ignores unknown wallets, those that have ended, and those with damaged attempts, whose PINs are not judged.
     func blockPermanently(_ wallets: [WalletID]) throws -> Int {
         var blocked = 0
-        for wallet in wallets.sorted(by: { $0.bytes.lexicographicallyPrecedes($1.bytes) }) {
+        for wallet in wallets.inLockOrder(\.self) {
             guard var values = try self.lockIntact(wallet), values.row.state.revocation == nil,
                 values.attempts?.record.isBlockedPermanently == false
             else { continue }

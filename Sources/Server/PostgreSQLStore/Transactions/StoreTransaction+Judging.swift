@@ -79,6 +79,11 @@ extension PostgreSQLRows {
         guard let value = self.bytes(row, column).flatMap({ FixedBytes<Kind>($0) }) else { throw .corrupt }
         return value
     }
+
+    /// The place in this column after which the next page begins; nil if fewer than `most` rows were found.
+    func nextPage(after column: Int, _ most: Int) -> UInt64? {
+        self.count < most ? nil : self.number(self.count - 1, column).map { UInt64(bitPattern: $0) }
+    }
 }
 
 extension PostgreSQLValue {

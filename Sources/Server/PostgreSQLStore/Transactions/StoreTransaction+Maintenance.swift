@@ -30,8 +30,7 @@ extension StoreTransaction {
 
     /// Compares each old value with the stored one, so that no change in between is lost.
     func replace(_ replacements: [SealedReplacement]) throws {
-        let sorted = replacements.sorted { $0.walletID.bytes.lexicographicallyPrecedes($1.walletID.bytes) }
-        for replacement in sorted {
+        for replacement in replacements.inLockOrder(\.walletID) {
             guard var values = try self.lock(replacement.walletID),
                 values.row.sealedValues(with: values.next) == replacement.old, values.row.take(replacement.new)
             else { continue }
@@ -57,8 +56,7 @@ extension StoreTransaction {
             guard narrow.state.revocation == nil else { return nil }
             return narrow.attempts(of: wallet, by: self.key) == nil ? wallet : nil
         }
-        let next = rows.count < most ? nil : rows.number(rows.count - 1, 2).map { UInt64(bitPattern: $0) }
-        return RecordCheck(damaged: damaged, next: next)
+        return RecordCheck(damaged: damaged, next: rows.nextPage(after: 2, most))
     }
 
     func recordMACs() throws -> RecordMACs {
@@ -85,8 +83,7 @@ extension StoreTransaction {
             else { return nil }
             return try ended.identifier(at, 0)
         }
-        let next = ended.count < most ? nil : ended.number(ended.count - 1, 2).map { UInt64(bitPattern: $0) }
-        return Purgeable(wallets: wallets, next: next)
+        return Purgeable(wallets: wallets, next: ended.nextPage(after: 2, most))
     }
 
     /// Checks each wallet again and keeps those that are in use or ended later.
@@ -162,7 +159,7 @@ extension StoreTransaction {
             )
             return
         }
-        for offered in shares.sorted(by: { $0.walletID.bytes.lexicographicallyPrecedes($1.walletID.bytes) }) {
+        for offered in shares.inLockOrder(\.walletID) {
             guard let next = offered.next, var values = try self.lockIntact(offered.walletID),
                 values.row.key.number == Int64(bitPattern: offered.place), values.row.state.revocation == nil
             else { continue }
