@@ -57,13 +57,7 @@ struct CheckConfigCommand: AsyncParsableCommand {
     /// Rejects a database with which a start would fail; says what a failover would keep.
     private static func check(_ database: DatabaseSettings) async throws {
         let report = try await database.report()
-        try report.requireUsable(at: database.place)
-        guard report.schemaVersion == DatabaseReport.knownSchemaVersion else {
-            throw database.failure(
-                report.schemaVersion.map { .otherVersion(found: $0, known: DatabaseReport.knownSchemaVersion) }
-                    ?? .missing
-            )
-        }
+        try report.requireStore(in: database)
         let head = "database: PostgreSQL \(report.version) at \(report.address), schema \(report.schemaVersion ?? 0)\n"
         let sentences = report.sentences(for: database).map { "\($0)\n" }.joined()
         StandardStreams.writeOutput("\n\(head)\(sentences)")

@@ -138,7 +138,7 @@ extension Problem {
             case .exists: "nothing was changed; look at it with `remote-pin-server store status`"
             case .otherVersion(let found, let known):
                 found > known
-                    ? "install the newer server" : "run `remote-pin-server store init`, which migrates the schema"
+                    ? "install the newer server" : "install the server that created it; this one has no migration"
             case .otherKey: "install the `vault.key-file` that the store was created with"
             }
         self.init("\(error)", cure: cure)

@@ -103,13 +103,7 @@ struct StoreStatus: AsyncParsableCommand {
                 ])
                 for sentence in report.sentences(for: database) { page.line(sentence) }
             }
-            try report.requireUsable(at: database.place)
-            guard report.schemaVersion == DatabaseReport.knownSchemaVersion else {
-                throw database.failure(
-                    report.schemaVersion.map { .otherVersion(found: $0, known: DatabaseReport.knownSchemaVersion) }
-                        ?? .missing
-                )
-            }
+            try report.requireStore(in: database)
         }
     }
 
@@ -125,7 +119,7 @@ struct StoreStatus: AsyncParsableCommand {
         let settings: [DatabaseReport.Setting]
         let standbys: Int64
         let synchronousStandbys: Int64?
-        /// What a commit survives, and each problem with its remedy.
+        /// The losses that a commit survives, and each problem with its remedy.
         let sentences: [String]
         let problems: [String]
 
@@ -179,7 +173,20 @@ extension DatabaseReport {
         )
     }
 
-    /// What commits survive here, in sentences.
+    /// The fault of the store's tables, or nil if this program knows their version.
+    var schemaFault: PostgreSQLStoreOpenError? {
+        guard let found = self.schemaVersion else { return .missing }
+        let known = Self.knownSchemaVersion
+        return found == known ? nil : .otherVersion(found: found, known: known)
+    }
+
+    /// Rejects a database with which a start would fail.
+    func requireStore(in database: DatabaseSettings) throws {
+        try self.requireUsable(at: database.place)
+        if let fault = self.schemaFault { throw database.failure(fault) }
+    }
+
+    /// The losses that commits survive here, in sentences.
     func sentences(for database: DatabaseSettings) -> [String] {
         var sentences = self.problems.map { "problem: \($0.text)" }
         if self.waitsForStandby {

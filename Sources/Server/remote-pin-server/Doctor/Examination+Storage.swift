@@ -1,8 +1,8 @@
 internal import AttestationVerifier
 internal import AuditLog
 internal import HostSystem
-internal import RemotePINServer
 internal import PostgreSQLStore
+internal import RemotePINServer
 internal import ServerCommandLine
 internal import ServerSettings
 internal import StoreMaintenance
@@ -84,19 +84,15 @@ extension Examination {
         } catch {
             return self.add(.problem(.store, "\(error)", cure: "then run `remote-pin-server store status`"))
         }
-        let known = DatabaseReport.knownSchemaVersion
         for problem in report.problems {
             self.add(.problem(.store, problem.text, cure: "run `remote-pin-server store status` afterwards"))
         }
         let schema = report.schemaVersion.map { "schema \($0)" } ?? "no store"
         let text = "PostgreSQL \(report.version) at \(report.address), \(schema)"
-        if report.schemaVersion == known {
-            self.add(.good(.store, text))
-        } else {
-            let cure =
-                report.schemaVersion ?? 0 > known ? "install the newer server" : "run `remote-pin-server store init`"
-            self.add(.problem(.store, "\(text), and this program knows version \(known)", cure: cure))
-        }
+        guard let fault = report.schemaFault else { return self.add(.good(.store, text)) }
+        let known = DatabaseReport.knownSchemaVersion
+        let cure = Problem(fault).cure
+        self.add(.problem(.store, "\(text), and this program knows version \(known)", cure: cure))
     }
 
     /// Verifies the audit log, and finds the last backup in it.
