@@ -4,8 +4,8 @@ import HostSystem
 import LabFiles
 import TestSupport
 import Testing
-import Wire
 import Transport
+import Wire
 
 /// A running server whose configuration changes.
 @Suite("A reload of the configuration")

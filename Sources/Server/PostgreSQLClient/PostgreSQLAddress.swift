@@ -3,7 +3,7 @@ internal import CPostgreSQL
 /// The address of a database: the parameters of a connection URI, of a string of keywords and values, or of a service
 /// file's section.
 ///
-/// Nothing is read from the environment or from libpq's own service files here, so what is checked is what is used.
+/// Neither the environment nor libpq's service files are read, so the checked parameters are the ones in use.
 package struct PostgreSQLAddress: Hashable, Sendable {
     /// A fault of an address, with its remedy.
     package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {

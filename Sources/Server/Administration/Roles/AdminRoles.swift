@@ -5,7 +5,7 @@ package import Transport
 package struct AdminRoles: Sendable {
     /// The group for each role.
     ///
-    /// If there are none, every user who can open the socket may run all commands.
+    /// If no role has a group, every user who can open the socket may run all commands.
     package var groups: [AdminRole: UInt32]
     /// The user that runs the server.
     package var owner: UInt32

@@ -2,9 +2,9 @@ internal import Synchronization
 
 /// Whether this server is ready for wallets, as reported by `/readyz`.
 ///
-///                          ┌─pause──▶ waiting ──drop──┐
-///     starting ──begin──▶ ready ◀──resume──┘            ▼
-///         └────────────────┴────────drop────────────▶ stopping
+///     starting ──begin──▶ ready
+///     ready ──pause──▶ waiting ──resume──▶ ready
+///     starting, ready, waiting ──drop──▶ stopping
 ///
 /// A server that is stopping never becomes ready again, whatever the order of the calls.
 package final class Readiness: Sendable {
