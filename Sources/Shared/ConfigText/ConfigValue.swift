@@ -2,7 +2,7 @@ internal import Yams
 
 /// A checked configuration value, which is known to have the form required by its ``Shape``.
 package struct ConfigValue: Equatable, Sendable {
-    /// The line in the file, counting from 1; nil if the value doesn't come from a file.
+    /// The line in the file, counting from 1; nil if the value does not come from a file.
     ///
     /// The value of a key has the key's line.
     package let line: Int?
