@@ -103,6 +103,20 @@ mutants-check: ## check that every mutant still matches the sources; takes a sec
 model: packages-model ## explore the Promela model in docs/model; fail if a mutant of it violates nothing
 	docs/model/check.sh
 
+# Arguments of the explorer, such as "attempts messages=5"; EXPLORE=--help lists them.
+EXPLORE :=
+
+.PHONY: explore
+explore: packages-run ## run server and store through all interleavings within bounds; EXPLORE="attempts messages=5", EXPLORE=--help
+	REMOTE_PIN_BENCHMARKS=1 $(SWIFT_BUILD) --product explore
+	explore="$$(swift build --show-bin-path)/explore"; \
+	$(if $(EXPLORE),"$$explore" $(EXPLORE),"$$explore" --plans | xargs -n 1 -P "$$(nproc)" "$$explore")
+
+.PHONY: proof
+proof: explore model ## explore, model, their comparison, and broken rules that the explorer must find; 10 minutes
+	Tests/Explore/model.py "$$(swift build --show-bin-path)/explore"
+	Tests/Mutants/run.py --explore
+
 FAULTS :=
 
 .PHONY: faults

@@ -1197,7 +1197,7 @@ let tests: [Target] = [
     .testTarget(name: "ArchitectureTests"),
 ]
 
-/// Measurements inside a process, left out of a default build: only `make bench-attestation` asks for them.
+/// Programs of `make bench-attestation` and `make explore`, left out of a default build.
 let benchmarks: [Target] =
     Context.environment["REMOTE_PIN_BENCHMARKS"] == nil
     ? []
@@ -1212,7 +1212,30 @@ let benchmarks: [Target] =
                 crypto,
             ],
             path: "Benchmarks/Attestation"
-        )
+        ),
+        .executableTarget(
+            name: "explore",
+            dependencies: [
+                "AttestationVerifier",
+                "AuditLog",
+                "HostSystem",
+                "PINPolicy",
+                "PostgreSQLStore",
+                "RemotePINServer",
+                "Secrets",
+                "Statements",
+                "Transport",
+                "Vault",
+                "Vocabulary",
+                "WalletStore",
+                "Wire",
+                grdb,
+                logging,
+                nioCore,
+                nioEmbedded,
+            ],
+            path: "Tests/Explore"
+        ),
     ]
 
 let package = Package(
@@ -1248,4 +1271,8 @@ let package = Package(
 
 for target in package.targets where [.regular, .test, .executable].contains(target.type) {
     target.swiftSettings = houseRules
+}
+// A debug build has the access that tests have; the search itself needs the optimizer.
+for target in benchmarks where target.name == "explore" {
+    target.swiftSettings = houseRules + [.unsafeFlags(["-O"])]
 }

@@ -6,6 +6,7 @@
     Tests/Mutants/run.py --jobs 1       runs the tests of one mutant at a time instead of two
     Tests/Mutants/run.py --minutes 20   starts no mutant after 20 minutes
     Tests/Mutants/run.py --resume       continues the last run: omits the mutants that have an outcome
+    Tests/Mutants/run.py --explore      runs the explorer (make explore) instead of tests, on the mutants that name a plan
 
 The tables are the files *.mutants in this folder, one entry for each mutant:
 
@@ -16,7 +17,8 @@ The tables are the files *.mutants in this folder, one entry for each mutant:
     - guard self.isOpen else { return .blocked }
     + guard true else { return .blocked }
 
-"tests" is a filter of `swift test`. The lines after "-" must occur exactly once in the file, one after the
+"tests" is a filter of `swift test`. "explored", after "tests", names a plan and bounds of the explorer, which then
+finds the mutant, too: `explored: restore sessions=3`; docs/proof.md lists these mutants. The lines after "-" must occur exactly once in the file, one after the
 other; indentation, blank lines and lines with only a comment are ignored. The lines after "+" replace them.
 A mutant may change several places: repeat "file".
 
@@ -35,6 +37,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+PROOF = ROOT / "docs/proof.md"
 COPY = ROOT / ".build-mutants"
 TREE, RESULTS, SEPARATE = COPY / "tree", COPY / "results", COPY / "separate.json"
 
@@ -56,7 +59,7 @@ CONSTANT = re.compile("(" + MODIFIERS + r"(?:let|var) [^={]*=)(?: (.*))?$")
 
 class Mutant:
     def __init__(self, name):
-        self.name, self.breaks, self.tests, self.edits = name, "", "", []
+        self.name, self.breaks, self.tests, self.explored, self.edits = name, "", "", "", []
 
 
 def read_tables():
@@ -72,6 +75,8 @@ def read_tables():
                 mutants[-1].breaks = value
             elif key == "tests":
                 mutants[-1].tests = value
+            elif key == "explored":
+                mutants[-1].explored = value
             elif key == "file":
                 mutants[-1].edits.append((value, [], []))
             elif line[:2] in ("- ", "-"):
@@ -131,6 +136,8 @@ def changed(lines, places):
 
 def check(mutants):
     problems = [f"{mutant.name}: {problem}" for mutant in mutants if (problem := places(mutant, ROOT)[1])]
+    rows = PROOF.read_text()
+    problems += [f"{m.name}: docs/proof.md lacks it" for m in mutants if m.explored and f"| {m.name} |" not in rows]
     print("\n".join(problems + [f"{len(mutants) - len(problems)} of {len(mutants)} mutants match the sources"]))
     return 1 if problems else 0
 
@@ -244,7 +251,9 @@ def copy_tree():
 class Build:
     """The copy's build, which contains all mutants that a switch can choose."""
 
-    def __init__(self, mutants):
+    def __init__(self, mutants, what=("--build-tests",)):
+        """`what` is built: an option of `swift build`."""
+        self.command = ["swift", "build", *what]
         self.originals, self.regions, self.owners = {}, {}, {}
         # Mutants that did not compile next to the original, as long as their entries stay the same.
         self.separate = json.loads(SEPARATE.read_text()) if SEPARATE.exists() else {}
@@ -282,8 +291,8 @@ class Build:
         for path, text in mutated.items():
             (TREE / path).write_text(text)
         with open(log, "w") as output:
-            command = ["swift", "build", "--build-tests"]
-            build = subprocess.run(command, cwd=TREE, stdout=output, stderr=output)
+            environment = dict(os.environ, REMOTE_PIN_BENCHMARKS="1") if "explore" in self.command else None
+            build = subprocess.run(self.command, cwd=TREE, stdout=output, stderr=output, env=environment)
         self.restore(texts.keys() - mutated.keys())
         return build.returncode == 0
 
@@ -356,10 +365,47 @@ def run_one(mutant, build):
     return "caught", by + (" (a test timed out)" if status in (124, 137) else "")
 
 
+def explore_one(mutant):
+    """Runs the explorer; returns its output, the violated invariant or None, the steps of the trace, and the time."""
+    began = time.monotonic()
+    command = [TREE / ".build/debug/explore", *mutant.explored.split()]
+    environment = dict(os.environ, MUTANT=mutant.name)
+    output = subprocess.run(command, capture_output=True, text=True, env=environment).stdout
+    violated = re.search(r"^  violated: (.*)", output, re.MULTILINE)
+    steps = len(re.findall(r"^  \d+\. ", output, re.MULTILINE))
+    return output, violated and violated[1], steps, time.monotonic() - began
+
+
+def explore(mutants, jobs, prints_traces):
+    """Builds the explorer with the mutants, runs it on each, and prints a table. Returns the exit status."""
+    mutants = [mutant for mutant in mutants if mutant.explored]
+    copy_tree()
+    build = Build(mutants, ("--product", "explore"))
+    if not build.run_switched(mutants):
+        return 1
+    lost = [mutant.name for mutant in mutants if mutant.name not in build.regions]
+    control = Mutant("none")
+    control.explored = "change"
+    if lost or (violated := explore_one(control)[1]):
+        print(f"not in the build: {lost}" if lost else f"without a mutant: {violated}", file=sys.stderr)
+        return 1
+    print("| mutant | bounds | violated | steps | time |\n| --- | --- | --- | --- | --- |", flush=True)
+    missed = 0
+    with ThreadPoolExecutor(jobs) as workers:
+        for mutant, (output, violated, steps, seconds) in zip(mutants, workers.map(explore_one, mutants)):
+            row = [mutant.name, mutant.explored, violated or f"NOTHING: {mutant.breaks}", f"{steps}", f"{seconds:.0f} s"]
+            print(f"| {' | '.join(row)} |", flush=True)
+            if prints_traces or not violated:
+                print(output)
+            missed += not violated
+    return 1 if missed else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--check", action="store_true", help="only check that each mutant matches the sources")
+    parser.add_argument("--explore", action="store_true", help="run the explorer; with a NAME, print the traces")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="mutants whose tests run side by side")
     parser.add_argument("--minutes", type=float, default=1e6, metavar="N", help="start no mutant after this time")
     parser.add_argument("--resume", action="store_true", help="omit the mutants that have an outcome")
@@ -373,6 +419,8 @@ def main():
         return check(mutants)
     if check(every):
         return 1
+    if arguments.explore:
+        return explore(mutants, arguments.jobs, prints_traces=bool(arguments.names))
     began, lock = time.monotonic(), threading.Lock()
     copy_tree()
     build = Build(every)
