@@ -91,6 +91,8 @@ final class PausedStore: WalletStore {
     func isSolutionRevoked() async throws(StoreError) -> Bool { false }
     func operatorValues() async throws(StoreError) -> OperatorValues { OperatorValues(revision: 0, values: [:]) }
     var newestRoot: SignedRoot? { nil }
+    /// Timers note entries, and they do not run here.
+    func isRecorded(blockOf wallet: WalletID) async throws(StoreError) -> Bool { false }
 }
 
 /// The steps that no explored call takes.

@@ -151,6 +151,10 @@ package struct GatedStore: WalletStore {
         try await self.store.unrecordedBlocks(after: after, lookingAt: most)
     }
 
+    package func isRecorded(blockOf wallet: WalletID) async throws(StoreError) -> Bool {
+        try await self.store.isRecorded(blockOf: wallet)
+    }
+
     package func noteRecorded(blocksOf wallets: [WalletID]) async throws(StoreError) {
         try self.keeping()
         try await self.store.noteRecorded(blocksOf: wallets)

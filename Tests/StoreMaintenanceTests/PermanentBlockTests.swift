@@ -3,6 +3,7 @@ import Logging
 import PINPolicy
 import ServerTestSupport
 import StoreMaintenance
+import Synchronization
 import Testing
 import TestSupport
 import Vocabulary
@@ -48,6 +49,38 @@ struct PermanentBlockTests {
             #expect(try await Self.blocks(server).count == 1)
             let unrecorded = try await server.store.unrecordedBlocks(after: nil, lookingAt: 100)
             #expect(unrecorded.wallets.isEmpty)
+        }
+    }
+
+    @Test("a session or a further attempt records a block that the attempt which caused it did not, once")
+    func recordedByAnother() async throws {
+        let losesOutcome = Mutex(false)
+        var options = InProcessServer.Options()
+        options.rules.attempts = try AttemptPolicy(rounds: 1, attemptsPerRound: 1, blocks: []).orThrow()
+        options.wrapping = { store in
+            GatedStore(
+                store: store,
+                gate: Gate(),
+                judging: { (_: WalletID, isDone: Bool) throws(StoreError) in
+                    if isDone, losesOutcome.withLock(\.self) { throw .outcomeUnknown }
+                }
+            )
+        }
+        try await InProcessServer.run(options) { server in
+            let wallets = [try await server.wallet(), try await server.wallet()]
+            let session = try await wallets[1].openSession()
+            losesOutcome.withLock { $0 = true }
+            for wallet in wallets { #expect(try await wallet.openSession().check("000000") == .closed) }
+            losesOutcome.withLock { $0 = false }
+            #expect(try await Self.blocks(server).isEmpty)
+            #expect(try await server.pinState(wallets[0]) == .blockedPermanently)
+            #expect(try await Self.blocks(server).map(\.subject.wallets) == [[wallets[0].walletID]])
+            #expect(try await session.check("135790") == .blockedPermanently)
+            #expect(try await Self.blocks(server).map(\.subject.wallets) == wallets.map { [$0.walletID] })
+            await server.server.runDueTimers()
+            for wallet in wallets { _ = try await wallet.openSession().check("135790") }
+            await server.server.runDueTimers()
+            #expect(try await Self.blocks(server).count == 2)
         }
     }
 

@@ -192,6 +192,10 @@ extension PostgreSQLWalletStore {
         try await self.perform(.reading) { try $0.unrecordedBlocks(after: after, lookingAt: most) }
     }
 
+    package func isRecorded(blockOf wallet: WalletID) async throws(StoreError) -> Bool {
+        try await self.perform(.reading) { try $0.isRecorded(blockOf: wallet) }
+    }
+
     package func noteRecorded(blocksOf wallets: [WalletID]) async throws(StoreError) {
         try await self.perform(.writing) { try $0.noteRecorded(blocksOf: wallets) }
     }

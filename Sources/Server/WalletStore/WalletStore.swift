@@ -42,6 +42,9 @@ package protocol WalletStore: OperatorStore {
     /// blocked wallets in use whose block is not noted as recorded.
     func unrecordedBlocks(after: UInt64?, lookingAt most: Int) async throws(StoreError) -> UnrecordedBlocks
 
+    /// Returns whether the wallet's permanent block is noted as recorded.
+    func isRecorded(blockOf wallet: WalletID) async throws(StoreError) -> Bool
+
     /// Notes that the audit log contains the permanent blocks of these wallets.
     func noteRecorded(blocksOf wallets: [WalletID]) async throws(StoreError)
 

@@ -26,6 +26,11 @@ extension StoreTransaction {
         return UnrecordedBlocks(wallets: wallets, next: rows.nextPage(after: 2, most))
     }
 
+    /// Returns whether the wallet's block is noted as recorded.
+    func isRecorded(blockOf wallet: WalletID) throws -> Bool {
+        try self.run("select id from recorded_blocks where id = $1", [.bytes(wallet.bytes)]).count > 0
+    }
+
     func noteRecorded(blocksOf wallets: [WalletID]) throws {
         self.isOnRecord = true
         try self.run(

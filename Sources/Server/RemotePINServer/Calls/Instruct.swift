@@ -198,7 +198,9 @@ extension Conversation {
             }
             return .wrong(state)
         case .blocked(let remaining): return .blocked(remaining: remaining)
-        case .blockedPermanently: return .blockedPermanently
+        case .blockedPermanently:
+            await self.server.permanentBlocks.record(wallet, log: self.log.ofCall)
+            return .blockedPermanently
         case .valid: throw StoreError.corrupt
         }
     }

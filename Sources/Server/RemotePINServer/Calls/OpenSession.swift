@@ -68,6 +68,9 @@ extension Conversation {
         )
         switch try await server.store.beginSession(session) {
         case .active(let pinKeyID, let pinState, let sealedShare, let sealedNext):
+            if pinState == .blockedPermanently {
+                await server.permanentBlocks.record(walletID, log: self.log.ofCall)
+            }
             var (share, next): (Share?, Share?)
             if release == .allowed, pinState != .blockedPermanently, let sealedShare {
                 share = try await self.share(sealedShare, as: .presenceShare, of: walletID)

@@ -8,10 +8,13 @@ internal import WalletStore
 ///
 ///     commit that blocks ─▶ entry, durable ─▶ answer ─▶ noted in the store
 ///
-/// A restore blocks these wallets again, so that a backup grants them no further attempts (G3). Unlike the end of a
-/// wallet, a block may be committed before its entry is written, because PIN checks continue if the audit log rejects
-/// entries. The store knows which blocks are not noted as recorded, and ``recordMissing(log:)`` records them, including
-/// those from an earlier process.
+/// Invariant (G3): no answer states a permanent block that is not on record. A restore blocks these wallets again, so
+/// that a backup grants them no further attempts. The attempt that caused a block may still wait for its own answer, or
+/// a crash may have prevented it, so every answer that states a block records it first.
+///
+/// Unlike the end of a wallet, a block may be committed before its entry is written, because PIN checks continue if the
+/// audit log rejects entries. The store knows which blocks are not noted as recorded, and ``recordMissing(log:)``
+/// records them, including those from an earlier process.
 final class PermanentBlocks: Sendable {
     private let store: any WalletStore
     private let audit: AuditLog
@@ -20,6 +23,8 @@ final class PermanentBlocks: Sendable {
     private struct State {
         /// The wallets whose entry is durable but not yet noted in the store.
         var recorded: [WalletID] = []
+        /// Wallets whose entry is known to be durable, so that further answers ask nobody; emptied when it is full.
+        var known: Set<WalletID> = []
         /// Whether the store may contain blocks without an entry, which is possible at the start and after a rejected
         /// entry.
         var mustSearch = true
@@ -27,21 +32,29 @@ final class PermanentBlocks: Sendable {
 
     /// The number of attempt records that one step of a search reads.
     private static let searchedAtOnce = 500
+    private static let mostKnown = 4096
 
     init(store: any WalletStore, audit: AuditLog) {
         self.store = store
         self.audit = audit
     }
 
-    /// Records a committed block before the attempt is answered; if the entry is rejected, it is repeated later.
+    /// Records a committed block before an answer states it; if the entry is rejected, it is repeated later.
     func record(_ wallet: WalletID, log: Logger) async {
-        if await self.enter([wallet], log: log) { self.state.withLock { $0.recorded.append(wallet) } }
+        if self.state.withLock({ $0.known.contains(wallet) }) { return }
+        let isNoted = (try? await self.store.isRecorded(blockOf: wallet)) == true
+        if !isNoted, await !self.enter([wallet], log: log) { return }
+        self.state.withLock { state in
+            if !isNoted { state.recorded.append(wallet) }
+            if state.known.count >= Self.mostKnown { state.known = [] }
+            state.known.insert(wallet)
+        }
     }
 
     /// Notes in the store which blocks are recorded, and records those that have no entry.
     func recordMissing(log: Logger) async {
         let (recorded, mustSearch) = self.state.withLock { state in
-            defer { state = State(recorded: [], mustSearch: false) }
+            defer { (state.recorded, state.mustSearch) = ([], false) }
             return (state.recorded, state.mustSearch)
         }
         do throws(StoreError) {

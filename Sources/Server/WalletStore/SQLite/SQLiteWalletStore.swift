@@ -290,6 +290,10 @@ extension SQLiteWalletStore {
         try await self.queue.perform { try $0.unrecordedBlocks(after: after, lookingAt: most) }
     }
 
+    package func isRecorded(blockOf wallet: WalletID) async throws(StoreError) -> Bool {
+        try await self.queue.perform { try $0.isRecorded(blockOf: wallet) }
+    }
+
     package func noteRecorded(blocksOf wallets: [WalletID]) async throws(StoreError) {
         for some in wallets.pieces(of: Self.sweptAtOnce) {
             try await self.queue.perform { try $0.noteRecorded(blocksOf: some) }

@@ -29,6 +29,12 @@ extension StoreConnection {
         return UnrecordedBlocks(wallets: wallets, next: next)
     }
 
+    /// Returns whether ``noteRecorded(blocksOf:)`` has noted the wallet's block.
+    func isRecorded(blockOf wallet: WalletID) throws -> Bool {
+        let sql = "SELECT 1 FROM recorded_blocks JOIN wallets ON key = wallet WHERE id = ?"
+        return try Row.fetchOne(self.db, sql: sql, arguments: [wallet.blob]) != nil
+    }
+
     /// Notes that the audit log contains the permanent blocks of these wallets.
     func noteRecorded(blocksOf wallets: [WalletID]) throws {
         let statement = try self.db.makeStatement(
