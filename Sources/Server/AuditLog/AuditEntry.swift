@@ -140,6 +140,8 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     package static let sharesOffered = AuditEvent(rawValue: "vault shares offered")
     /// The attempt records of an earlier server version received MACs; their contents were trusted as they were.
     package static let recordsAdopted = AuditEvent(rawValue: "attempt records adopted")
+    /// The embedded store was copied into the database of several servers, which serves from here on.
+    package static let storeCopied = AuditEvent(rawValue: "store copy")
     /// Key versions that no longer seal any value were removed.
     package static let retireVault = AuditEvent(rawValue: "vault retire")
     /// An operator requested a command that another person must confirm; the detail contains its name.
@@ -150,7 +152,7 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     /// The events that are not commands to a running server.
     package static let others: [AuditEvent] = [
         .restore, .deletionCode, .wipe, .deniedLink, .blockedPermanently, .purge, .resealed, .sharesOffered,
-        .recordsAdopted, .started, .stopped, .logBegun, .tornTail, .request, .unknown,
+        .recordsAdopted, .storeCopied, .started, .stopped, .logBegun, .tornTail, .request, .unknown,
     ]
 
     /// Whether only servers that add a MAC to every attempt record write this event; earlier versions did not record

@@ -18,6 +18,11 @@ package enum PostgreSQLStoreOpenError: Error, Hashable, Sendable {
             + "open an epoch"
     )
 
+    /// The database has only a part of the store that is copied into it.
+    static let unfinishedCopy = PostgreSQLStoreOpenError.unreachable(
+        "the copy of an embedded store into it is unfinished, so wallets may be missing"
+    )
+
     /// The settings of these names differ from the store's, which hold for all servers.
     static func otherPolicy(_ names: [String]) -> PostgreSQLStoreOpenError {
         .unreachable(

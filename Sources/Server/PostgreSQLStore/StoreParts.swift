@@ -17,6 +17,8 @@ package struct StoreParts: Sendable {
     package var policy: [String: String] = [:]
     /// Opens a store that lacks confirmed commits, to open an epoch in it; it judges nothing before.
     package var acceptsLostCommits = false
+    /// Opens a store into which a copy is unfinished, to continue the copy; it judges nothing before.
+    package var acceptsUnfinishedCopy = false
     /// The longest time that a statement may take; afterwards its connection is closed.
     package var timeLimit: Duration
     /// The longest time of a statement that reads every wallet.

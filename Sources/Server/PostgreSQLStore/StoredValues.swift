@@ -89,6 +89,23 @@ struct StoredValues {
         self.next = NextShares()
     }
 
+    /// A wallet of another store, with its attempts as they are and the number of its writes.
+    init(copying wallet: CopiedWallet) {
+        self.id = wallet.id
+        self.onFile = wallet.attempts
+        self.attempts = nil
+        self.version = 1
+        let hasEnded = wallet.row.state.revocation != nil
+        self.shareKey =
+            hasEnded
+            ? [UInt8](repeating: 0, count: NarrowRow.shareKeyByteCount)
+            : SecretBytes.random(count: NarrowRow.shareKeyByteCount).exposedBytes()
+        self.row = wallet.row
+        // Counted by `narrow(by:)`.
+        self.row.state.writes &-= 1
+        self.next = wallet.next
+    }
+
     /// Ends the wallet: destroys its shares, and the key of all earlier copies of them.
     mutating func revoke(_ revocation: Revocation, at now: Timestamp) {
         self.row.revoke(revocation, at: now)

@@ -311,11 +311,19 @@ enum RunningServer {
             in: server.dataFolder,
             key: key,
             acceptingDamage: acceptingDamage,
-            onFatal: { failure in
-                StandardStreams.writeError("remote-pin-server: \(failure)\n")
-                exit(StartFailure.Kind(failure).rawValue)
-            }
+            onFatal: Self.endCommand
         )
+    }
+
+    /// Opens a stopped server's embedded store, to move it into a database; also one that was moved.
+    static func openStore(toMoveFrom folder: String, key: RecordKey) throws -> SQLiteWalletStore {
+        try Self.openStore(in: folder, key: key, acceptingMoved: true, onFatal: Self.endCommand)
+    }
+
+    /// Ends a command after a file error that may lose counts.
+    private static let endCommand: @Sendable (FatalStoreError) -> Never = { failure in
+        StandardStreams.writeError("remote-pin-server: \(failure)\n")
+        exit(StartFailure.Kind(failure).rawValue)
     }
 
     static func recordKey(by vault: any Vault) async throws -> RecordKey {
@@ -330,6 +338,7 @@ enum RunningServer {
         in folder: String,
         key: RecordKey,
         acceptingDamage: Bool = false,
+        acceptingMoved: Bool = false,
         receipts: (any ReceiptSigner)? = nil,
         metrics: any MetricsFactory = NOOPMetricsHandler.instance,
         onRefusal: @escaping @Sendable (String) -> Void = { _ in },
@@ -340,6 +349,7 @@ enum RunningServer {
                 folder: folder,
                 key: key,
                 acceptingDamage: acceptingDamage,
+                acceptingMoved: acceptingMoved,
                 receipts: receipts,
                 metrics: metrics,
                 onRefusal: onRefusal,
@@ -349,7 +359,7 @@ enum RunningServer {
             let kind: StartFailure.Kind
             switch error {
             case .inUse: kind = .unavailable
-            case .damaged, .notAStore, .backup: kind = .operatorMustAct
+            case .damaged, .notAStore, .backup, .moved: kind = .operatorMustAct
             case .newerVersion, .missing, .diskFull, .files: kind = .files
             }
             throw StartFailure(kind, "the store in \(folder) cannot be used: \(error)")

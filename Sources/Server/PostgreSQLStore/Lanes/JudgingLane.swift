@@ -143,6 +143,7 @@ final class JudgingWorker {
                 and exists (
                     select from facts
                     where epoch = $4 and solution_revoked = $5 and policy = $6 and not lost_commits
+                        and not \(CopyMark.isUnfinished)
                 )
             order by wallets.id for no key update of wallets skip locked
         ), written as (
@@ -177,12 +178,12 @@ final class JudgingWorker {
             // It is done already, and may be lost.
             throw PostgreSQLFailure.outcomeUnknown("\(error)")
         }
-        if let number = rows.number(0, 6) { self.confirmed.note(number, epoch: rows.number(0, 1) ?? 1) }
+        if let number = rows.number(0, 7) { self.confirmed.note(number, epoch: rows.number(0, 1) ?? 1) }
         let duration = ContinuousClock.now - start
         self.latency.note(duration)
         self.meters.commit.record(duration)
         self.meters.batch.record(proposals.count)
-        let ids = rows.bytes(0, 5) ?? []
+        let ids = rows.bytes(0, 6) ?? []
         let width = WalletIDKind.byteCount
         let written = Set(
             stride(from: 0, to: ids.count, by: width).compactMap {

@@ -22,7 +22,10 @@ final class StoreSession {
     }
 
     /// The columns that each batch and each transaction reads, from the table `facts`.
-    static let factColumns = "\(DurabilitySettings.expression), epoch, solution_revoked, policy, lost_commits"
+    static let factColumns = """
+        \(DurabilitySettings.expression), epoch, solution_revoked, policy, lost_commits,
+            \(CopyMark.isUnfinished)
+        """
 
     /// Keeps plans on the indexes: a plan that suits a small store is kept while the store grows.
     ///
@@ -73,11 +76,12 @@ final class StoreSession {
     func take(_ rows: PostgreSQLRows) throws {
         try self.check(rows)
         guard let epoch = rows.number(0, 1), let isSolutionRevoked = rows.flag(0, 2), let policy = rows.text(0, 3),
-            let lostCommits = rows.flag(0, 4)
+            let lostCommits = rows.flag(0, 4), let isCopying = rows.flag(0, 5)
         else { throw StoreError.corrupt }
         let differences = StorePolicy(self.parts.policy).differences(from: StorePolicy(reading: policy))
         guard differences.isEmpty else { throw PostgreSQLStoreOpenError.otherPolicy(differences) }
         guard !lostCommits || self.parts.acceptsLostCommits else { throw PostgreSQLStoreOpenError.lostCommits }
+        guard !isCopying || self.parts.acceptsUnfinishedCopy else { throw PostgreSQLStoreOpenError.unfinishedCopy }
         self.facts.isSolutionRevoked = isSolutionRevoked
         if epoch != self.facts.epoch { try self.readEpochs(upTo: epoch) }
     }

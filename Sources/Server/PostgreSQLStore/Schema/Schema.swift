@@ -87,6 +87,7 @@ enum Schema {
             solution_revoked boolean not null default false,
             policy text not null,
             lost_commits boolean not null default false,
+            copy text,
             operator_revision bigint not null default 0
         );
         end $body$

@@ -209,7 +209,8 @@ extension StoreTransaction {
                 version: version,
                 activeSince: try rows.time(at, 1),
                 sealedAnewAt: rows.number(at, 2).map { Timestamp(milliseconds: $0) },
-                check: rows.bytes(at, 3)
+                // Empty in a copy of a store whose earlier version had none.
+                check: rows.bytes(at, 3).flatMap { $0.isEmpty ? nil : $0 }
             )
         }
     }

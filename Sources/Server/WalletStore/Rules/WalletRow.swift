@@ -13,7 +13,7 @@ package struct WalletKey: Hashable, Sendable {
 }
 
 /// The stored row of a wallet, without its attempts and attested facts.
-package struct WalletRow: Sendable {
+package struct WalletRow: Hashable, Sendable {
     package let key: WalletKey
     package var state: WalletState
     package var pinKeyID: PINKeyID

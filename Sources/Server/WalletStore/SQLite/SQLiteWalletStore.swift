@@ -57,7 +57,8 @@ package final class SQLiteWalletStore: WalletStore {
     ///
     /// A missing store is an error unless `creating` is true, because an empty store in its place would forget every
     /// count. If `acceptingDamage` is true, a store that lacks commits is opened as far as it goes. Such a store may be
-    /// copied but not served, and the next opening rejects it again. If there is a signer, every verdict gets a
+    /// copied but not served, and the next opening rejects it again. The same holds for a store that was moved, if
+    /// `acceptingMoved` is true. If there is a signer, every verdict gets a
     /// receipt. `onRefusal` is called with the reason why steps were refused. `onFatal` is called after a file error
     /// that may lose counts, and must end the process.
     package static func open(
@@ -65,6 +66,7 @@ package final class SQLiteWalletStore: WalletStore {
         key: RecordKey,
         creating: Bool = false,
         acceptingDamage: Bool = false,
+        acceptingMoved: Bool = false,
         receipts signer: (any ReceiptSigner)? = nil,
         metrics factory: any MetricsFactory = NOOPMetricsHandler.instance,
         onRefusal: @escaping @Sendable (String) -> Void = { _ in },
@@ -73,7 +75,7 @@ package final class SQLiteWalletStore: WalletStore {
         let path = folder + "/wallets.db"
         let lock = try StoreLock(folder: folder, creating: creating)
         try self.makeFile(path, creating: creating)
-        try StoreFile.refuseOthers(path, creating: creating)
+        try StoreFile.refuseOthers(path, creating: creating, acceptingMoved: acceptingMoved)
         let isDamaged = try self.isDamaged(path, accepting: acceptingDamage)
         let database: DatabaseQueue
         let committed = CommittedFacts()
@@ -86,7 +88,7 @@ package final class SQLiteWalletStore: WalletStore {
             do {
                 mark = try database.inDatabase { db in
                     do {
-                        upgradedFrom = try Schema.migrate(db, creating: creating)
+                        upgradedFrom = try Schema.migrate(db, creating: creating, acceptingMoved: acceptingMoved)
                         // Completes the work of a killed process, so that no older copy of a destroyed share survives a
                         // start.
                         _ = try db.checkpoint(.truncate)

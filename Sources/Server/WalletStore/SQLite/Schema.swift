@@ -9,6 +9,9 @@ enum Schema {
     static let applicationID: Int64 = 0x7250_494E
     /// The `PRAGMA application_id` that identifies the file as a backup, which is not served: "rPIB".
     static let backupID: Int64 = 0x7250_4942
+    /// The `PRAGMA application_id` that identifies the file as a store that was copied into a database of several
+    /// servers, which is not served: "rPIM".
+    static let movedID: Int64 = 0x7250_494D
 
     /// The migration from each version n to n + 1; the first one creates a new store.
     static let migrations = [
@@ -89,17 +92,20 @@ enum Schema {
     /// Migrates a file to this version, with each step in a separate transaction; returns the version that an older
     /// store had.
     @discardableResult
-    static func migrate(_ db: Database, creating: Bool) throws -> Int? {
+    static func migrate(_ db: Database, creating: Bool, acceptingMoved: Bool = false) throws -> Int? {
         let id = try Int64.fetchOne(db, sql: "PRAGMA application_id") ?? 0
         let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         guard id != Self.backupID else { throw StoreOpenError.backup }
+        guard id != Self.movedID || acceptingMoved else { throw StoreOpenError.moved }
         let isNew = id == 0 && found == 0 && creating
-        guard isNew || (id == Self.applicationID && found > 0) else { throw StoreOpenError.notAStore }
+        guard isNew || (id == Self.applicationID || id == Self.movedID) && found > 0 else {
+            throw StoreOpenError.notAStore
+        }
         guard found <= Self.version else { throw StoreOpenError.newerVersion(found: found, known: Self.version) }
         for version in found..<Self.version {
             try db.inTransaction(.immediate) {
                 try db.execute(sql: Self.migrations[version])
-                try db.execute(sql: "PRAGMA application_id = \(Self.applicationID)")
+                try db.execute(sql: "PRAGMA application_id = \(isNew ? Self.applicationID : id)")
                 try db.execute(sql: "PRAGMA user_version = \(version + 1)")
                 return .commit
             }

@@ -58,7 +58,11 @@ package enum StoreFile {
     /// read first.
     ///
     /// While a file is being created, its header may still be in its log, which only SQLite can read (``Schema``).
-    static func refuseOthers(_ path: String, creating: Bool) throws(StoreOpenError) {
+    static func refuseOthers(
+        _ path: String,
+        creating: Bool,
+        acceptingMoved: Bool = false
+    ) throws(StoreOpenError) {
         let head: [UInt8]
         do throws(FileError) {
             head = try AppendFile(reading: path).read(at: 0, atMost: Self.headByteCount)
@@ -70,9 +74,10 @@ package enum StoreFile {
         let version = Int(Self.number(at: Self.versionOffset, in: head))
         switch Self.number(at: Self.applicationIDOffset, in: head) {
         case Schema.backupID: throw .backup
-        case Schema.applicationID where version > Schema.version:
+        case Schema.movedID where !acceptingMoved: throw .moved
+        case Schema.applicationID where version > Schema.version, Schema.movedID where version > Schema.version:
             throw .newerVersion(found: version, known: Schema.version)
-        case Schema.applicationID: break
+        case Schema.applicationID, Schema.movedID: break
         case 0 where version == 0 && (creating || DurableFile.exists(path + "-wal")): break
         default: throw .notAStore
         }

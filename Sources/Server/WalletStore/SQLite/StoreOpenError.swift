@@ -16,6 +16,8 @@ package enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible 
     case notAStore
     /// The file is a backup; restore it, which charges wallets for guesses that may have been made since then.
     case backup
+    /// The store was copied into a database of several servers, which has counted attempts since; use that database.
+    case moved
     /// The disk is full; free some space.
     case diskFull
     /// Counted attempts are missing: the store ends before a commit that was synced.
@@ -33,6 +35,11 @@ package enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible 
         case .notAStore: return "the file is not a wallet store, or it is damaged"
         case .backup:
             return "the file is a backup, which cannot be served directly; run `remote-pin-server restore`"
+        case .moved:
+            return
+                "the store was copied into a PostgreSQL database, where attempts are counted now, so it is not served "
+                + "here: set `store.kind` to postgresql. If the copy is unfinished, run `remote-pin-server store copy` "
+                + "again. If the database is lost, restore a backup, in a new epoch, with `remote-pin-server restore`"
         case .diskFull: return "the disk is full"
         case .damaged(let damage):
             return

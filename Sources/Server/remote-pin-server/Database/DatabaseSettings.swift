@@ -146,6 +146,7 @@ extension Problem {
 
     /// The cures of PostgreSQL's and libpq's messages, by a part of their text, in the order in which they apply.
     private static let cures: [(part: String, cure: String)] = [
+        ("embedded store into it is unfinished", "run `remote-pin-server store copy` until it is done"),
         ("session is read-only", "the host is a standby: name the primary, or all hosts of the cluster"),
         ("is a standby", "the host is a standby: name the primary, or all hosts of the cluster"),
         (

@@ -11,7 +11,7 @@ internal import WalletStore
 struct StoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store",
-        abstract: "Create or look at the PostgreSQL store that several servers share.",
+        abstract: "Create, fill or look at the PostgreSQL store that several servers share.",
         discussion: """
             For `store.kind: postgresql`. A new cluster (docs/cluster.md), with the role and database of the servers:
 
@@ -20,9 +20,11 @@ struct StoreCommand: AsyncParsableCommand {
               remote-pin-server store status --config /etc/remote-pin/server.yaml
               remote-pin-server serve --config /etc/remote-pin/server.yaml
 
+            To move a server's embedded store there, run `store copy` after `store init`.
+
             All servers of a database need the same `vault.key-file`.
             """,
-        subcommands: [StoreInit.self, StoreStatus.self]
+        subcommands: [StoreInit.self, StoreCopyCommand.self, StoreStatus.self]
     )
 }
 

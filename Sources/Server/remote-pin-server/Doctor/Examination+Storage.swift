@@ -52,6 +52,7 @@ extension Examination {
                 case .missing: "put the store back, or create one with `remote-pin-server init`"
                 case .newerVersion: "install the newer server"
                 case .backup: "run `remote-pin-server restore`"
+                case .moved: "set `store.kind` to postgresql"
                 default: "keep a copy of the data folder, then restore a backup with `remote-pin-server restore`"
                 }
             return self.add(.problem(.store, "\(error)", cure: cure))

@@ -1,0 +1,204 @@
+package import Vocabulary
+package import WalletStore
+
+/// A copy of an embedded store into the empty database of several servers.
+///
+///     read the source ─▶ mark the target ─▶ copy pages ─▶ read the target ─▶ move the source ─▶ finish the target
+///
+/// It may be killed at any moment and run again: each page is one transaction, and the next page begins after the last
+/// wallet in the target.
+///
+/// Invariant (G3, G7): at most one of the two stores can be served. The target is marked as unfinished from its first
+/// wallet on, and the source is marked as moved to this very copy before the target is finished. The caller has the
+/// source locked, so it does not change. A source that changed since the copy began has another digest: the copy
+/// is not continued, but begun anew, so that the target never has a count, a PIN or a wallet from before the change.
+/// Therefore no epoch is needed.
+package struct StoreCopy: Sendable {
+    package enum Stage: String, Sendable {
+        case checking, copying, verifying, finishing
+    }
+
+    package struct Report: Hashable, Sendable {
+        package let wallets: Int
+        /// The digest over all contents, computed from each of the two stores.
+        package let digest: String
+        /// The number of wallets that an earlier run had copied.
+        package let copiedBefore: Int
+        /// Whether an earlier run had finished the copy.
+        package let wasFinished: Bool
+    }
+
+    private let source: SQLiteWalletStore
+    private let target: PostgreSQLWalletStore
+    private let pageSize: Int
+    /// Called after each step, with the number of wallets done and the number of all.
+    private let onProgress: @Sendable (Stage, Int, Int) throws -> Void
+    /// Records the verified copy in the audit log, and returns the log's newest entry.
+    private let record: @Sendable (Report) async throws -> StoredAuditMark
+
+    /// - Parameters:
+    ///   - source: The embedded store, which must not have been opened to be served.
+    ///   - target: Opened to accept an unfinished copy.
+    package init(
+        of source: SQLiteWalletStore,
+        into target: PostgreSQLWalletStore,
+        pageSize: Int = 256,
+        onProgress: @escaping @Sendable (Stage, Int, Int) throws -> Void = { _, _, _ in },
+        record: @escaping @Sendable (Report) async throws -> StoredAuditMark
+    ) {
+        self.source = source
+        self.target = target
+        self.pageSize = pageSize
+        self.onProgress = onProgress
+        self.record = record
+    }
+
+    /// Copies the store, or continues to.
+    ///
+    /// - Parameter anew: Whether an unfinished copy of another state of the source is removed and begun again.
+    /// - Throws: A ``StoreCopyFailure``, a `StoreError`, or an error of the functions given.
+    package func run(anew: Bool = false) async throws -> Report {
+        let total = try await self.source.walletCount()
+        // The ends of wallets from an earlier version, which the target has in a table.
+        while try await self.source.findEarlierEnds(lookingAt: self.pageSize) {}
+        guard try await self.source.recordMACs() == .present else { throw StoreCopyFailure.records }
+        let own = try await self.digest(of: self.source, .checking, total)
+        let movedTo = try await self.source.movedTo()
+        let found = try await self.target.perform(.reading) { try $0.copyMark() }
+        if let found, found.isFinished, found.name == movedTo {
+            return Report(wallets: own.wallets, digest: own.hex, copiedBefore: own.wallets, wasFinished: true)
+        }
+        let copy = try await self.begin(own, found, movedTo: movedTo, anew: anew)
+        let before = try await self.copy(copy, total)
+
+        let copied = try await self.digest(of: self.target, .verifying, total)
+        guard copied == own, try await self.target.walletCount() == own.wallets else { throw StoreCopyFailure.differs }
+        let report = Report(wallets: own.wallets, digest: own.hex, copiedBefore: before, wasFinished: false)
+        let newest = try await self.record(report)
+        try self.onProgress(.finishing, total, total)
+        if movedTo == nil { try await self.source.noteMoved(to: copy.name) }
+        try self.onProgress(.finishing, total, total)
+        try await self.target.perform(.changingFacts) { try $0.finish(copy, newest) }
+        return report
+    }
+
+    /// Returns the mark of the copy to continue, after marking the target if there is none.
+    private func begin(
+        _ own: CopyDigest,
+        _ found: CopyMark?,
+        movedTo: String?,
+        anew: Bool
+    ) async throws -> CopyMark {
+        // Moved into another database, which may have counted attempts since.
+        guard movedTo == nil || movedTo == found?.name else { throw StoreCopyFailure.movedElsewhere }
+        var copy = CopyMark(of: own.hex)
+        if let found {
+            guard !found.isFinished else { throw StoreCopyFailure.targetInUse }
+            if found.digest == own.hex { return found }
+            guard anew else { throw StoreCopyFailure.sourceChanged }
+            copy = CopyMark(named: found.name, of: own.hex)
+        }
+        let new = copy
+        let facts = try await self.source.copiedFacts()
+        guard try await self.target.perform(.changingFacts, { try $0.begin(new, replacing: found, facts) }) else {
+            throw StoreCopyFailure.targetInUse
+        }
+        return new
+    }
+
+    /// Copies what the target lacks; returns the number of wallets that it had.
+    private func copy(_ copy: CopyMark, _ total: Int) async throws -> Int {
+        for list in CopiedList.allCases {
+            var last: [UInt8]?
+            while true {
+                let entries = try await self.source.copiedEntries(of: list, after: last, limit: self.pageSize)
+                if entries.isEmpty { break }
+                try await self.target.perform(.writing) { try $0.add(entries, to: list, of: copy) }
+                last = entries.last?.key
+            }
+        }
+        let before = try await self.target.walletCount()
+        var done = before
+        var place = try await self.target.perform(.reading) { try $0.lastCopiedPlace() }
+        while true {
+            try self.onProgress(.copying, done, total)
+            let page = try await self.source.copiedWallets(after: place, limit: self.pageSize)
+            if !page.wallets.isEmpty {
+                try await self.target.perform(.writing) { try $0.add(page.wallets, of: copy) }
+            }
+            done += page.wallets.count
+            guard let next = page.next else { return before }
+            place = next
+        }
+    }
+
+    /// Reads a whole store, in pages; rejects one with damaged wallets.
+    private func digest(of store: any CopiedStore, _ stage: Stage, _ total: Int) async throws -> CopyDigest {
+        var digest = CopyDigest()
+        digest.add(try await store.copiedFacts())
+        for list in CopiedList.allCases {
+            var last: [UInt8]?
+            while true {
+                let entries = try await store.copiedEntries(of: list, after: last, limit: self.pageSize)
+                if entries.isEmpty { break }
+                for entry in entries { digest.add(entry, of: list) }
+                last = entries.last?.key
+            }
+        }
+        var damaged: [WalletID] = []
+        var place: Int64?
+        repeat {
+            let page = try await store.copiedWallets(after: place, limit: self.pageSize)
+            for wallet in page.wallets { digest.add(wallet) }
+            damaged += page.damaged.prefix(StoreCopyFailure.mostNamed - damaged.count)
+            place = page.next
+            try self.onProgress(stage, digest.wallets, total)
+        } while place != nil
+        guard damaged.isEmpty else {
+            throw stage == .checking ? StoreCopyFailure.damaged(damaged) : StoreCopyFailure.differs
+        }
+        return digest
+    }
+}
+
+/// The reason why a store was not copied; each description states the remedy.
+package enum StoreCopyFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The source has damaged wallets; these are some of them.
+    case damaged([WalletID])
+    /// The source's attempt records are of an earlier version, or of another key.
+    case records
+    /// The target has a wallet or a setting that is not of this copy, or a server has used it.
+    case targetInUse
+    /// The source was moved into another database, or into a copy that was removed since.
+    case movedElsewhere
+    /// The source is not as it was when the copy in the target began.
+    case sourceChanged
+    /// The two stores differ after the copy.
+    case differs
+
+    /// The maximum number of damaged wallets to name.
+    static let mostNamed = 100
+
+    package var description: String {
+        switch self {
+        case .damaged(let wallets):
+            "the source has damaged wallets: \(wallets.map(\.description).joined(separator: ", ")). A PIN of such a "
+                + "wallet is not judged. Revoke each with `remote-pin-server admin revoke wallet`, or restore a backup"
+        case .records:
+            "the source's attempt records have no MACs of this vault's key. Serve it once with this version and its "
+                + "own `vault.key-file`"
+        case .targetInUse:
+            "the database is not empty, or a server has used it. Use a new database (`remote-pin-server store init`): "
+                + "nothing is overwritten"
+        case .movedElsewhere:
+            "the source was moved into another database. Name that database to finish the copy. If it is lost, restore "
+                + "a backup, in a new epoch, with `remote-pin-server restore`"
+        case .sourceChanged:
+            "the database has an unfinished copy of another store, or of this one before it was served again. To "
+                + "remove the copied wallets and begin again, use --anew"
+        case .differs:
+            "the two stores differ after the copy, so the database is not served. Look into its log, and begin again "
+                + "with --anew"
+        }
+    }
+}

@@ -1,0 +1,187 @@
+internal import ArgumentParser
+internal import AuditLog
+internal import HostSystem
+internal import Logging
+internal import PostgreSQLStore
+internal import ServerCommandLine
+internal import ServerSettings
+internal import StoreMaintenance
+internal import Synchronization
+internal import Telemetry
+internal import WalletStore
+
+/// Copies the embedded store of a stopped server into the empty database of several servers.
+struct StoreCopyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "copy",
+        abstract: "Copy the embedded store of a stopped server into an empty PostgreSQL database.",
+        discussion: """
+            Set `store.kind: postgresql` in the configuration, keep `data.folder`, `vault.key-file` and `audit.file`, \
+            stop the server, and run `store init` and then this, as the server's user. It copies every wallet with its \
+            counted attempts, and everything else; then it reads both stores and compares their numbers of wallets \
+            and their digests.
+
+            No server uses the database before the copy is verified. From then on no server opens the embedded store, \
+            which stays in its folder. If this command is killed, run it again: it continues after the last copied \
+            wallet. If the embedded store was served in between, the copy is out of date: --anew removes the copied \
+            wallets and begins again. So no epoch is opened, and no wallet is charged.
+
+              remote-pin-server store copy --config /etc/remote-pin/server.yaml
+              remote-pin-server store copy --json --from /var/lib/remote-pin/data --config /etc/remote-pin/server.yaml
+            """
+    )
+
+    @Option(
+        help: ArgumentHelp("The folder of the embedded store, if it is not `data.folder`.", valueName: "dir"),
+        completion: .directory
+    )
+    var from: String?
+
+    @Flag(help: "Remove an unfinished copy of another state of the store, and begin again.")
+    var anew = false
+
+    @OptionGroup var options: ConfigurationOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try await ending {
+            let loaded = try self.options.settings()
+            let database = try DatabaseSettings.required(by: loaded.settings)
+            let server = try StoppedServer(loaded)
+            try server.requireItsUser(for: "store copy")
+            let files = try ServerFiles(loaded)
+            try await database.report().requireStore(in: database)
+            let key = try await RunningServer.recordKey(by: files.vault)
+            let folder = self.from.map { ConfigurationOptions.absolute($0) } ?? server.dataFolder
+            let source = try RunningServer.openStore(toMoveFrom: folder, key: key)
+            do {
+                try await self.copy(source, in: folder, key: key, server, files, to: database)
+            } catch {
+                await source.close()
+                throw error
+            }
+            await source.close()
+        }
+    }
+
+    private func copy(
+        _ source: SQLiteWalletStore,
+        in folder: String,
+        key: RecordKey,
+        _ server: StoppedServer,
+        _ files: ServerFiles,
+        to database: DatabaseSettings
+    ) async throws {
+        let epoch = try await RunningServer.epoch(of: source, vault: files.vault)
+        try await RunningServer.checkVault(files, of: source)
+        let log = Logger(label: "remote-pin-server") { StreamLogHandler.standardError(label: $0) }
+        // Rejects an older copy of the store, which lacks attempts and revocations.
+        let audit = try await RunningServer.openAudit(
+            files,
+            of: source,
+            epoch: epoch,
+            metrics: MetricRegistry(),
+            log: log
+        ) { _ in }
+        do {
+            let start = ContinuousClock.now
+            let report = try await self.copy(source, audit, server, database, key: key)
+            self.show(report, folder: folder, database, took: ContinuousClock.now - start)
+        } catch {
+            await audit.close()
+            throw error
+        }
+        await audit.close()
+    }
+
+    private func copy(
+        _ source: SQLiteWalletStore,
+        _ audit: AuditLog,
+        _ server: StoppedServer,
+        _ database: DatabaseSettings,
+        key: RecordKey
+    ) async throws -> StoreCopy.Report {
+        var parts = database.parts(key: key) { StandardStreams.writeError("the database: \($0)\n") }
+        parts.acceptsUnfinishedCopy = true
+        let target: PostgreSQLWalletStore
+        do throws(PostgreSQLStoreOpenError) {
+            target = try await .open(parts)
+        } catch {
+            throw database.failure(error)
+        }
+        let line = Mutex(ProgressLine())
+        let copy = StoreCopy(of: source, into: target) { stage, done, all in
+            line.withLock { $0.show(stage.rawValue, done, of: all) }
+        } record: { report in
+            let result = "\(report.wallets) wallets, sha256 \(report.digest)"
+            return StoredAuditMark(
+                try await audit.append(
+                    .storeCopied,
+                    by: server.actor,
+                    .done(of: nil, result: result),
+                    detail: "into \(database.place)"
+                )
+            )
+        }
+        let result: Result<StoreCopy.Report, StartFailure>
+        do {
+            result = .success(try await copy.run(anew: self.anew))
+        } catch {
+            result = .failure(Self.failure(error, database))
+        }
+        line.withLock { $0.end() }
+        await target.close()
+        return try result.get()
+    }
+
+    private static func failure(_ error: any Error, _ database: DatabaseSettings) -> StartFailure {
+        switch error {
+        case let failure as StoreCopyFailure:
+            let kind: StartFailure.Kind =
+                switch failure {
+                case .damaged, .differs: .data
+                case .records: .configuration
+                case .targetInUse, .sourceChanged: .notAllowed
+                case .movedElsewhere: .operatorMustAct
+                }
+            return StartFailure(kind, "the store was not copied into \(database.place): \(failure)")
+        case let error as AuditLogError: return StartFailure(error)
+        case StoreError.corrupt:
+            return StartFailure(.data, "the copy stopped: a value of one of the two stores cannot be read")
+        default:
+            return StartFailure(
+                .unavailable,
+                "the copy stopped, and no server uses it: \(error). Run the command again; it continues"
+            )
+        }
+    }
+
+    private func show(_ report: StoreCopy.Report, folder: String, _ database: DatabaseSettings, took: Duration) {
+        let json = JSON(
+            wallets: report.wallets,
+            copiedBefore: report.copiedBefore,
+            digest: report.digest,
+            wasFinished: report.wasFinished,
+            seconds: took / .seconds(1)
+        )
+        self.output.print(json) { page in
+            guard !report.wasFinished else {
+                return page.line("the copy was finished before; nothing was done")
+            }
+            page.line(
+                "\(page.good("copied")) \(Restoration.wallets(report.wallets)) into \(database.place) in \(took.spoken)"
+            )
+            page.line("both stores have the digest sha256 \(report.digest)")
+            page.line("the store in \(folder) is not served any more; keep it until the database has a backup")
+            page.line("next: remote-pin-server check-config, then serve, on each server with the same vault key")
+        }
+    }
+
+    private struct JSON: Encodable {
+        let wallets: Int
+        let copiedBefore: Int
+        let digest: String
+        let wasFinished: Bool
+        let seconds: Double
+    }
+}
