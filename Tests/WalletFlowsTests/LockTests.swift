@@ -73,6 +73,38 @@ struct LockTests {
         #expect(app.state == .shows("UC7.1/1.1"))
     }
 
+    @Test("a clock that is set back while the app is in sight delays neither the warning nor the lock")
+    func clockSetBackInSight() {
+        var app = AppUnderTest.atDashboard()
+        app.wait(100)
+        #expect(app.timeDue() == nil)
+        app.wait(-90)
+        #expect(app.timeDue() == nil)
+        app.wait(139)
+        #expect(app.timeDue() == nil)
+        app.wait(1)
+        #expect(app.timeDue() == .shows("LOCK/1.4"))
+        app.wait(-1000)
+        #expect(app.timeDue() == nil)
+        app.wait(59)
+        #expect(app.timeDue() == nil)
+        app.wait(1)
+        #expect(app.timeDue() == .asks(.lock))
+    }
+
+    @Test("an action restarts the inactivity timeout also after the clock was set back")
+    func useAfterClockSetBack() {
+        var app = AppUnderTest.atDashboard()
+        app.wait(240)
+        app.timeDue()
+        app.wait(-1000)
+        #expect(app.tap(.yesContinue) == .shows("UC7.1/1.1"))
+        app.wait(239)
+        #expect(app.timeDue() == nil)
+        app.wait(1)
+        #expect(app.timeDue() == .shows("LOCK/1.4"))
+    }
+
     @Test("Yes continue restarts the inactivity timeout (LTC57)")
     func yesContinue() {
         var app = AppUnderTest.atDashboard()

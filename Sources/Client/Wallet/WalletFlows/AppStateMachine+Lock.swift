@@ -101,6 +101,7 @@ extension AppStateMachine {
     /// inactivity (LOCK/1.5), and a resume that had to wait for an effect. Nothing happens in the background, because a
     /// prompt of the operating system must not appear there; the next resume catches up.
     package mutating func timeDue(_ snapshot: Snapshot) -> Action? {
+        self.idleness.note(snapshot.now)
         guard !self.isWaiting, self.scene != nil else { return nil }
         if self.owesResume { return self.resume(snapshot) }
         guard self.idleness.hiddenSince == nil else { return nil }
@@ -126,6 +127,7 @@ extension AppStateMachine {
     /// This way, a host cannot keep the app open by never calling ``timeDue(_:)``; the first selection or entry after
     /// the timeout is lost.
     mutating func lockOverdue(_ snapshot: Snapshot) -> Action? {
+        self.idleness.note(snapshot.now)
         guard !snapshot.isLocked || self.owesLock else { return nil }
         let reason: LockTheApp.Reason
         if self.owesLock || self.idleness.wasHiddenTooLong(snapshot) {

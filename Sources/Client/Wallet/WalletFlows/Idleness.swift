@@ -6,17 +6,28 @@ internal import Vocabulary
 /// shown.
 struct Idleness: Sendable {
     private var usedAt = Timestamp(milliseconds: 0)
+    /// The latest reading of the clock, which may have been set back since an earlier one.
+    private var seenAt = Timestamp(milliseconds: 0)
     private(set) var hiddenSince: Timestamp?
+
+    /// Notes a reading of the clock while the app is in sight.
+    ///
+    /// A clock that was set back takes no time away: the last use moves back with it. Otherwise anyone who sets the
+    /// phone's clock could keep an unattended app open.
+    mutating func note(_ now: Timestamp) {
+        if now < self.seenAt { self.usedAt = self.usedAt + (now - self.seenAt) }
+        self.seenAt = now
+    }
 
     /// The user selected, entered or presented something, or opened the app.
     mutating func use(at now: Timestamp) {
-        self.usedAt = now
+        (self.usedAt, self.seenAt) = (now, now)
         self.hiddenSince = nil
     }
 
     /// The user answered a question, perhaps outside the app: this is use, but does not bring the app into sight.
     mutating func answered(at now: Timestamp) {
-        self.usedAt = now
+        (self.usedAt, self.seenAt) = (now, now)
     }
 
     /// The app came back to the same screen, which does not count as use by itself.
