@@ -1,0 +1,65 @@
+import ConfigText
+import Foundation
+import ServerSettings
+import Testing
+
+@Suite("The settings in the manifests for Kubernetes")
+struct ManifestTests {
+    private static func text(_ name: String) throws -> String {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        return try String(contentsOf: root.appendingPathComponent("deploy/kubernetes/\(name)"), encoding: .utf8)
+    }
+
+    /// The settings in a manifest's ConfigMap.
+    private static func settings(in name: String) throws -> ServerSettings {
+        let lines = try Self.text(name).split(separator: "\n", omittingEmptySubsequences: false)
+        let start = try #require(lines.firstIndex(of: "  server.yaml: |"))
+        let file = lines[(start + 1)...].prefix { $0.hasPrefix("    ") }.map { $0.dropFirst(4) }
+        let config = ConfigFile(
+            path: "server.yaml",
+            folder: "/etc/remote-pin",
+            text: file.joined(separator: "\n") + "\n"
+        )
+        let report = SettingsReport(reading: SettingsSources(file: config, currentFolder: "/"))
+        return try #require(report.settings, "\(name): \(report.problems)")
+    }
+
+    /// The number after a word, which occurs once in a manifest.
+    private static func number(after word: String, in name: String) throws -> Int {
+        let parts = try Self.text(name).components(separatedBy: word)
+        try #require(parts.count == 2, "\(word) in \(name)")
+        return try #require(Int(parts[1].prefix { $0.isNumber }), "\(word) in \(name)")
+    }
+
+    @Test(
+        "the cluster waits for a server's orderly end: for its hook, its delay, its limit and its last connections",
+        arguments: [("base.yaml", "remote-pin.yaml"), ("cluster.yaml", "cluster.yaml")]
+    )
+    func graceTime(configuration: String, pod: String) throws {
+        let settings = try Self.settings(in: configuration)
+        let hook = pod == "cluster.yaml" ? try Self.number(after: "[sleep, \"", in: pod) : 0
+        let stop = settings[SettingTable.drainDelay] + settings[SettingTable.drainLimit] + .seconds(hook + 5)
+        #expect(stop <= .seconds(try Self.number(after: "terminationGracePeriodSeconds: ", in: pod)))
+    }
+
+    @Test("several servers share a database and have their own names; a drain takes one of them at a time")
+    func cluster() throws {
+        let settings = try Self.settings(in: "cluster.yaml")
+        #expect(settings[SettingTable.storeKind] == .postgreSQL)
+        #expect(settings[SettingTable.durability] == .replicated)
+        #expect(settings[SettingTable.storeTLS] == .verifyFull)
+        // The name of the pod.
+        #expect(settings[SettingTable.clusterServer] == nil)
+        #expect(try Self.number(after: "replicas: ", in: "cluster.yaml") >= 2)
+        #expect(try Self.number(after: "maxUnavailable: ", in: "cluster.yaml") == 1)
+        #expect(try Self.text("cluster.yaml").components(separatedBy: "path: /readyz").count == 3)
+    }
+
+    @Test("the embedded store has one server, which no drain ends")
+    func embedded() throws {
+        #expect(try Self.settings(in: "base.yaml")[SettingTable.storeKind] == .sqlite)
+        #expect(try Self.number(after: "replicas: ", in: "remote-pin.yaml") == 1)
+        #expect(try Self.number(after: "maxUnavailable: ", in: "remote-pin.yaml") == 0)
+    }
+}
