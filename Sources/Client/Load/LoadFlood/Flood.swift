@@ -13,7 +13,7 @@ package struct FloodProgress: Hashable, Sendable {
     package var closedByServer: Int
     /// Connections that could not be opened: refused or timed out.
     package var notOpened: Int
-    /// Connections not begun, because too many waited for the server to accept them.
+    /// Connection attempts skipped because the accept backlog was too long.
     package var unsent: Int
     package var bytesSent: Int
     package var bytesReceived: Int
@@ -21,10 +21,10 @@ package struct FloodProgress: Hashable, Sendable {
 
 /// Hostile connections from many addresses of this machine, at a constant rate.
 ///
-/// They load the part of a server that is exposed before a client authenticates. The flood ends after its duration
-/// and closes all its connections.
+/// A flood exercises the attack surface that a server exposes to unauthenticated clients. It closes all of its
+/// connections when it ends.
 package final class Flood: Sendable {
-    /// The limit of connections that wait for the server to accept them.
+    /// The maximum number of connection attempts that the server has yet to accept.
     private static let mostWaiting = 2_000
     private static let connectLimit = TimeAmount.seconds(5)
     private static let interval: Duration = .milliseconds(10)
@@ -36,7 +36,7 @@ package final class Flood: Sendable {
     private let start = ContinuousClock.now
     private let connections = Mutex(CircularBuffer<any Channel>())
     private let isStopped = Atomic<Bool>(false)
-    /// True once connections are closed as soon as they open.
+    /// Set at the end, so that connections still being established are closed as soon as they open.
     private let isClosing = Atomic<Bool>(false)
 
     /// - Precondition: The plan has a kind, a rate and a number of connections greater than zero.
@@ -71,7 +71,7 @@ package final class Flood: Sendable {
         self.isStopped.store(true, ordering: .relaxed)
     }
 
-    /// Floods for the plan's duration or until ``stop()``; returns when all of its connections have closed.
+    /// Floods for the plan's duration or until ``stop()``, then waits until all of its connections have closed.
     package func run() async {
         let began = ContinuousClock.now
         var (begun, generator) = (0, SystemRandomNumberGenerator())
@@ -83,7 +83,6 @@ package final class Flood: Sendable {
             }
             try? await Task.sleep(for: Self.interval)
         }
-        // Pending connections are closed as soon as they open.
         self.isClosing.store(true, ordering: .sequentiallyConsistent)
         for channel in self.connections.withLock({ Array($0) }) {
             self.close(channel)
@@ -108,7 +107,7 @@ package final class Flood: Sendable {
                 }
             }
         if let source, let address = try? SocketAddress(ipAddress: source, port: 0) {
-            // ip(7), IP_BIND_ADDRESS_NO_PORT: an address can use all its ports for each server.
+            // IP_BIND_ADDRESS_NO_PORT, see ip(7): an address can then use all of its ports for each destination.
             bootstrap =
                 bootstrap
                 .channelOption(ChannelOptions.Types.SocketOption(level: .ip, name: .init(rawValue: 24)), value: 1)
@@ -124,7 +123,7 @@ package final class Flood: Sendable {
         }
     }
 
-    /// Holds a connection; closes the oldest ones beyond the limit.
+    /// Keeps a connection open and closes the oldest ones beyond the limit.
     private func hold(_ channel: any Channel) {
         let surplus: [any Channel] = self.connections.withLock { connections in
             connections.append(channel)

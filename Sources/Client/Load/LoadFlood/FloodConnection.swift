@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import Synchronization
 
-/// One connection of a flood, which misbehaves in its kind's way until it is closed.
+/// A connection of a flood, which misbehaves according to its kind until it is closed.
 final class FloodConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

@@ -6,7 +6,7 @@ package enum FloodKind: String, CaseIterable, Sendable {
     case slow
     /// Sends random bytes at once.
     case garbage
-    /// Sends a whole client hello and then nothing: by then the server has agreed on a key and signed.
+    /// Sends a complete client hello and then stalls. The server has already spent a key agreement and a signature.
     case hello
     /// Connects and closes at once.
     case churn
@@ -19,11 +19,15 @@ package enum FloodKind: String, CaseIterable, Sendable {
 package struct FloodPlan: Sendable {
     /// The kinds of successive connections; a kind may occur several times.
     package var kinds: [FloodKind]
-    /// The local addresses to connect from; nil for the system's choice.
+    /// The local addresses to connect from.
+    ///
+    /// If nil, the system chooses.
     package var sources: SourceNetwork?
     /// New connections per second.
     package var rate: Double
-    /// The limit of open connections; beyond it, the oldest is closed for each new one.
+    /// The maximum number of open connections.
+    ///
+    /// Beyond it, each new connection closes the oldest one.
     package var held: Int
     package var duration: Duration
     /// The pause between two bytes of a slow connection.
@@ -43,7 +47,9 @@ package struct SourceNetwork: Hashable, Sendable, CustomStringConvertible {
     private let base: UInt32
     private let prefixLength: Int
 
-    /// Parses `127.0.0.0/16`; nil if it is not loopback or has bits after its prefix.
+    /// Parses a network such as `127.0.0.0/16`.
+    ///
+    /// Fails if it is not loopback or has host bits set.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         let octets = parts.first?.split(separator: ".", omittingEmptySubsequences: false).compactMap { UInt8($0) } ?? []
@@ -56,7 +62,7 @@ package struct SourceNetwork: Hashable, Sendable, CustomStringConvertible {
 
     private var hostMask: UInt32 { self.prefixLength == 32 ? 0 : UInt32.max >> UInt32(self.prefixLength) }
 
-    /// A random address of the network.
+    /// Returns a random address in the network.
     package func address(using generator: inout some RandomNumberGenerator) -> String {
         let number = self.base | UInt32.random(in: 0...self.hostMask, using: &generator)
         return Self.text(number)

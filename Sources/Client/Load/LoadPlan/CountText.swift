@@ -1,10 +1,12 @@
 /// Counts and rates as testers write them: `500`, `10k`, `1M`, `2.5k/s`.
 package enum CountText {
     private static let suffixes: [(letter: Character, factor: Double)] = [("k", 1e3), ("K", 1e3), ("M", 1e6)]
-    /// Exceeds any machine's capacity and keeps all arithmetic in range.
+    /// Beyond any machine's capacity, yet small enough that no arithmetic overflows.
     package static let largest = 1e9
 
-    /// Reads a number with at most one suffix; returns nil for anything else, such as a sign or an exponent.
+    /// Parses a number with an optional suffix.
+    ///
+    /// Signs and exponents are not accepted.
     package static func readNumber(_ text: some StringProtocol) -> Double? {
         var digits = text[...]
         var factor = 1.0
@@ -19,12 +21,12 @@ package enum CountText {
         return number * factor
     }
 
-    /// Reads a whole number.
+    /// Parses a whole number.
     package static func readCount(_ text: some StringProtocol) -> Int? {
         Self.readNumber(text).flatMap { $0 == $0.rounded() ? Int($0) : nil }
     }
 
-    /// The shortest text that reads as the same number.
+    /// Returns the shortest text that parses to the same number.
     package static func write(_ number: Double) -> String {
         for (letter, factor) in [("M", 1e6), ("k", 1e3)] where number >= factor {
             let scaled = number / factor

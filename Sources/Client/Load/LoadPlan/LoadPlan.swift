@@ -1,11 +1,13 @@
 internal import ConfigText
 
-/// The load of a run: a pure value; the same seed gives the same requests.
+/// The load of a run, as a pure value.
+///
+/// Runs with the same seed send the same requests.
 package struct LoadPlan: Hashable, Sendable {
     package var stages: Stages
     /// The time before the stages, with the load of the first stage.
     ///
-    /// Its verdicts are checked, but no figure includes it.
+    /// Verdicts during the warm-up are checked like all others, but it is excluded from the figures.
     package var warmup: Duration = .zero
     /// The process by which checks become due in an open loop.
     package var arrivals = ArrivalProcess.constant
@@ -13,22 +15,27 @@ package struct LoadPlan: Hashable, Sendable {
     ///
     /// In a closed loop the stages state it.
     package var openConnections = 64
-    /// The highest number of due and unanswered checks in an open loop; further due checks are counted as unsent.
+    /// The maximum number of due and unanswered checks in an open loop.
+    ///
+    /// Checks beyond it are counted as unsent.
     package var maxInFlight = 10_000
     package var mix = Mix(only: .right)
     package var connectionUse = Weights<ConnectionUse>(only: .warm)
-    /// The number of checks after which a warm connection is replaced by one of another wallet; nil for never.
+    /// The number of checks after which a warm connection is replaced by another wallet's.
+    ///
+    /// If nil, it is kept.
     package var checksPerWallet: Int?
     package var pick = Pick.uniform
     package var think = ThinkTime.none
-    /// The number of wrong PINs in a row for one wallet, after which a right one is sent; nil for one less than a
-    /// round.
+    /// The number of consecutive wrong PINs for a wallet before a right one is sent.
     ///
-    /// The limit prevents a run from blocking its own wallets. By default an attack on a single wallet has no limit.
+    /// Defaults to one less than a round.
+    ///
+    /// Without this limit, a run would block its own wallets. By default, an attack on a single wallet is not limited.
     package var maxWrongPerWallet: Int?
     /// The number of sessions that are opened before the run and stay idle until its end.
     package var idleConnections = 0
-    /// The timeout of connecting and of each call.
+    /// The timeout for connecting and for each call.
     package var timeout: Duration = .seconds(10)
     package var seed: UInt64 = 1
     /// This machine's share of the load; every other value describes the whole load.
@@ -62,7 +69,7 @@ package struct LoadPlan: Hashable, Sendable {
 
     package var schedule: Schedule { Schedule(self.stages, warmup: self.warmup) }
 
-    /// The contradictions within the plan.
+    /// Contradictions between the plan's values.
     package var problems: [PlanProblem] {
         var problems: [PlanProblem] = []
         func check(_ isRight: Bool, _ place: String, _ text: String) {

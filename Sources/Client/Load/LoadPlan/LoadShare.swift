@@ -1,6 +1,7 @@
 /// One machine's share of a load that several machines generate together.
 ///
-/// Together the shares are exactly the load of one machine: the same arrivals, connections and wallets.
+/// All shares combined make up exactly the load of a single machine, with the same number of arrivals, connections
+/// and wallets.
 package struct LoadShare: Hashable, Sendable {
     /// From 1 to ``count``.
     package let number: Int
@@ -17,9 +18,9 @@ package struct LoadShare: Hashable, Sendable {
         self.count = count
     }
 
-    /// Reads a share such as `2/4`, the second of four.
+    /// Parses a share such as `2/4`, the second of four.
     ///
-    /// - Parameter place: The option, for problems.
+    /// - Parameter place: The option's name, for error messages.
     package init(parsing text: String, place: String) throws(PlanProblem) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
         guard parts.count == 2, let number = parts[0], let count = parts[1], Self.allowedCounts.contains(count),

@@ -2,9 +2,9 @@ internal import ConfigText
 
 /// Names of choices in options.
 package enum NameText {
-    /// Reads one of a type's names.
+    /// Parses the name of a choice.
     ///
-    /// - Parameter place: The option, for problems.
+    /// - Parameter place: The option's name, for error messages.
     package static func read<Choice: RawRepresentable<String> & CaseIterable>(
         _ text: String,
         place: String

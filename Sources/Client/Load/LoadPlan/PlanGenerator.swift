@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// The random number generator of a run: SplitMix64, so that the same seed gives the same requests.
+/// The random number generator of a run: SplitMix64, which makes runs reproducible from a seed.
 ///
-/// It is not used for secrets. Each lane has a separate stream: lanes run concurrently, and in a shared stream the
-/// order in which two lanes draw would change the actions of both.
+/// Never use it for secrets. Each lane has its own stream because lanes run concurrently: with a shared stream, the
+/// requests would depend on the order in which lanes draw.
 package struct PlanGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -11,7 +11,7 @@ package struct PlanGenerator: RandomNumberGenerator, Sendable {
         self.state = seed
     }
 
-    /// The stream with this number among those of one seed.
+    /// Creates one of the streams of a seed.
     package init(seed: UInt64, stream: UInt64) {
         var mixer = PlanGenerator(seed: seed ^ 0x6A09_E667_F3BC_C908)
         mixer.state = mixer.next() ^ stream &* 0xD1B5_4A32_D192_ED03

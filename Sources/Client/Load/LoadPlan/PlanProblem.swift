@@ -1,4 +1,4 @@
-/// One mistake in the options or files of a run.
+/// A mistake in the options or files of a run.
 package struct PlanProblem: Error, Hashable, Sendable, CustomStringConvertible {
     /// The option, or the file with its line.
     package let place: String

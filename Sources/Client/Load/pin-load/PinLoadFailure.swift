@@ -1,7 +1,9 @@
 import ArgumentParser
 internal import HostSystem
 
-/// The exit codes of pin-load; their meaning never changes.
+/// The exit codes of pin-load.
+///
+/// Scripts rely on them, so their meaning never changes.
 enum PinLoadStatus: Int32 {
     case done = 0
     /// The command line, or a file that it names, is invalid.
@@ -20,7 +22,7 @@ enum PinLoadStatus: Int32 {
     var exitCode: ExitCode { ExitCode(self.rawValue) }
 }
 
-/// The message and the exit code with which a command ends early.
+/// A failure that ends a command, with its message and exit code.
 struct PinLoadFailure: Error {
     var status: PinLoadStatus
     var message: String
@@ -31,7 +33,7 @@ struct PinLoadFailure: Error {
     }
 }
 
-/// Runs the body of a command, and prints the message of a ``PinLoadFailure``.
+/// Runs the body of a command and reports any ``PinLoadFailure`` to the user.
 func reportingFailure(_ body: () async throws -> Void) async throws {
     do {
         try await body()

@@ -4,12 +4,12 @@ package enum ConnectionUse: String, Hashable, Sendable, CaseIterable {
     case warm
     /// A new connection with a full handshake and a new session, as for an unlock.
     case new
-    /// A new connection and session, with TLS resumption by a ticket of an earlier such connection.
+    /// A new connection and session, with TLS resumption from the ticket of an earlier such connection.
     case resumed
 }
 
 extension Weights<ConnectionUse> {
-    /// Reads `warm`, `new`, `resumed`, or weights such as `warm=90,new=10`.
+    /// Parses a single use such as `warm`, or weights such as `warm=90,new=10`.
     package init(parsingUse text: String, place: String = "--connection") throws(PlanProblem) {
         guard text.contains("=") || text.contains(",") else {
             self.init(only: try NameText.read(text, place: place))

@@ -1,4 +1,4 @@
-/// One kind of operation that a run performs on the server.
+/// A kind of operation that a run performs on the server.
 package enum Action: String, Hashable, Sendable, CaseIterable {
     case right
     case wrong
@@ -10,7 +10,7 @@ package enum Action: String, Hashable, Sendable, CaseIterable {
 package typealias Mix = Weights<Action>
 
 extension Mix {
-    /// Reads `right=90,wrong=10,change-pin=1,register=0.5`.
+    /// Parses weights such as `right=90,wrong=10,change-pin=1,register=0.5`.
     package init(parsing text: String) throws(PlanProblem) {
         try self.init(parsing: text, place: "--mix")
     }

@@ -1,6 +1,6 @@
 internal import ConfigText
 
-/// The time that a connection waits between a reply and its next check, in a closed loop.
+/// The pause of a connection between a reply and its next check, in a closed loop.
 package struct ThinkTime: Hashable, Sendable {
     package let shortest: Duration
     package let longest: Duration
@@ -12,7 +12,7 @@ package struct ThinkTime: Hashable, Sendable {
         self.longest = longest
     }
 
-    /// Reads `200ms`, or `200ms..1s` for a uniform choice between the two.
+    /// Parses `200ms`, or `200ms..1s` for a uniform distribution.
     package init(parsing text: String, place: String = "--think") throws(PlanProblem) {
         let parts = text.components(separatedBy: "..")
         let times = parts.compactMap(DurationText.read)
@@ -22,7 +22,7 @@ package struct ThinkTime: Hashable, Sendable {
         self.init(shortest: first, longest: last)
     }
 
-    /// Draws a time; zero means no wait.
+    /// Draws a pause, which may be zero.
     package func draw(using generator: inout PlanGenerator) -> Duration {
         guard self.shortest < self.longest else { return self.shortest }
         return self.shortest + (self.longest - self.shortest) * generator.nextUnit()
@@ -36,7 +36,7 @@ package struct ThinkTime: Hashable, Sendable {
 }
 
 extension String {
-    /// The pieces between the occurrences of `separator`; the whole string if it does not occur.
+    /// Splits the string at each occurrence of `separator`.
     func components(separatedBy separator: String) -> [String] {
         self.split(separator: separator, omittingEmptySubsequences: false).map(String.init)
     }

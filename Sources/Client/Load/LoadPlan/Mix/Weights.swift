@@ -1,7 +1,7 @@
-/// The shares of some choices.
+/// A weighted choice.
 package struct Weights<Choice>: Hashable, Sendable
 where Choice: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
-    /// Each choice at most once, with a weight above 0, in the order of its type.
+    /// The choices with positive weights, in the order of their type, without duplicates.
     package let weights: [Weight]
     private let total: Double
 
@@ -15,14 +15,16 @@ where Choice: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
         self.total = weights.reduce(0) { $0 + $1.weight }
     }
 
-    /// One choice with the whole weight.
+    /// Creates weights that always yield the same choice.
     package init(only choice: Choice) {
         self.init(checked: [Weight(choice: choice, weight: 1)])
     }
 
-    /// Reads weights with any sum, such as `right=90,wrong=10`.
+    /// Parses weights such as `right=90,wrong=10`.
     ///
-    /// - Parameter place: The option, for problems.
+    /// They need not add up to 100.
+    ///
+    /// - Parameter place: The option's name, for error messages.
     package init(parsing text: String, place: String) throws(PlanProblem) {
         var weights: [Choice: Double] = [:]
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -44,7 +46,7 @@ where Choice: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
 
     private static var names: [String] { Choice.allCases.map(\.rawValue) }
 
-    /// Draws a choice.
+    /// Draws a choice according to the weights.
     package func draw(using generator: inout PlanGenerator) -> Choice {
         guard self.weights.count > 1 else { return self.weights[0].choice }
         var rest = generator.nextUnit() * self.total
@@ -57,7 +59,7 @@ where Choice: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
 
     package func contains(_ choice: Choice) -> Bool { self.weights.contains { $0.choice == choice } }
 
-    /// The only choice; nil if there are several.
+    /// The choice, if there is only one.
     package var only: Choice? { self.weights.count == 1 ? self.weights[0].choice : nil }
 
     /// The text that ``init(parsing:place:)`` reads.

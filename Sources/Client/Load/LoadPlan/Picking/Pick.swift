@@ -2,12 +2,12 @@
 package enum Pick: Hashable, Sendable {
     /// All wallets with the same probability.
     case uniform
-    /// The wallet of rank k with a probability in proportion to k^−exponent; the file's first wallet has rank 1.
+    /// A Zipf distribution by position in the file: the probability of the k-th wallet is proportional to k^−exponent.
     case zipf(exponent: Double)
-    /// The same wallet on all connections: a wallet under attack.
+    /// One wallet on all connections, as if it were under attack.
     case single(index: Int)
 
-    /// Reads `uniform`, `zipf:1.1`, `single` or `single:INDEX`.
+    /// Parses `uniform`, `zipf:1.1`, `single` or `single:INDEX`.
     package init(parsing text: String, place: String = "--pick") throws(PlanProblem) {
         let parts = text.components(separatedBy: ":")
         switch (parts[0], parts.count) {

@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// An exact Zipf distribution of the ranks `1...count`: rank k has a probability in proportion to k^−exponent.
+/// An exact Zipf distribution over the ranks `1...count`: the probability of rank k is proportional to k^−exponent.
 ///
-/// Rejection-inversion (W. Hörmann, G. Derflinger: Rejection-inversion to generate variates from monotone discrete
-/// distributions, 1996). It needs no table and on average fewer than 1.2 tries per draw, so that the cost does not
-/// depend on the number of wallets.
+/// Uses rejection-inversion (W. Hörmann, G. Derflinger: Rejection-inversion to generate variates from monotone
+/// discrete distributions, 1996), which needs no table and fewer than 1.2 tries per draw on average. The cost is
+/// therefore independent of the number of wallets.
 struct ZipfDistribution: Hashable, Sendable {
     private let count: Int
     private let exponent: Double
@@ -29,7 +29,7 @@ struct ZipfDistribution: Hashable, Sendable {
             let area =
                 self.integralOfLast + generator.nextUnit() * (self.integralOfFirst - self.integralOfLast)
             let point = Self.inverse(area, self.exponent)
-            // A draw very close to 0 may put the point beyond the last rank.
+            // Rounding may push the point past the last rank if the draw is very close to 0.
             let rank = Int(min(max(point + 0.5, 1), Double(self.count)))
             let whole = Double(rank)
             if whole - point <= self.shortcut
@@ -50,7 +50,7 @@ struct ZipfDistribution: Hashable, Sendable {
     }
 
     private static func inverse(_ area: Double, _ exponent: Double) -> Double {
-        // Rounding errors may exceed the domain of the logarithm, which ends at −1.
+        // Rounding may push the product out of the logarithm's domain, which ends at −1.
         let product = max(area * (1 - exponent), -1)
         return exp(Self.log1pRatio(product) * area)
     }

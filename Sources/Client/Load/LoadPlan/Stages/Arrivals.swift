@@ -2,14 +2,14 @@
 package enum ArrivalProcess: String, Hashable, Sendable, CaseIterable {
     /// At even intervals.
     case constant
-    /// At random and independent times, as from many independent users.
+    /// At random, as if caused by many independent users.
     case poisson
 }
 
 /// The due times of an open loop in order, for any schedule of rates.
 ///
-/// Both processes use the schedule's integral: even steps of 1 on it, or exponentially distributed ones. The result
-/// is an exact Poisson process even while the rate ramps.
+/// Both processes advance along the schedule's integral, in steps of 1 or in exponentially distributed steps. The
+/// latter is an exact Poisson process even while the rate ramps.
 package struct Arrivals: Sendable {
     private let schedule: Schedule
     private let process: ArrivalProcess
@@ -29,7 +29,7 @@ package struct Arrivals: Sendable {
         if process == .poisson { self.amount = self.step * self.generator.nextExponential() }
     }
 
-    /// Returns the next due time since the start of the run, or nil at the end of the run.
+    /// Returns the next due time, relative to the start of the run, until the run ends.
     package mutating func next() -> Duration? {
         guard let time = self.schedule.time(of: self.amount) else { return nil }
         self.amount += self.step * (self.process == .constant ? 1 : self.generator.nextExponential())

@@ -1,6 +1,6 @@
 /// The load at each moment of a run, and its integral up to that moment.
 ///
-/// Both are exact: the load is piecewise linear. The warm-up precedes the stages and has the load of the first stage.
+/// The load is piecewise linear, so both are exact. A warm-up with the load of the first stage precedes the stages.
 package struct Schedule: Hashable, Sendable {
     private struct Segment: Hashable, Sendable {
         var name: String
@@ -22,7 +22,7 @@ package struct Schedule: Hashable, Sendable {
     }
 
     private let segments: [Segment]
-    /// The time at the start of the run whose results are discarded.
+    /// The initial period whose results are discarded.
     package let warmup: Duration
     /// The duration of the warm-up and all stages.
     package let duration: Duration
@@ -60,7 +60,7 @@ package struct Schedule: Hashable, Sendable {
         self.duration = self.warmup + stages.duration
     }
 
-    /// The load at a time since the start of the run; 0 before and after the run.
+    /// Returns the load at a time since the start of the run, which is 0 outside the run.
     package func level(at time: Duration) -> Double {
         let seconds = time / .seconds(1)
         return self.segment(at: seconds)?.level(at: seconds) ?? 0
@@ -72,7 +72,7 @@ package struct Schedule: Hashable, Sendable {
     /// The integral of the load over the whole run: for a rate, the number of checks that become due.
     package var total: Double { self.segments.last.map { $0.before + $0.area } ?? 0 }
 
-    /// The time at which the integral reaches `amount`; nil if the run ends earlier.
+    /// Returns the time at which the integral reaches `amount`, or nil if the run ends before that.
     package func time(of amount: Double) -> Duration? {
         guard amount >= 0, amount < self.total,
             let index = self.firstSegment(where: { $0.before + $0.area > amount })
@@ -81,7 +81,7 @@ package struct Schedule: Hashable, Sendable {
         let rest = amount - segment.before
         guard rest > 0 else { return .seconds(segment.start) }
         let slope = segment.length > 0 ? (segment.to - segment.from) / segment.length : 0
-        // The smaller root of slope/2·x² + from·x = rest, in the form without cancellation.
+        // The smaller root of slope/2·x² + from·x = rest, in the form that avoids cancellation.
         let root = (segment.from * segment.from + 2 * slope * rest).squareRoot()
         return .seconds(segment.start + min(2 * rest / (segment.from + root), segment.length))
     }
@@ -91,7 +91,7 @@ package struct Schedule: Hashable, Sendable {
         return self.segments[index]
     }
 
-    /// A binary search: the condition holds for one segment and all after it.
+    /// Finds the first match by binary search: once the condition holds, it holds for all later segments.
     private func firstSegment(where isReached: (Segment) -> Bool) -> Int? {
         var (low, high) = (0, self.segments.count)
         while low < high {

@@ -2,9 +2,9 @@ internal import ConfigText
 
 /// The unit of a stage's load.
 package enum LoadUnit: String, Hashable, Sendable, CaseIterable {
-    /// A closed loop: the number of connections, each with one check at a time.
+    /// A closed loop: this many connections, each with one check in flight.
     case connections
-    /// An open loop: the number of checks that become due per second, regardless of the server's speed.
+    /// An open loop: this many checks become due per second, no matter how fast the server is.
     case perSecond
 }
 
@@ -22,7 +22,7 @@ package struct Stage: Hashable, Sendable {
 
     /// Empty for a stage without a name.
     package var name: String
-    /// At least 0; a ramp with no duration is a jump.
+    /// May be zero, which turns a ramp into a jump.
     package var duration: Duration
     package var shape: Shape
 

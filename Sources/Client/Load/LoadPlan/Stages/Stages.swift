@@ -1,11 +1,11 @@
 internal import ConfigText
 
-/// The stages of a run, in order, and the unit of their loads.
+/// The stages of a run and their common unit of load.
 package struct Stages: Hashable, Sendable {
     package let unit: LoadUnit
     package let stages: [Stage]
 
-    /// The longest total duration of all stages.
+    /// The maximum total duration.
     package static let longest: Duration = .seconds(31 * 86_400)
 
     /// - Throws: A problem if the stages have no load, no duration, or too long a duration.
@@ -28,7 +28,7 @@ package struct Stages: Hashable, Sendable {
         self.stages = stages
     }
 
-    /// The same load from start to end.
+    /// A single stage with a constant load.
     package static func constant(
         _ level: Double,
         _ unit: LoadUnit,
@@ -38,9 +38,9 @@ package struct Stages: Hashable, Sendable {
         try Stages([Stage(.at(level), for: duration)], unit, place: place)
     }
 
-    /// Reads `30s:100,2m:500,10s:=2000,1m`: ramps to 100 and 500, then a spike of 2000 that holds for another minute.
+    /// Parses `30s:100,2m:500,10s:=2000,1m`: ramps to 100 and 500, then a spike of 2000 that holds for another minute.
     ///
-    /// With `/s` after the numbers they are checks due per second instead of connections.
+    /// Numbers are connections, or checks due per second if followed by `/s`.
     package init(parsing text: String, place: String = "--stages") throws(PlanProblem) {
         var stages: [Stage] = []
         var unit: LoadUnit?
@@ -90,7 +90,7 @@ struct StageLevel {
     let number: Double
     let unit: LoadUnit
 
-    /// Reads `500` or `500/s`.
+    /// Parses `500` or `500/s`.
     init(parsing text: Substring, place: String) throws(PlanProblem) {
         let isRate = text.hasSuffix("/s")
         let digits = isRate ? text.dropLast(2) : text

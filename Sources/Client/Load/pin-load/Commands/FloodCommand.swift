@@ -94,7 +94,7 @@ struct FloodCommand: AsyncParsableCommand {
         return network
     }
 
-    /// File descriptors other than open connections, including connections that the server has not accepted.
+    /// Headroom for file descriptors other than open connections, such as connections waiting to be accepted.
     private static let otherFiles = 2_100
 
     func run() async throws {
@@ -112,7 +112,7 @@ struct FloodCommand: AsyncParsableCommand {
                         + "as root: prlimit --pid $$ --nofile=\(needed)"
                 )
             }
-            // ::1 has no other loopback addresses.
+            // IPv6 has a single loopback address.
             let isIPv4 = target.isLoopback && target.host != "::1"
             let plan = FloodPlan(
                 kinds: self.kinds,

@@ -85,7 +85,7 @@ struct ProvisionCommand: AsyncParsableCommand {
             options.timeout = self.timeout
             options.patience = self.patience
             do {
-                // Checked before the file is created, because no wallet can be registered without the authority.
+                // Fail early, before the file exists: without the authority no wallet can be registered.
                 try target.requireAuthority()
                 let fleet = try self.fleet(for: target)
                 let provisioning = try FleetProvisioner(fleet, goal: self.wallets, at: target, options: options)
@@ -98,7 +98,7 @@ struct ProvisionCommand: AsyncParsableCommand {
         }
     }
 
-    /// Creates the file, or opens the one of an earlier call.
+    /// Opens the file if an earlier call has created it, and creates it otherwise.
     private func fleet(for target: Target) throws(FleetError) -> Fleet {
         guard DurableFile.exists(self.path) else {
             return try Fleet.create(at: self.path, wallets: self.wallets, fingerprint: target.fingerprint)
@@ -180,7 +180,7 @@ extension PinLoadFailure {
     init(_ error: FleetError) {
         switch error {
         case .inUse: self.init(.inUse, error.description)
-        // A symbolic link: the user has to name another file.
+        // ELOOP means that the file is a symbolic link; the user has to name another one.
         case .file(.other(_, ELOOP)): self.init(.usage, error.description)
         case .file(.diskFull), .file(.other), .countersSpent, .recordDamaged: self.init(.failed, error.description)
         case .file, .foreign, .version, .damaged, .cut, .otherServer, .empty: self.init(.usage, error.description)
@@ -205,6 +205,6 @@ extension PinLoadFailure {
         self.init(.unavailable, "\(failure)\(hint)\n  \(held) Run the same command again to continue.")
     }
 
-    /// The next step if nothing answers at the address.
+    /// A hint for when the server is not running.
     static let serveHint = "\n  Start the server first: remote-pin-server lab up DIR"
 }

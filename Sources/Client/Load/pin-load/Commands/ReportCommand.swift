@@ -56,7 +56,7 @@ extension LoadReportFormat {
     /// The extension of files in this format.
     var fileExtension: String { self == .text ? "txt" : self.rawValue }
 
-    /// The format for the extension of a file; nil if there is none.
+    /// Infers the format from a file's extension.
     init?(ofFile path: String) {
         guard let format = Self.allCases.first(where: { path.hasSuffix(".\($0.fileExtension)") }) else { return nil }
         self = format
@@ -65,7 +65,7 @@ extension LoadReportFormat {
 
 /// The files of results.
 enum ResultFile {
-    /// More than the JSON of a run of one day.
+    /// Well above the JSON of a run that takes a day.
     private static let sizeLimit = 1 << 30
 
     static func read(_ path: String) throws(PinLoadFailure) -> RunResult {
@@ -82,7 +82,9 @@ enum ResultFile {
         }
     }
 
-    /// Replaces the file; all users can read it, because a result contains no secret.
+    /// Replaces the file.
+    ///
+    /// It is world-readable, because results contain no secrets.
     static func write(_ text: String, to path: String) throws(PinLoadFailure) {
         do throws(FileError) {
             try OutputFile.write(Array(text.utf8), to: path)

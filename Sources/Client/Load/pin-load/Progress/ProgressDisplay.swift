@@ -4,7 +4,7 @@ internal import HostSystem
 internal import Synchronization
 internal import UnixSignals
 
-/// The state of a running command: parts that a terminal shows below each other and a log in one line.
+/// The state of a running command, in parts: one per line on a terminal, all on one line in a log.
 struct ProgressText: Sendable {
     let parts: [String]
     /// Parts that a terminal highlights.
@@ -19,8 +19,7 @@ struct ProgressText: Sendable {
 
 /// The display of a running command on standard error.
 ///
-/// On a terminal a block of lines is redrawn in place, below the previous output of the shell. Otherwise each state is
-/// one line.
+/// On a terminal, the display redraws a block of lines in place. Otherwise it prints a line for each state.
 final class ProgressDisplay: Sendable {
     private struct State {
         /// The lines on the terminal that the next block replaces.
@@ -33,7 +32,7 @@ final class ProgressDisplay: Sendable {
     private let hasColor: Bool
     private let state = Mutex(State())
 
-    /// - Parameter wantsLines: True if a terminal gets lines too.
+    /// - Parameter wantsLines: Whether to print lines even on a terminal.
     init(wantsLines: Bool = false) {
         let environment = ProcessInfo.processInfo.environment
         self.isBlock = Terminal.isTerminal(2) && !wantsLines && environment["TERM"] ?? "dumb" != "dumb"
@@ -61,7 +60,7 @@ final class ProgressDisplay: Sendable {
         }
     }
 
-    /// Shows the state every half second on a terminal, otherwise after one second and then every five seconds.
+    /// Refreshes the display twice per second on a terminal; otherwise after one second, then every five seconds.
     private func follow(_ text: @Sendable () -> ProgressText) async {
         var pause: Duration = self.isBlock ? .milliseconds(500) : .seconds(1)
         while true {
@@ -74,7 +73,7 @@ final class ProgressDisplay: Sendable {
 
     /// Runs `body` and shows its state.
     ///
-    /// The first SIGINT or SIGTERM calls `stop`, after which `body` has to return; the second one ends the process.
+    /// The first SIGINT or SIGTERM calls `stop`, upon which `body` should return. The second one ends the process.
     ///
     /// - Parameter text: The state to show at regular intervals; nil if `body` itself calls ``show(_:)``.
     func run<Value, Failure: Error>(
@@ -105,7 +104,7 @@ final class ProgressDisplay: Sendable {
     private func announceStop() {
         self.state.withLock { state in
             state.isStopping = true
-            // The block after this line is drawn below it.
+            // Leave this line in place and draw the next block below it.
             state.drawnLines = 0
             StandardStreams.writeError("stopping after the operations in flight; Ctrl-C again exits at once\n")
         }

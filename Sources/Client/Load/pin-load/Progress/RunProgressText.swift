@@ -29,7 +29,7 @@ extension ProgressText {
         )
     }
 
-    /// CPU and memory, as far as they are known.
+    /// CPU and memory usage, if known.
     private static func processes(_ interval: Interval) -> String {
         let (gauges, totals) = (interval.gauges, interval.totals)
         let seconds = max(1e-9, (interval.end - interval.start) / .seconds(1))

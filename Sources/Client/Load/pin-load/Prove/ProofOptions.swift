@@ -45,7 +45,7 @@ struct ProofOptions: ParsableArguments {
 }
 
 extension ProofOptions {
-    /// The number of operations after which a connection takes another wallet.
+    /// The number of operations before a connection moves on to another wallet.
     private static let checksPerWallet = 25
 
     func loadPlan() throws(PinLoadFailure) -> LoadPlan {
@@ -72,7 +72,9 @@ extension ProofOptions {
         return plan
     }
 
-    /// The faults and revocations; asks the hook for its faults.
+    /// Builds the plan.
+    ///
+    /// This queries the hook for the faults it supports.
     func plan(for load: LoadPlan) async throws(PinLoadFailure) -> ProofPlan {
         var (plan, reader) = (ProofPlan(), OptionReader())
         reader.read("--fault-every", self.faultEvery, OptionReader.time) { plan.faultEvery = $0 }

@@ -154,11 +154,11 @@ extension LoadOptions {
         return ContinuousClock.now + .seconds(rest)
     }
 
-    /// The plan; an error contains all mistakes in the options.
+    /// Returns the plan, or throws all mistakes in the options at once.
     func plan() throws(PlanError) -> LoadPlan {
         var reader = OptionReader()
         let stages = self.stages(&reader)
-        // Without valid stages the other options are parsed too, to find all mistakes.
+        // Keep going with placeholder stages, to report the mistakes in the other options too.
         guard let some = stages ?? (try? Stages.constant(1, .connections, for: .seconds(1), place: "")) else {
             throw PlanError(reader.problems)
         }

@@ -70,10 +70,9 @@ struct LoadProfile: Sendable {
         ),
     ]
 
-    /// Returns the profile with this name, or nil.
     static func named(_ name: String) -> LoadProfile? { Self.all.first { $0.name == name } }
 
-    /// The options that it stands for.
+    /// The options that the profile stands for.
     var options: [(name: String, value: String)] {
         let all: [(String, String?)] = [
             ("--stages", self.stages), ("--warmup", self.warmup), ("--arrivals", self.arrivals), ("--mix", self.mix),
@@ -86,12 +85,14 @@ struct LoadProfile: Sendable {
 }
 
 extension LoadOptions {
-    /// Adds the options of a profile that are not given; a given course of the load replaces that of the profile.
+    /// Fills in missing options from a profile.
+    ///
+    /// If any option sets the course of the load, the profile's is ignored.
     mutating func fill(from profile: LoadProfile) {
         let course = [self.connections, self.rate, self.duration, self.stages, self.stagesFile]
         if !course.contains(where: { $0 != nil }) {
             self.stages = profile.stages
-            // A profile of connections has no arrivals.
+            // Closed-loop profiles have no arrivals.
             self.arrivals = self.arrivals ?? profile.arrivals
         }
         self.warmup = self.warmup ?? profile.warmup

@@ -183,7 +183,7 @@ struct LoadRunCommand: AsyncParsableCommand {
         if let (server, interval) = crashing {
             options.companions.append { await server.crash(every: interval, telling: $0) }
         }
-        // A killed server's process is gone after the run.
+        // Look this up now: if the run kills the server, its process is gone afterwards.
         let serverBuild = options.serverPID.flatMap(ServerBuild.of)
         var measured = try await self.measure(work, fleet, target, options)
         if let (server, _) = crashing {
@@ -196,7 +196,7 @@ struct LoadRunCommand: AsyncParsableCommand {
         if result.exitCode != 0 { throw ExitCode(result.exitCode) }
     }
 
-    /// Limits the default number of connections of an open loop to the number of wallets.
+    /// Caps the default number of connections in an open loop at the number of wallets.
     private func fitted(_ work: Work, to fleet: Fleet) -> Work {
         guard case .load(var plan) = work, self.load.connections == nil else { return work }
         plan.openConnections = min(plan.openConnections, fleet.count)
@@ -237,7 +237,7 @@ struct LoadRunCommand: AsyncParsableCommand {
         return try await display.run(stop: { events.interrupt() }) { () throws(RunError) in
             try await LoadRun(plan, of: fleet, at: target, options: options, events: events).run { progress in
                 switch progress {
-                // Ten lines at most, because a log keeps each one.
+                // Print at most ten lines, because they may end up in a log.
                 case .opening(let count, of: let all):
                     guard count == all || (all >= 1000 && count.isMultiple(of: all / 10)) else { return }
                     display.show(ProgressText(["\(count) of \(all) sessions are open"]))

@@ -24,7 +24,7 @@ extension OutputOptions {
         let format: LoadReportFormat
     }
 
-    /// The output files; creates their folders before the run, so that a mistake does not lose the result.
+    /// Returns the output files, and creates their folders up front so that a typo cannot cost the result of a run.
     func destinations() throws(PinLoadFailure) -> [Destination] {
         var destinations: [Destination] = []
         for path in self.out {

@@ -55,7 +55,7 @@ extension MeasuredRun {
         )
     }
 
-    /// A note if pin-load and the server used nearly all CPU time of the machine.
+    /// Returns a note if pin-load and the server together nearly saturated the machine's CPUs.
     private static func shortage(of cores: Int, in totals: Totals) -> String? {
         let seconds = totals.duration / .seconds(1)
         guard let tool = totals.toolCPUSeconds, let server = totals.serverCPUSeconds, seconds > 0,

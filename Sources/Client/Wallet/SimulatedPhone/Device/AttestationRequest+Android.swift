@@ -81,8 +81,9 @@ extension AttestationRequest {
         }
     }
 
-    /// The attack on verifiers that use the first extension in a chain: an attested key signs
-    /// another certificate with arbitrary claims.
+    /// Extends a genuine chain: the attested key signs one more certificate, with arbitrary claims.
+    ///
+    /// This fools verifiers that trust the first key description in a chain.
     private func forged(above chain: [[UInt8]], signedBy genuine: HardwareKey) -> (HardwareKey, [[UInt8]]) {
         let own = HardwareKey()
         let leaf = CertificateTemplate(

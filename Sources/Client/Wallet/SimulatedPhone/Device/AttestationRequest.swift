@@ -11,7 +11,7 @@ struct AttestationRequest: Sendable {
 
     var fault: Fault? { self.profile.fault }
 
-    /// Applies the faults that both platforms share to a chain.
+    /// Applies those faults to a chain that exist on both platforms.
     func damaged(_ chain: [[UInt8]]) -> [[UInt8]] {
         var chain = chain
         switch self.fault {

@@ -39,7 +39,7 @@ struct DeviceFiles: Sendable {
         }
     }
 
-    /// Replaces the file atomically; durable when this returns.
+    /// Replaces the file atomically and durably.
     func write(_ bytes: [UInt8], to name: Name) throws(DeviceError) {
         do throws(FileError) {
             try DurableFile.makeFolder(self.folder)
@@ -49,7 +49,9 @@ struct DeviceFiles: Sendable {
         }
     }
 
-    /// Removes the file, or does nothing if it does not exist.
+    /// Removes the file.
+    ///
+    /// This is a no-op if it does not exist.
     func remove(_ name: Name) throws(DeviceError) {
         do throws(FileError) {
             try DurableFile.remove(self.path(name))
@@ -60,7 +62,7 @@ struct DeviceFiles: Sendable {
         }
     }
 
-    /// Returns the stored profile, or stores and returns `new` if there is none.
+    /// Returns the stored profile, falling back to `new`, which is then stored.
     func profile(orNew new: DeviceProfile) throws(DeviceError) -> DeviceProfile {
         guard let bytes = try self.read(.profile) else {
             try self.write(new)
@@ -78,7 +80,9 @@ struct DeviceFiles: Sendable {
         try self.write(Array(text.utf8), to: .profile)
     }
 
-    /// The number of consecutive mismatches; the file exists from the first one on.
+    /// The number of consecutive mismatches.
+    ///
+    /// There is no file before the first one.
     func mismatches() throws(DeviceError) -> Int {
         guard let bytes = try self.read(.sensor, atMost: 32) else { return 0 }
         let text = String(decoding: bytes, as: UTF8.self)
@@ -92,7 +96,7 @@ struct DeviceFiles: Sendable {
         try self.write(Array("\(mismatches)\n".utf8), to: .sensor)
     }
 
-    /// The owner's number; chosen at random on the first call.
+    /// The owner's number, chosen at random on the first call.
     func owner() throws(DeviceError) -> String {
         if let bytes = try self.read(.owner, atMost: 64) {
             let digits = bytes.filter { $0 != 0x0A }

@@ -5,8 +5,8 @@ internal import Vocabulary
 
 /// The hardware key of a simulated device with its App Attest counter: the file `hardware-key`.
 ///
-/// Both are in one file, replaced atomically, so that no crash combines a key with another key's
-/// counter.
+/// Both live in one file that is replaced atomically. A crash can therefore never pair a key with
+/// the counter of another.
 struct HardwareKey: Sendable {
     let key: SigningKey
     /// The number of assertions; always 0 on Android.
@@ -38,7 +38,7 @@ struct HardwareKey: Sendable {
         self.counter = counter
     }
 
-    /// Writes the file; durable when this returns.
+    /// Writes the file durably.
     func write(to path: String) throws(DeviceError) {
         do throws(FileError) {
             try DurableFile.write(Array("\(self.counter)\n\(self.key.pem)".utf8), to: path)

@@ -1,15 +1,15 @@
 internal import DeviceInterface
 
-/// The rules by which a simulated phone answers prompts, without files, clocks or waiting.
+/// The rules by which a simulated phone answers prompts, as a pure value without I/O.
 ///
-/// A change must be durable before the answer is returned: a crash in between may cost the owner a
-/// try but never gives an attacker one.
+/// The caller must make a change durable before it returns the answer: a crash in between may cost
+/// the owner a try, but never gives an attacker a free one.
 struct PromptRules: Hashable, Sendable {
     /// The number of consecutive mismatches that lock the sensor out (Android and iOS: five).
     static let mismatchLimit = 5
 
     var profile: DeviceProfile
-    /// Consecutive mismatches over all prompts and all processes of the app.
+    /// The number of consecutive mismatches, across prompts and restarts of the app.
     var mismatches: Int
 
     /// True if the sensor accepts nothing until the passcode is entered.
@@ -28,7 +28,7 @@ struct PromptRules: Hashable, Sendable {
         case .match: return takesBiometric ? self.sense(isOwner: true) : .cancelled
         case .mismatch: return takesBiometric ? self.sense(isOwner: false) : .cancelled
         case .passcode:
-            // An input that the prompt does not accept dismisses it.
+            // The prompt does not offer this input, so we treat it as a dismissal.
             guard takesPasscode else { return .cancelled }
             self.passcodeWasEntered()
             return .confirmed
@@ -36,9 +36,9 @@ struct PromptRules: Hashable, Sendable {
         }
     }
 
-    /// The result of a prompt that is not shown; nil if it is shown.
+    /// Returns the result if the prompt is not shown at all, or nil if it is shown.
     func resultWithoutAsking(_ prompt: Prompt) -> PromptResult? {
-        // The system shows no prompt of an app on a locked screen.
+        // The system does not show an app's prompts while the screen is locked.
         if self.profile.isScreenLocked { return .cancelled }
         return self.takesBiometric(prompt) || self.takesPasscode(prompt) ? nil : .unavailable
     }
@@ -58,7 +58,7 @@ struct PromptRules: Hashable, Sendable {
         if self.profile.sensor == .lockout { self.profile.sensor = .match }
     }
 
-    /// The input that the profile determines: to the sensor, or the passcode.
+    /// The input that the profile's owner makes, to the sensor or as a passcode.
     private mutating func presented(toSensor: Bool) -> Presentation {
         switch self.profile.sensor {
         case .match, .lockout: return toSensor ? .match : .passcode
@@ -69,8 +69,8 @@ struct PromptRules: Hashable, Sendable {
         }
     }
 
-    /// The fifth consecutive mismatch is still answered as a mismatch; then the sensor is locked
-    /// out.
+    /// Like real phones, this reports the fifth consecutive mismatch as a mismatch; only later
+    /// presentations fail with a lockout.
     private mutating func sense(isOwner: Bool) -> PromptResult {
         if self.isLockedOut { return .lockedOut }
         self.mismatches = isOwner ? 0 : self.mismatches + 1

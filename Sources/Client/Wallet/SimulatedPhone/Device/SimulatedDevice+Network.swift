@@ -1,12 +1,11 @@
 package import DeviceInterface
 
-/// Network conditions.
 extension SimulatedDevice {
-    /// Removes the first condition of the profile if it `applies`, and returns it; the removal is
-    /// durable.
+    /// Pops the profile's first condition if it `applies`.
     ///
-    /// Conditions apply in their order: a condition that waits for a certain call blocks those
-    /// after it.
+    /// The removal is durable.
+    ///
+    /// Conditions form a queue: one that waits for a certain call blocks those behind it.
     package func takeCondition(
         where applies: (NetworkCondition) -> Bool
     ) throws(DeviceError) -> NetworkCondition? {

@@ -1,7 +1,7 @@
 package import DeviceInterface
 package import Vocabulary
 
-/// Actions of the phone's owner.
+/// The actions of the phone's owner.
 extension SimulatedDevice: PromptResponder {
     func ask(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult {
         try self.withRules { $0.answer(prompt, presentation) }
@@ -12,9 +12,11 @@ extension SimulatedDevice: PromptResponder {
         try self.withRules { $0.passcodeWasEntered() }
     }
 
-    /// Enrolls a face or a finger after the owner has entered the passcode, which also ends a lockout of the sensor.
+    /// Enrolls a face or a finger.
     ///
-    /// Items of the keychain that any enrolled biometric opens stay (docs/devices.md, The keychain).
+    /// The owner enters the passcode first, which also ends a lockout of the sensor.
+    ///
+    /// Keychain items that accept any enrolled biometric survive this (docs/devices.md, The keychain).
     package func enroll(_ biometric: BiometricSupport) throws(DeviceError) {
         try self.withState { (profile) throws(DeviceError) in
             guard profile.hasPasscode else { throw .storage("a phone without a passcode enrolls no biometric") }
@@ -31,7 +33,7 @@ extension SimulatedDevice: PromptResponder {
         try self.withRules { $0.isLockedOut }
     }
 
-    /// Applies the rules; counted mismatches are written before the result is returned.
+    /// Applies the rules and persists the count of mismatches before returning the result.
     private func withRules<Result>(_ body: (inout PromptRules) -> Result) throws(DeviceError) -> Result {
         try self.withState { (profile) throws(DeviceError) in
             let counted = try self.files.mismatches()
@@ -43,7 +45,9 @@ extension SimulatedDevice: PromptResponder {
         }
     }
 
-    /// Runs `body` with the keychain's items and the profile, which cannot change while it runs.
+    /// Runs `body` with the keychain's items and the profile.
+    ///
+    /// The profile cannot change in the meantime.
     func withKeychain<Result: ~Copyable>(
         _ body: (inout KeychainItems, DeviceProfile) throws(KeychainError) -> Result
     ) throws(KeychainError) -> Result {
@@ -63,12 +67,11 @@ extension SimulatedDevice: PromptResponder {
         return code
     }
 
-    /// Restores the app from a backup to another phone of the same owner, which this folder
-    /// represents from now on.
+    /// Turns this folder into another phone of the same owner, with the app restored from a backup.
     ///
-    /// As `THIS_DEVICE_ONLY` and secure hardware require, hardware key, keychain items and the
-    /// count of mismatches are not restored. The keychain is removed first, as one file, so that a
-    /// crash leaves no partly readable items.
+    /// Everything bound to the old phone is gone: the hardware key, the keychain items (as with
+    /// `THIS_DEVICE_ONLY`) and the count of mismatches. The keychain goes first. It is a single file,
+    /// so a crash cannot leave part of its items readable.
     package func moveToAnotherPhone(_ change: (inout DeviceProfile) -> Void = { _ in }) throws(DeviceError) {
         try self.withState { (profile) throws(DeviceError) in
             for name in [DeviceFiles.Name.keychain, .keychainKey, .hardwareKey, .keyHandle, .sensor] {
@@ -78,17 +81,16 @@ extension SimulatedDevice: PromptResponder {
         }
     }
 
-    /// Removes all items of the keychain, as a reset of the phone's settings can; the hardware key stays.
+    /// Removes all keychain items but keeps the hardware key, as resetting a phone's settings can.
     package func wipeKeychain() throws(DeviceError) {
         try self.withState { (_) throws(DeviceError) in
             for name in [DeviceFiles.Name.keychain, .keychainKey] { try self.files.remove(name) }
         }
     }
 
-    /// Creates another phone of the same owner in a separate folder, without the data that never
-    /// leaves a phone.
+    /// Creates another phone of the same owner in a separate folder, without any device-bound data.
     ///
-    /// The caller copies the app's data.
+    /// Copying the app's data is up to the caller.
     package func restored(in folder: String) throws(DeviceError) -> SimulatedDevice {
         let owner = try self.files.owner()
         let new = try SimulatedDevice(

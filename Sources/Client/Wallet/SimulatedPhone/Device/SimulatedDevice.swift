@@ -6,15 +6,17 @@ package import Vocabulary
 
 /// A simulated phone, stored in a folder (docs/devices.md).
 ///
-/// It produces the vendors' real formats under the roots of a lab's authority, with defects if a
-/// ``Fault`` is set. The folder represents the data that never leaves a phone; only its owner can
-/// read the files.
+/// Its evidence has the vendors' real formats but chains to the roots of a lab's authority. A
+/// ``Fault`` adds a defect. The folder stands for the data that never leaves a phone, so its files
+/// are readable only by their owner.
 package final class SimulatedDevice: Device {
     let files: DeviceFiles
     let authorityFolder: String
     let clock: any WallClock
-    /// The lock is held while files are changed, so that no two proofs have the same counter and
-    /// concurrent mismatches are all counted.
+    /// The current profile.
+    ///
+    /// We hold the lock while changing files: concurrent proofs would otherwise share a counter, and concurrent
+    /// mismatches would be counted once.
     private let state: Mutex<DeviceProfile>
 
     /// Opens the device in `folder`, or creates one with this profile if there is none.
@@ -44,7 +46,7 @@ package final class SimulatedDevice: Device {
         try self.withState { (profile) throws(DeviceError) in change(&profile) }
     }
 
-    /// Runs `body` with exclusive access to the profile and writes it if it was changed.
+    /// Runs `body` with exclusive access to the profile and writes back any changes.
     func withState<Result: ~Copyable>(
         _ body: (inout DeviceProfile) throws(DeviceError) -> Result
     ) throws(DeviceError) -> Result {

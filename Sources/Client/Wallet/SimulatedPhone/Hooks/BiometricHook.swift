@@ -3,9 +3,9 @@ internal import Vocabulary
 
 /// A program that answers in place of the operating system's prompt.
 ///
-/// The program is not asked if the state of the phone determines the result: the screen is locked,
-/// or nothing is enrolled. Any failure of the program counts as a dismissed prompt, which unlocks
-/// nothing and does not make a reset the only way out.
+/// We skip the program if the phone's state alone determines the result, for example because the
+/// screen is locked or nothing is enrolled. If the program fails, the prompt counts as dismissed:
+/// the user can try again, so a broken hook neither unlocks anything nor forces a reset.
 struct BiometricHook: PromptResponder {
     let program: HookProgram
     let device: SimulatedDevice

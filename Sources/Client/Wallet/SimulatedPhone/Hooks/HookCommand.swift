@@ -2,12 +2,15 @@
 package struct DeviceHooks: Sendable {
     /// The program that answers the prompts of the operating system.
     package var biometric: HookCommand?
-    /// The program that replaces the hardware key: it creates and attests, signs or asserts, and
-    /// deletes.
+    /// The program that replaces the hardware key.
+    ///
+    /// It creates, attests and deletes keys, and signs (Android) or asserts (iOS).
     package var key: HookCommand?
     /// The program that replaces the issuer of person identification data.
     package var issuer: HookCommand?
-    /// Receives a message for the user after each failure of a hook; it contains no secret.
+    /// Called with a message for the user whenever a hook fails.
+    ///
+    /// The message never contains a secret.
     package var report: @Sendable (String) -> Void
 
     package init(
@@ -31,7 +34,9 @@ package struct DeviceHooks: Sendable {
         case key
         case issuer
 
-        /// The default time limit: a person may have to pick up a phone, or identify themselves.
+        /// The default time limit.
+        ///
+        /// The limits are generous because a person may first have to pick up a phone, or identify themselves.
         var timeLimit: Duration {
             switch self {
             case .biometric: .seconds(60)
@@ -42,7 +47,7 @@ package struct DeviceHooks: Sendable {
     }
 }
 
-/// A command line for the shell with its time limit.
+/// A shell command and its time limit.
 package struct HookCommand: Hashable, Sendable {
     package var line: String
     /// Nil for the default: 60 s for a prompt, 30 s for the key, 300 s for the issuer.
@@ -54,19 +59,21 @@ package struct HookCommand: Hashable, Sendable {
     }
 }
 
-/// The reason why a hook gave no answer; each part of the phone defines the consequence.
+/// A hook's failure to answer.
+///
+/// The part of the phone that it replaces decides on the consequence.
 enum HookFailure: Error, Hashable, CustomStringConvertible {
-    /// It could not be started.
+    /// The program could not be started.
     case notStarted
-    /// It exceeded the time limit and was killed with all processes that it had started.
+    /// The program timed out and was killed, along with every process it had started.
     case overTime(Duration)
-    /// It exited with a status other than 0; `lastLine` is the last line of its standard error.
+    /// The program exited with a nonzero status. `lastLine` is the end of its standard error.
     case failed(status: String, lastLine: String)
-    /// It wrote more bytes than an answer can have.
+    /// The output exceeds the limit, in bytes.
     case tooLong(limit: Int)
-    /// Its output is not one JSON object.
+    /// The output is not a single JSON object.
     case noObject
-    /// A value in the answer is invalid.
+    /// The answer contains an invalid value.
     case wrong(String)
 
     var description: String {

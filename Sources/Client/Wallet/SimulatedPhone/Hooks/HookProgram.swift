@@ -2,20 +2,19 @@ internal import FoundationEssentials
 internal import HostSystem
 internal import Subprocess
 
-/// A program that replaces a part of a phone: started once for each question, with one JSON object
-/// in and one out.
+/// A program that replaces a part of a phone.
 ///
-/// It runs in a separate session, so that killing it kills all processes that it has started, and
-/// so that it can neither read nor disturb the wallet's terminal.
+/// Each question starts the program anew, with one JSON object on standard input and one expected
+/// on standard output. It runs in its own session: a kill reaches every process it has started, and
+/// it has no access to the wallet's terminal.
 struct HookProgram: Sendable {
     let kind: DeviceHooks.Kind
     let command: HookCommand
 
-    /// The maximum length of an answer and of the standard error, in bytes; longer output is not
-    /// read to its end.
+    /// The most bytes we read from standard output and from standard error.
     static let outputLimit = 65_536
 
-    /// Runs the program with one question.
+    /// Starts the program, sends it the question and waits for the answer.
     func ask<Question: Encodable, Reply: Decodable & Sendable>(
         _ question: Question,
         for reply: Reply.Type
@@ -46,11 +45,11 @@ struct HookProgram: Sendable {
     }
 
     private func run(_ input: [UInt8]) async -> Result<[UInt8], HookFailure> {
-        // Writing to a program that has exited must fail and not kill this process.
+        // Writing to a program that has exited should fail with EPIPE instead of killing this process.
         StandardStreams.ignoreBrokenPipes()
         var options = PlatformOptions()
         options.createSession = true
-        // Kills the program and its children at once: the answer is no longer needed.
+        // There is no point in a graceful shutdown: the answer is no longer needed.
         options.teardownSequence = [
             .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .milliseconds(100))
         ]
@@ -64,7 +63,7 @@ struct HookProgram: Sendable {
                 output: .bytes(limit: Self.outputLimit),
                 error: .bytes(limit: Self.outputLimit)
             ) { execution in
-                // A program may exit without reading its question.
+                // A program that does not need the question may exit without reading it.
                 _ = try? await execution.standardInputWriter.write(input)
                 try? await execution.standardInputWriter.finish()
             }
@@ -80,7 +79,9 @@ struct HookProgram: Sendable {
         }
     }
 
-    /// The variables that a program needs, without the rest of the wallet's environment.
+    /// A minimal environment.
+    ///
+    /// The wallet's other variables are not passed on.
     private var environment: [Environment.Key: String] {
         var environment: [Environment.Key: String] = ["REMOTE_PIN_HOOK": self.kind.rawValue]
         let own = ProcessInfo.processInfo.environment
@@ -107,7 +108,7 @@ struct HookProgram: Sendable {
     }
 }
 
-/// An object that may or may not decode as the expected reply.
+/// A JSON object, decoded as the expected reply if possible.
 private struct HookAnswer<Reply: Decodable & Sendable>: Decodable {
     let value: Reply?
 
@@ -119,7 +120,7 @@ private struct HookAnswer<Reply: Decodable & Sendable>: Decodable {
     }
 
     init(from decoder: any Decoder) throws {
-        // Throws for any value other than an object.
+        // Throws unless the value is an object.
         _ = try decoder.container(keyedBy: AnyKey.self)
         self.value = try? Reply(from: decoder)
     }

@@ -2,8 +2,7 @@ internal import HostSystem
 package import DeviceInterface
 package import Vocabulary
 
-/// A simulated phone with parts replaced by programs; all other parts are those of the simulated
-/// phone.
+/// A simulated phone with some of its parts replaced by programs.
 package final class HookedDevice: DeviceWrapper {
     private let device: SimulatedDevice
     private let biometric: BiometricHook?

@@ -1,7 +1,9 @@
 internal import DeviceInterface
 package import Vocabulary
 
-/// A program in place of the issuer; any failure of the program is a failed identification.
+/// An issuer implemented by a program.
+///
+/// If the program fails, so does the identification.
 package struct HookedIssuer: PIDIssuer {
     private let program: HookProgram
     private let device: SimulatedDevice

@@ -2,11 +2,11 @@ internal import DeviceInterface
 internal import FoundationEssentials
 internal import Vocabulary
 
-/// A program in place of the secure hardware.
+/// Secure hardware implemented by a program.
 ///
-/// The program stores its keys; the file `key-handle` in the device's folder holds the program's
-/// name for the current key. Nothing that the program returns is trusted: the server verifies its
-/// evidence and proofs like those of any phone.
+/// The program keeps the keys. We only store its name for the current key, in the file `key-handle`
+/// in the device's folder. The program's output is untrusted: the server verifies its evidence and
+/// proofs like those of any phone.
 struct KeyHook: Sendable {
     let program: HookProgram
     let device: SimulatedDevice
@@ -57,7 +57,7 @@ struct KeyHook: Sendable {
 
     private static let handleLimit = 1024
 
-    /// Creates a key and returns its evidence; the name of the key is durable when this returns.
+    /// Creates a key and returns its evidence, once the name of the key is durable.
     func create(challenge: SHA256Digest) async throws(DeviceError) -> DeviceEvidence {
         var question = self.question("create")
         question.challenge = Self.text(challenge.bytes)
@@ -99,16 +99,16 @@ struct KeyHook: Sendable {
         let isAndroid = self.device.platform == .android
         return try await self.asking { () async throws(HookFailure) in
             let answer = try await self.program.ask(question, for: Proved.self)
-            // r‖s, or an assertion as long as the protocol carries.
+            // Android signatures are r‖s; the length of an iOS assertion is limited by the protocol.
             return isAndroid
                 ? try Self.bytes(answer.signature, "signature", 64...64)
                 : try Self.bytes(answer.assertion, "assertion", 1...1024)
         }
     }
 
-    /// Deletes the key: first its name in the device's folder, then the key itself.
+    /// Deletes the key's name from the device's folder, then asks the program to delete the key.
     ///
-    /// A failure of the program is only reported.
+    /// The second step is best effort: if the program fails, the failure is only reported.
     func delete() async throws(DeviceError) {
         guard let handle = try self.handle() else { return }
         try self.device.files.remove(.keyHandle)
@@ -121,7 +121,7 @@ struct KeyHook: Sendable {
         }
     }
 
-    /// The name of the current key; nil if there is no key.
+    /// Returns the program's name for the current key, or nil if there is no key.
     func handle() throws(DeviceError) -> String? {
         guard let bytes = try self.device.files.read(.keyHandle, atMost: Self.handleLimit) else { return nil }
         return String(decoding: bytes, as: UTF8.self)

@@ -5,9 +5,9 @@ internal import Secrets
 
 /// The items of a simulated keychain: the file `keychain`, sealed under `keychain-key`.
 ///
-/// Both files are in the device's folder, which no backup and no copy of the app's folder contains.
-/// Each item is sealed together with its name and its access, so that an edited file cannot turn a
-/// biometric item into a passcode item.
+/// Both files are in the device's folder and therefore not part of a backup or copy of the app's
+/// folder. Sealing binds each item to its name and access. Editing the file cannot turn a biometric
+/// item into one that opens with the passcode.
 struct KeychainItems: Sendable {
     private let files: DeviceFiles
     private var items: [String: Item]
@@ -33,14 +33,14 @@ struct KeychainItems: Sendable {
 
     var names: [String] { self.items.keys.sorted() }
 
-    /// The means that open the item.
+    /// Returns the unlock method that the item requires.
     func access(of name: String) throws(KeychainError) -> UnlockMethod {
         guard let item = self.items[name] else { throw .notFound }
         guard let access = UnlockMethod(rawValue: item.access) else { throw self.broken }
         return access
     }
 
-    /// Adds an item; it is durable when this returns.
+    /// Adds an item durably.
     mutating func add(_ secret: borrowing SecretBytes, as name: String, access: UnlockMethod) throws(KeychainError) {
         guard self.items[name] == nil else { throw .storage("the keychain already has an item named \(name)") }
         let key = try self.existingOrNewKey()
@@ -63,7 +63,9 @@ struct KeychainItems: Sendable {
         }
     }
 
-    /// Removes the item, or does nothing if it does not exist.
+    /// Removes the item.
+    ///
+    /// This is a no-op if it does not exist.
     mutating func remove(_ name: String) throws(KeychainError) {
         guard self.items.removeValue(forKey: name) != nil else { return }
         try self.write()
@@ -86,7 +88,9 @@ struct KeychainItems: Sendable {
         return SecretBytes(wiping: &bytes)
     }
 
-    /// Returns the key, or creates one that is durable before anything is sealed under it.
+    /// Returns the key, creating it if necessary.
+    ///
+    /// A new key is durable before anything is sealed under it.
     private func existingOrNewKey() throws(KeychainError) -> SecretBytes {
         if let key = try self.key() { return key }
         guard self.items.isEmpty else {

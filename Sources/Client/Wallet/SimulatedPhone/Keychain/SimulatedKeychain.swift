@@ -1,8 +1,7 @@
 internal import DeviceInterface
 internal import Secrets
 
-/// The keychain of a simulated phone, with the rules of real keychains applied to the state of the
-/// phone.
+/// The keychain of a simulated phone, which follows the rules of real keychains.
 struct SimulatedKeychain: Keychain {
     let device: SimulatedDevice
     /// The simulated sensor, or a program in its place.
@@ -20,10 +19,10 @@ struct SimulatedKeychain: Keychain {
         }
     }
 
-    /// The access of the item determines the means that the prompt accepts; the caller's prompt
-    /// does not.
+    /// Reads an item after a prompt.
     ///
-    /// A passcode never opens a biometric item.
+    /// The item decides which unlock methods the prompt accepts, whatever the caller's prompt asks
+    /// for: a passcode never opens a biometric item.
     func read(_ name: String, _ prompt: Prompt, _ presentation: Presentation) async throws(KeychainError) -> SecretBytes
     {
         let access = try self.device.withKeychain { (items, profile) throws(KeychainError) in
@@ -38,8 +37,7 @@ struct SimulatedKeychain: Keychain {
             throw .storage("\(error)")
         }
         guard result == .confirmed else { throw .prompt(result) }
-        // Checked again: the phone may have been locked, or the item replaced, while the prompt was
-        // open.
+        // Check again. While the prompt was open, the phone may have been locked or the item replaced.
         return try self.device.withKeychain { (items, profile) throws(KeychainError) in
             guard !profile.isScreenLocked else { throw .screenLocked }
             guard try items.access(of: name) == access else { throw .prompt(.cancelled) }
@@ -54,12 +52,12 @@ struct SimulatedKeychain: Keychain {
 
 /// The part of a phone that answers prompts.
 protocol PromptResponder: Sendable {
-    /// Shows a prompt; counted mismatches are durable when this returns.
+    /// Shows a prompt. Any mismatch is counted durably before this returns.
     func ask(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult
 }
 
 extension DeviceProfile {
-    /// True if the phone has the means to open an item with this access.
+    /// True if the phone is set up for this unlock method.
     fileprivate func canGuard(_ access: UnlockMethod) -> Bool {
         switch access {
         case .biometric: self.usableBiometrics.isEnrolled

@@ -3,10 +3,10 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// A TCP connection to the server through this process, which can cut it; bytes are passed on as
-/// they arrive.
+/// A TCP proxy for a single connection to the server, which it can cut after a number of bytes.
 ///
-/// It listens on the loopback interface until it has accepted its one connection.
+/// The relay listens on the loopback interface until it has accepted that connection, and forwards
+/// bytes as they arrive.
 final class Relay: Sendable {
     let host = "127.0.0.1"
     let port: Int
@@ -18,7 +18,7 @@ final class Relay: Sendable {
         let state = RelayState()
         let (host, port) = (server.host, server.port)
         let listener = try? await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-            // Frames are forwarded without delay, as the wallet and the server send them.
+            // Disable Nagle's algorithm here too: the wallet and the server both do.
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { client in
                 ClientBootstrap(group: client.eventLoop)
@@ -46,14 +46,14 @@ final class Relay: Sendable {
     /// True if the server has accepted the connection.
     var hasReachedServer: Bool { self.state.values.withLock { $0.hasReachedServer } }
 
-    /// Closes the connection after this many more bytes of both directions together.
+    /// Closes the connection after this many more bytes, counting both directions.
     func cut(after byteCount: Int) {
         self.state.values.withLock { $0.bytesLeft = byteCount }
     }
 
     /// Stops listening; the accepted connection continues.
     func closeListener() async {
-        // Fails if the listener is already closed.
+        // Closing a closed listener throws, which is harmless.
         _ = try? await self.listener.close()
     }
 }
@@ -62,7 +62,7 @@ final class Relay: Sendable {
 final class RelayState: Sendable {
     struct Values {
         var hasReachedServer = false
-        /// The number of bytes until the cut; nil if no cut is planned.
+        /// The number of bytes until the cut, if one is planned.
         var bytesLeft: Int?
     }
 
@@ -72,7 +72,7 @@ final class RelayState: Sendable {
         self.values.withLock { $0.hasReachedServer = true }
     }
 
-    /// Returns the number of these bytes that may still pass.
+    /// Returns how many of the bytes may pass before the cut.
     func admit(_ byteCount: Int) -> Int {
         self.values.withLock { values in
             guard let left = values.bytesLeft else { return byteCount }
@@ -82,9 +82,9 @@ final class RelayState: Sendable {
     }
 }
 
-/// One end of a relayed connection; reads no faster than the other end writes.
+/// One end of a relayed connection, with back-pressure: it reads no faster than the other end writes.
 ///
-/// Both ends run on one event loop; no other code accesses them.
+/// Both ends run on the same event loop, and no other code touches them.
 private final class RelayHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = NIOAny

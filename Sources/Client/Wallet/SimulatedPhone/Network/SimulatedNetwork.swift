@@ -7,14 +7,14 @@ internal import Wire
 /// The network of a simulated phone, between the wallet and its dialer (docs/devices.md, The
 /// network).
 ///
-/// TLS runs through it end to end: it delays, drops and cuts bytes but cannot read or change any.
+/// TLS runs through it end to end, so it can delay or drop data but neither read nor modify it.
 package final class SimulatedNetwork: ServerDialer {
     private let dialer: any ServerDialer
     private let device: SimulatedDevice
     private let wait: Wait
     private let hold: Hold
 
-    /// Lets time pass while an answer is delayed: real time, or the time of a lab.
+    /// Sleeps for the delay of an answer, in real time or on a lab's clock.
     ///
     /// Throws if the wallet's process ends during the call.
     package typealias Wait = @Sendable (Duration) async throws -> Void
@@ -22,12 +22,12 @@ package final class SimulatedNetwork: ServerDialer {
     /// Waits in real time.
     package static let realTime: Wait = { try await Task.sleep(for: $0) }
 
-    /// Takes over a call to a server that is frozen, and returns true; returns false if the server answers calls.
+    /// Defers a call if the server is frozen; returns false if it is not.
     ///
-    /// The call is executed when the server continues, after the wallet has given it up.
+    /// The server executes a deferred call when it resumes, long after the wallet has timed out.
     package typealias Hold = @Sendable (@escaping @Sendable () async -> Void) -> Bool
 
-    /// Holds no call.
+    /// Never defers a call.
     package static let neverHeld: Hold = { _ in false }
 
     package init(
@@ -65,7 +65,7 @@ package final class SimulatedNetwork: ServerDialer {
             return self.channel(channel, relay: relay)
         } catch {
             await relay.closeListener()
-            // If the relay did not reach the server, the direct connection gives the real reason.
+            // The relay could not reach the server. Dial directly so that the caller sees the real error.
             guard relay.hasReachedServer else {
                 return self.channel(try await tls.dial(), relay: nil)
             }
@@ -86,7 +86,9 @@ private final class SimulatedChannel: CallChannel {
     private let relay: Relay?
     private let wait: SimulatedNetwork.Wait
     private let hold: SimulatedNetwork.Hold
-    /// True after a loss; later calls on the connection fail without consuming a condition.
+    /// True once the connection is lost.
+    ///
+    /// Later calls fail without using up a condition.
     private let hasEnded = Mutex(false)
     /// True if a frozen server still has to read a call from the connection.
     private let isHeld = Mutex(false)
@@ -133,7 +135,7 @@ private final class SimulatedChannel: CallChannel {
             throw error
         }
         if delay > .zero { try await self.receiveLate(after: delay) }
-        // An answer sent while the phone has no network is lost.
+        // The phone may have gone offline while the call was in flight; the answer is then lost.
         try await self.checkNetwork()
         return result
     }
@@ -152,17 +154,17 @@ private final class SimulatedChannel: CallChannel {
         throw .lost
     }
 
-    /// Waits for a late answer as long as the wallet does: after its time limit the answer is lost.
+    /// Waits for a delayed answer, which is lost if it would arrive after the wallet's time limit.
     private func receiveLate(after delay: Duration) async throws(CallChannelError) {
         let isTooLate = delay >= TLSDialer.callLimit
-        // A wallet whose process ends does not wait.
+        // The wait throws if the wallet's process ends; there is nothing left to wait for.
         guard (try? await self.wait(min(delay, TLSDialer.callLimit))) != nil, !isTooLate else {
             await self.close()
             throw .lost
         }
     }
 
-    /// Sends the calls without waiting, or one by one if network conditions are pending.
+    /// Pipelines the calls, but falls back to one at a time if network conditions are pending.
     func callInOrder(_ calls: [Call]) async -> [Result<CallResult, CallChannelError>] {
         let profile = self.device.profile
         if profile.network == .on, profile.conditions.isEmpty, !self.hold({}) {
@@ -173,11 +175,11 @@ private final class SimulatedChannel: CallChannel {
 
     func close() async {
         self.hasEnded.withLock { $0 = true }
-        // The bytes of a held call have left the phone.
+        // A held call has already left the phone, so its connection stays open.
         if !self.isHeld.withLock({ $0 }) { await self.channel.close() }
     }
 
-    /// Throws if nothing can be sent or received.
+    /// Throws if the phone is offline or the connection is lost.
     private func checkNetwork() async throws(CallChannelError) {
         guard !self.hasEnded.withLock({ $0 }) else { throw .lost }
         guard self.device.profile.network != .on else { return }
@@ -200,7 +202,7 @@ private final class SimulatedChannel: CallChannel {
 }
 
 extension Call {
-    /// The name of the call in a profile; nil for calls that no wallet sends.
+    /// The call's name in a profile, or nil if wallets never send it.
     fileprivate var name: NetworkCondition.CallName? {
         switch self {
         case .hello: .hello

@@ -3,7 +3,9 @@ internal import HostSystem
 internal import Vocabulary
 
 extension DeviceProfile {
-    /// Reads a profile's file; keys that are missing have the values of a healthy device of the platform.
+    /// Reads a profile from a file.
+    ///
+    /// Missing keys default to the values of a healthy device.
     package init(file path: String) throws(ConfigError) {
         let bytes: [UInt8]
         do throws(FileError) {
@@ -14,7 +16,9 @@ extension DeviceProfile {
         self = try Self(yaml: String(decoding: bytes, as: UTF8.self), source: path)
     }
 
-    /// Reads a profile's text; problems name `source`.
+    /// Parses a profile.
+    ///
+    /// Error messages refer to the text as `source`.
     package init(yaml text: String, source: String) throws(ConfigError) {
         var checker = Checker(source: source)
         let value = checker.read(text, as: Self.shape(requiring: "platform"))
@@ -22,7 +26,9 @@ extension DeviceProfile {
         self.init(value)
     }
 
-    /// A healthy device of the stated platform, or of Android, with the other properties that the value states.
+    /// Creates a healthy device and applies the properties in the value.
+    ///
+    /// The platform defaults to Android.
     ///
     /// - Precondition: The value has the form ``shape``.
     package init(_ value: ConfigValue?) {
@@ -30,7 +36,7 @@ extension DeviceProfile {
         self.apply(value)
     }
 
-    /// Changes only the properties that the value states.
+    /// Applies the properties in the value and keeps the others.
     ///
     /// - Precondition: The value has the form ``shape``.
     package mutating func apply(_ value: ConfigValue?) {
@@ -39,7 +45,9 @@ extension DeviceProfile {
         }
     }
 
-    /// Changes one key, as a command line or a driver names it; changes nothing if the value is wrong.
+    /// Sets one key from its textual form, as given by a command line or a driver.
+    ///
+    /// An invalid value leaves the profile unchanged.
     package mutating func set(_ key: String, to value: String) throws(ConfigError) {
         var checker = Checker(source: "profile")
         let value = checker.read(value, key: key, of: ProfileTable.all.map(\.field))
@@ -53,12 +61,12 @@ extension DeviceProfile {
     /// The table in docs/devices.md.
     static var markdown: String { TextLayout.markdown(ProfileTable.all.map(\.field)) }
 
-    /// The file's text with every key.
+    /// The profile as YAML, with every key written out.
     package var yaml: String {
         get throws { try ConfigValue.yaml(ProfileTable.all.map { ($0.field.name, $0.value(self)) }) }
     }
 
-    /// The keys whose values differ from those of another profile, in the order of the file.
+    /// Returns the keys that differ from another profile, in file order, with their new values.
     package func changes(from other: DeviceProfile) -> [(String, ConfigValue)] {
         ProfileTable.all.compactMap { item in
             let value = item.value(self)

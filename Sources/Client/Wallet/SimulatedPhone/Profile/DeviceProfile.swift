@@ -39,7 +39,9 @@ package struct DeviceProfile: Hashable, Sendable {
     package var conditions: [NetworkCondition] = []
 
     package var issuer = IssuerBehavior.obtains
-    /// The owner's recovery code; nil for an owner with a unique code.
+    /// The owner's recovery code.
+    ///
+    /// If nil, the owner has a unique code.
     package var recoveryCode: String?
 
     /// The availability of the network.
@@ -60,18 +62,20 @@ package struct DeviceProfile: Hashable, Sendable {
         case fails
     }
 
-    /// True if the phone has a network connection, even if the server is not reachable through it.
+    /// True if the phone is online, even if it cannot reach the server.
     package var hasNetwork: Bool {
         get { self.network != .off }
         set { self.network = newValue ? .on : .off }
     }
 
-    /// The biometrics that the app sees: without a passcode a phone does not allow enrollment.
+    /// The biometrics as the app sees them.
+    ///
+    /// Phones do not allow enrollment without a passcode.
     package var usableBiometrics: BiometricSupport {
         self.biometrics.isEnrolled && !self.hasPasscode ? .notEnrolled : self.biometrics
     }
 
-    /// A healthy device of the platform that runs the lab's app.
+    /// Creates a healthy device that runs the lab's app.
     package init(_ platform: Platform) {
         let isAndroid = platform == .android
         let android = AndroidPhone()

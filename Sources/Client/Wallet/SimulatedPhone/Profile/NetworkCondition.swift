@@ -1,12 +1,12 @@
-/// A network fault that happens once.
+/// A one-time network fault.
 package enum NetworkCondition: Hashable, Sendable, CustomStringConvertible {
-    /// The server receives and executes the call; the reply and the connection are lost.
+    /// Drops the connection after the server has executed the call, but before the reply arrives.
     ///
-    /// With nil this happens to the next call of any name.
+    /// Nil matches the next call, no matter which.
     case loseReply(to: CallName?)
-    /// The next call is delayed.
+    /// Delays the next call.
     case delay(milliseconds: Int)
-    /// The connection closes after this many further bytes, counted in both directions together.
+    /// Closes the connection after this many more bytes, counting both directions.
     case cut(afterByteCount: Int)
 
     /// A call to the server, by its name in the protocol.
@@ -21,7 +21,7 @@ package enum NetworkCondition: Hashable, Sendable, CustomStringConvertible {
         case confirmShares = "confirm-shares"
     }
 
-    /// The text in a profile.
+    /// The notation used in profiles.
     package var description: String {
         switch self {
         case .loseReply(to: nil): "lose-next-reply"
@@ -31,7 +31,7 @@ package enum NetworkCondition: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Reads the text in a profile; returns nil for anything else.
+    /// Parses the notation used in profiles.
     package init?(_ text: String) {
         if text == "lose-next-reply" {
             self = .loseReply(to: nil)
@@ -47,11 +47,11 @@ package enum NetworkCondition: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The possible texts, for messages and help.
+    /// All forms of the notation, for messages and help.
     package static let forms = ["lose-next-reply", "lose-next-reply:CALL", "delay:MS", "cut-after:BYTES"]
 }
 
-/// Reads a name with an argument, such as `reject:2`.
+/// A parser for a name with an argument, such as `reject:2`.
 enum ProfileText {
     /// Returns the argument after the name and a colon, or nil if the text begins with another name.
     static func argument(of name: String, in text: String) -> String? {

@@ -1,6 +1,6 @@
 internal import ConfigText
 
-/// One key of a device profile: its name, its kind, its purpose, and the property that holds its value.
+/// A key of a device profile, with its documentation and the property that holds its value.
 struct ProfileField: Sendable {
     let field: Field
     let set: @Sendable (ConfigValue, inout DeviceProfile) -> Void

@@ -2,7 +2,7 @@ internal import ConfigText
 internal import DeviceInterface
 internal import Vocabulary
 
-/// Every key of a device profile; files, changes, the scenario format and the documentation use this table.
+/// All keys of a device profile: the single source for files, changes, the scenario format and the documentation.
 enum ProfileTable {
     static let all = Self.software + Self.attestation + Self.owner + Self.network
 
@@ -83,7 +83,7 @@ enum ProfileTable {
 }
 
 extension DeviceProfile {
-    /// The conditions for a kind that also accepts `none`.
+    /// The conditions, as optionals for a kind that also accepts `none`.
     fileprivate var conditionsOrNone: [NetworkCondition?] {
         get { self.conditions }
         set { self.conditions = newValue.compactMap(\.self) }
@@ -131,7 +131,7 @@ extension Kind where Value == Sensor {
 }
 
 extension Kind where Value == DeviceProfile.Network {
-    /// A choice; some YAML writers turn `on` and `off` into `true` and `false`.
+    /// A choice of names that also takes booleans, because YAML 1.1 writers emit `on` and `off` as `true` and `false`.
     fileprivate static var network: Kind {
         let names = Value.allCases.map(\.rawValue)
         return .word(

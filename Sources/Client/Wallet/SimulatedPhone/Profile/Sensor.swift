@@ -1,4 +1,4 @@
-/// The owner's behavior at biometric prompts.
+/// The way the owner responds to biometric prompts.
 package enum Sensor: Hashable, Sendable, CustomStringConvertible {
     /// The owner is recognized.
     case match
@@ -11,7 +11,7 @@ package enum Sensor: Hashable, Sendable, CustomStringConvertible {
     /// The tester or driver decides at each prompt.
     case ask
 
-    /// The text in a profile.
+    /// The notation used in profiles.
     package var description: String {
         switch self {
         case .match: "match"
@@ -22,7 +22,7 @@ package enum Sensor: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Reads the text in a profile; returns nil for anything else.
+    /// Parses the notation used in profiles.
     package init?(_ text: String) {
         switch text {
         case "match": self = .match
@@ -35,6 +35,6 @@ package enum Sensor: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The possible texts, for messages and help.
+    /// All forms of the notation, for messages and help.
     package static let forms = ["match", "reject:N", "cancel", "lockout", "ask"]
 }
