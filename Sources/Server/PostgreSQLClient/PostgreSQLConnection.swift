@@ -94,7 +94,7 @@ internal import Glibc
             // The server may send before it has read everything.
             guard unsafe PQconsumeInput(connection) == 1 else { throw self.lost(commits: commits) }
         }
-        var first: PostgreSQLRows?
+        var answer: PostgreSQLRows?
         while true {
             while unsafe PQisBusy(connection) == 1 {
                 guard self.wait(for: POLLIN, until: deadline) else { throw self.late(commits: commits) }
@@ -102,15 +102,17 @@ internal import Glibc
             }
             guard let result = unsafe PQgetResult(connection) else { break }
             let rows = unsafe PostgreSQLRows(takingOwnershipOf: result)
-            if first == nil { first = rows }
+            // Outside a transaction the server sends the rows before it commits: a commit that fails is an error after
+            // them.
+            if answer?.isDone ?? true { answer = rows }
         }
-        guard let first, unsafe PQstatus(connection) == CONNECTION_OK else { throw self.lost(commits: commits) }
+        guard let answer, unsafe PQstatus(connection) == CONNECTION_OK else { throw self.lost(commits: commits) }
         if commits && self.notices.count > 0 {
             self.close()
             throw .outcomeUnknown("the database warned; was a wait for a standby cancelled?")
         }
-        guard first.isDone else { throw first.rejection ?? self.lost(commits: commits) }
-        return first
+        guard answer.isDone else { throw answer.rejection ?? self.lost(commits: commits) }
+        return answer
     }
 
     private func finishConnecting(until deadline: ContinuousClock.Instant) throws(PostgreSQLFailure) {

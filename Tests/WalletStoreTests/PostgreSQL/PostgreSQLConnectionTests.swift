@@ -70,6 +70,30 @@ struct PostgreSQLConnectionTests {
         #expect(!self.connection.isOpen)
     }
 
+    @Test("a change whose commit fails is rejected, although its rows arrive before")
+    func failedCommit() throws {
+        let connection = try self.cluster.connect(to: self.cluster.database())
+        _ = try connection.run(
+            """
+            do $body$ begin
+            create table counted (number bigint);
+            create function reject() returns trigger language plpgsql as
+                $$ begin raise exception 'rejected' using errcode = '40001'; end $$;
+            create constraint trigger reject after insert on counted deferrable initially deferred
+                for each row execute function reject();
+            end $body$
+            """
+        )
+        #expect(throws: PostgreSQLFailure.rejected(state: "40001", message: "rejected")) {
+            try connection.run(
+                "insert into counted values (1) returning number",
+                commits: true,
+                within: PostgreSQLCluster.longest
+            )
+        }
+        try #expect(connection.run("select count(*) from counted").number(0, 0) == 0)
+    }
+
     @Test("a server that cannot be reached is named as such")
     func unreachable() {
         let error = #expect(throws: PostgreSQLFailure.self) {
