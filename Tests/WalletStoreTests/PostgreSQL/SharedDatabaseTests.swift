@@ -88,6 +88,47 @@ struct SharedDatabaseTests {
         }
     }
 
+    @Test("a link that waits for the denial of its code sees it, whatever isolation the database prefers")
+    func linkAfterDenial() async throws {
+        _ = try self.connection.run(
+            "alter database \(self.place.database) set default_transaction_isolation = 'repeatable read'"
+        )
+        let store = try await self.place.open()
+        let wallet = try await TestWallet(in: store)
+        let mac = TestWallet.bytes(32)
+        let link = try wallet.attempt(right: true, effect: .linkRecoveryCode(mac: mac))
+        let parts = self.place.parts()
+        let denial = try StoreTransaction(.writing, on: StoreSession(parts), parts)
+        try denial.lock(recoveryCode: mac)
+        let outcome = Task { try await store.judge(link) }
+        try self.untilWaiting()
+        try denial.run("insert into denied_recovery_codes (mac, denied_at) values ($1, 0)", [.bytes(mac)])
+        try denial.commit()
+        try await #expect(outcome.value == .valid(.codeDenied))
+    }
+
+    @Test("a server that freezes within a transaction keeps no lock for longer than its time limit")
+    func frozenServer() async throws {
+        let parts = self.place.parts(limit: .seconds(5), as: "frozen")
+        let frozen = try StoreTransaction(.writing, on: StoreSession(parts), parts)
+        try await #expect(self.store.setSolutionRevoked(true))
+        #expect(throws: PostgreSQLFailure.self) { try frozen.commit() }
+    }
+
+    @Test("a revocation of the solution waits for the transactions before it, and those after it wait")
+    func factsInTurn() async throws {
+        let (before, after) = (try self.place.connect(), try self.place.connect())
+        try before.run("begin")
+        try before.run("select 1 from facts for share")
+        let store = self.store
+        let revocation = Task { try await store.setSolutionRevoked(true) }
+        try self.untilWaiting()
+        try after.run("set lock_timeout = 100")
+        #expect(throws: PostgreSQLFailure.self) { try after.run("select 1 from facts for share") }
+        try before.run("commit")
+        try await #expect(revocation.value)
+    }
+
     @Test("every verdict leaves a write: also a blocked, a repeated and a revoked attempt, and a session")
     func writes() async throws {
         let wallet = try await TestWallet(in: self.store)
@@ -166,6 +207,12 @@ struct SharedDatabaseTests {
                 == .notValid(.wrong(.open(attemptsLeft: 2, finalRound: true)))
         )
         #expect(try self.narrow(of: wallet.id).state.epoch == 2)
+    }
+
+    /// Returns once a session of this database waits for a lock.
+    private func untilWaiting() throws {
+        let waiting = "select pg_sleep(0.01) from pg_stat_activity where wait_event_type = 'Lock' and datname = $1"
+        while try self.connection.run(waiting, [.text(self.place.database)]).count == 0 {}
     }
 
     /// Runs steps on both stores at the same time, `count` on each.

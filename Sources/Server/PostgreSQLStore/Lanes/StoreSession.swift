@@ -36,6 +36,17 @@ final class StoreSession {
             set_config('enable_mergejoin', 'off', false), set_config('jit', 'off', false)
         """
 
+    /// Sets how transactions see each other and when they end, whatever the database's or the role's settings are.
+    ///
+    /// A transaction must see what was committed while it waited for a lock (G7): with `repeatable read`, a link would
+    /// not see the denial of its recovery code. The time limit is that of a server that freezes, or whose machine dies,
+    /// within a transaction. Without it the database would keep the locks for hours, and with them wallets could not be
+    /// revoked.
+    private static let transactions = """
+        select set_config('default_transaction_isolation', 'read committed', false),
+            set_config('idle_in_transaction_session_timeout', $1, false)
+        """
+
     /// Connects, and rejects a database without a store for this key and policy, with settings that lose commits, or
     /// without some of these commits.
     init(_ parts: StoreParts, _ confirmed: ConfirmedCommits? = nil) throws {
@@ -43,6 +54,8 @@ final class StoreSession {
         self.connection = try PostgreSQLConnection(to: parts.target, within: parts.timeLimit)
         _ = try self.connection.run(Schema.searchPath, within: parts.timeLimit)
         _ = try self.connection.run(Self.planning, within: parts.timeLimit)
+        let milliseconds = max(1, Int64(parts.timeLimit / .milliseconds(1)))
+        _ = try self.connection.run(Self.transactions, [.text("\(milliseconds)")], within: parts.timeLimit)
         guard let found = try Schema.foundVersion(on: self.connection, within: parts.timeLimit) else {
             throw PostgreSQLStoreOpenError.missing
         }

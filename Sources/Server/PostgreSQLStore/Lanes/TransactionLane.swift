@@ -103,6 +103,9 @@ final class StoreTransaction {
         self.session = session
         self.parts = parts
         _ = try session.run(access == .reading ? "begin read only" : "begin")
+        // The lock of the table is granted in the order of requests. That of the row is not: under load, those who
+        // share it overtake a revocation of the solution again and again.
+        if access == .changingFacts { _ = try session.run("lock table facts in exclusive mode") }
         let lock =
             switch access {
             case .reading: ""
