@@ -80,6 +80,34 @@ struct CommitTests {
         await store.close()
     }
 
+    @Test(
+        "a commit that stops waiting because its standby is removed from the settings is not believed",
+        arguments: [false, true]
+    )
+    func released(isTransaction: Bool) async throws {
+        let place = try await PostgreSQLPlace(in: PostgreSQLCluster())
+        let local = try await place.open()
+        let wallet = try await TestWallet(in: local)
+        await local.close()
+        let connection = try place.connect()
+        try connection.run("alter database \(place.database) set synchronous_commit = on")
+        let store = try await PostgreSQLWalletStore.open(place.parts(.replicated))
+        let attempt = try wallet.attempt(right: false)
+        let answer = Task {
+            if isTransaction {
+                try await store.recordWipe(of: wallet.id, at: TestWallet.start)
+            } else {
+                _ = try await store.judge(attempt)
+            }
+        }
+        let waiting = "select pg_sleep(0.01) from pg_stat_activity where wait_event = 'SyncRep'"
+        while try connection.run(waiting).count == 0 {}
+        try connection.run("alter system set synchronous_standby_names = ''")
+        try connection.run("select pg_reload_conf()")
+        await #expect(throws: StoreError.outcomeUnknown) { try await answer.value }
+        await store.close()
+    }
+
     /// Calls a function of the database with the process that waits for a standby, as soon as it does.
     private func onWaitingProcess(_ function: String) throws {
         while true {

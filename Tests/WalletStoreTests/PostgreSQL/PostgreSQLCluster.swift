@@ -17,7 +17,8 @@ final class PostgreSQLCluster: Sendable {
     private let server: TemporaryPostgreSQL
     private let databases = Mutex(0)
 
-    private init() throws {
+    /// Starts another server, for a test that changes settings of the whole server.
+    init() throws {
         self.server = try TemporaryPostgreSQL(settings: [
             "max_connections = 300", "synchronous_standby_names = 'absent'", "synchronous_commit = local",
         ])
@@ -53,8 +54,8 @@ struct PostgreSQLPlace: Sendable {
     let database: String
 
     /// Creates the store.
-    init() async throws {
-        guard let cluster = PostgreSQLCluster.shared else { throw NoServer() }
+    init(in cluster: PostgreSQLCluster? = .shared) async throws {
+        guard let cluster else { throw NoServer() }
         self.cluster = cluster
         self.database = try cluster.database()
         try await PostgreSQLWalletStore.create(self.parts())

@@ -178,6 +178,7 @@ final class JudgingWorker {
             // It is done already, and may be lost.
             throw PostgreSQLFailure.outcomeUnknown("\(error)")
         }
+        try session.checkAfterCommit()
         if let number = rows.number(0, 7) { self.confirmed.note(number, epoch: rows.number(0, 1) ?? 1) }
         let duration = ContinuousClock.now - start
         self.latency.note(duration)

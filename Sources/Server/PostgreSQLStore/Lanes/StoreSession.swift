@@ -101,10 +101,26 @@ final class StoreSession {
 
     /// Rejects settings with which the statement's commit may be lost.
     func check(_ rows: PostgreSQLRows) throws(PostgreSQLStoreOpenError) {
-        guard let text = rows.text(0, 0), text != self.safeSettings else { return }
-        guard let settings = DurabilitySettings(text) else { throw .losesCommits("its settings cannot be read") }
+        let text = rows.text(0, 0)
+        guard text == nil || text != self.safeSettings else { return }
+        guard let settings = text.flatMap(DurabilitySettings.init) else {
+            throw .losesCommits("its settings cannot be read")
+        }
         if let problem = settings.problem(for: self.parts.durability) { throw .losesCommits(problem) }
         self.safeSettings = text
+    }
+
+    /// Asks for the settings once more and checks them, after a commit whose statement returned safe ones.
+    ///
+    /// Threat: a commit that waits for a standby succeeds without a warning if the standby's name is removed from the
+    /// settings, as Patroni does once no standby is left. Its session sees the new settings from the next statement on.
+    func checkAfterCommit() throws(PostgreSQLFailure) {
+        guard self.parts.durability == .replicated else { return }
+        do {
+            try self.check(self.run("select \(DurabilitySettings.expression)"))
+        } catch {
+            throw .outcomeUnknown("\(error)")
+        }
     }
 
     private func readEpochs(upTo epoch: Int64) throws {

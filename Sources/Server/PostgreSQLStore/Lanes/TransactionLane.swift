@@ -126,6 +126,7 @@ final class StoreTransaction {
         let counted = try self.run(ConfirmedCommits.count(server: 1, lane: 2), confirmed.values)
         guard let number = counted.number(0, 0) else { throw StoreError.corrupt }
         try self.commit()
+        try self.session.checkAfterCommit()
         confirmed.note(number, epoch: self.facts.epoch)
     }
 
