@@ -1,9 +1,11 @@
 internal import CPostgreSQL
+internal import Glibc
 
 /// The address of a database: the parameters of a connection URI, of a string of keywords and values, or of a service
 /// file's section.
 ///
-/// Neither the environment nor libpq's service files are read, so the checked parameters are the ones in use.
+/// libpq's service files are not read, and an environment variable that libpq would use is rejected, so the checked
+/// parameters are the ones in use.
 package struct PostgreSQLAddress: Hashable, Sendable {
     /// A fault of an address, with its remedy.
     package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
@@ -13,14 +15,20 @@ package struct PostgreSQLAddress: Hashable, Sendable {
     /// The parameters that the address sets, by libpq's keywords.
     private(set) var parameters: [String: String]
 
+    /// Returns whether an environment variable is set.
+    package typealias Environment = (_ variable: String) -> Bool
+
+    /// The environment of this process.
+    package static let environment: @Sendable (String) -> Bool = { unsafe getenv($0) != nil }
+
     /// Reads a URI, or a string of keywords and values.
-    package init(_ text: String) throws(Problem) {
-        self.parameters = try Self.parameters(of: text)
+    package init(_ text: String, in environment: Environment = Self.environment) throws(Problem) {
+        self.parameters = try Self.parameters(of: text, in: environment)
         try self.rejectOtherPlaces()
     }
 
     /// Reads a section of a service file (libpq: "The Connection Service File").
-    package init(service: String, of text: String) throws(Problem) {
+    package init(service: String, of text: String, in environment: Environment = Self.environment) throws(Problem) {
         var section: Substring?
         var parameters: [String: String] = [:]
         var isFound = false
@@ -35,11 +43,11 @@ package struct PostgreSQLAddress: Hashable, Sendable {
         }
         guard isFound else { throw Problem(description: "the service file has no section [\(service)]") }
         // Parsed once more, so that libpq rejects keywords that it does not know.
-        self.parameters = try Self.parameters(of: Self.text(of: parameters))
+        self.parameters = try Self.parameters(of: Self.text(of: parameters), in: environment)
         try self.rejectOtherPlaces()
     }
 
-    private static func parameters(of text: String) throws(Problem) -> [String: String] {
+    private static func parameters(of text: String, in environment: Environment) throws(Problem) -> [String: String] {
         var message: UnsafeMutablePointer<CChar>?
         let parsed = unsafe PQconninfoParse(text, &message)
         defer {
@@ -48,16 +56,31 @@ package struct PostgreSQLAddress: Hashable, Sendable {
         }
         guard var option = unsafe parsed else {
             let reason = unsafe message.map { unsafe String(cString: $0) } ?? "no memory"
-            throw Problem(description: String(reason[...].trimmed))
+            throw Problem(description: Self.withoutQuotation(reason))
         }
         var parameters: [String: String] = [:]
         while let keyword = unsafe option.pointee.keyword {
             if let value = unsafe option.pointee.val {
                 unsafe parameters[String(cString: keyword)] = unsafe String(cString: value)
+            } else if let name = unsafe option.pointee.envvar {
+                // Threat: PGHOSTADDR leads to another machine than the checked host, and PGSSLMODE to no check of it.
+                let variable = unsafe String(cString: name)
+                guard !environment(variable) else {
+                    throw Problem(description: "the environment variable \(variable) would change it; unset it")
+                }
             }
             unsafe option += 1
         }
         return parameters
+    }
+
+    /// Returns libpq's reason to reject a text, without the part that libpq quotes: a password may be in it.
+    private static func withoutQuotation(_ reason: String) -> String {
+        guard !reason.hasPrefix("invalid connection option"), let start = reason.firstIndex(of: "\""),
+            let end = reason.lastIndex(of: "\"")
+        else { return String(reason[...].trimmed) }
+        let text = "\(reason[..<start])…\(reason[reason.index(after: end)...])"
+        return String(text[...].trimmed)
     }
 
     /// Rejects a password, which belongs in a separate file, and a reference to another place with parameters.
@@ -70,18 +93,50 @@ package struct PostgreSQLAddress: Hashable, Sendable {
         }
     }
 
+    /// The elements of a parameter that is a list; none if it is not set.
+    private func list(_ keyword: String) -> [String] {
+        guard let text = self.parameters[keyword], !text.isEmpty else { return [] }
+        return text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+    }
+
     /// The hosts to which a connection is opened; an empty one is the socket of this machine.
-    private var hosts: [Substring] {
-        let text = self.parameters["hostaddr"] ?? self.parameters["host"] ?? ""
-        return text.split(separator: ",", omittingEmptySubsequences: false)
+    private var hosts: [String] {
+        let (names, addresses) = (self.list("host"), self.list("hostaddr"))
+        guard !addresses.isEmpty else { return names }
+        // As in libpq: the name counts if the address is empty.
+        return addresses.enumerated().map { place, address in
+            address.isEmpty && place < names.count ? names[place] : address
+        }
     }
 
     /// Whether a connection may leave this machine.
     package var leavesMachine: Bool {
         self.hosts.contains { host in
-            !(host.isEmpty || host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost" || host == "::1"
-                || host.hasPrefix("127."))
+            // A name may begin with 127., too.
+            let isLoopback = host.hasPrefix("127.") && host.allSatisfy { $0 == "." || ("0"..."9").contains($0) }
+            return
+                !(isLoopback || host.isEmpty || host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost"
+                || host == "::1")
         }
+    }
+
+    /// The addresses of the single hosts, in order.
+    var ofEachHost: [PostgreSQLAddress] {
+        let lists = ["host", "hostaddr", "port"].map { ($0, self.list($0)) }
+        let count = max(lists[0].1.count, lists[1].1.count)
+        // A single port is the one of all hosts. libpq rejects other lists of different lengths.
+        let isOneLength = lists.allSatisfy { $1.isEmpty || $1.count == count || ($0 == "port" && $1.count == 1) }
+        guard count > 1, isOneLength else { return [self] }
+        return (0..<count).map { place in
+            var address = self
+            for (keyword, values) in lists where values.count == count { address.parameters[keyword] = values[place] }
+            return address
+        }
+    }
+
+    /// The longest time that one of several hosts may take to accept a connection; nil if it is not set.
+    var hostLimit: Duration? {
+        self.parameters["connect_timeout"].flatMap(Int.init).flatMap { $0 > 0 ? .seconds($0) : nil }
     }
 
     /// Returns the address with a verified server certificate for every connection that leaves this machine.

@@ -17,10 +17,34 @@ internal import Glibc
     /// The names of prepared statements, by their text.
     private var prepared: [String: String] = [:]
 
-    /// Connects; throws ``PostgreSQLFailure/disconnected(_:)`` if that fails or takes longer than `limit`.
+    /// Connects to the first host that accepts writes; throws ``PostgreSQLFailure/disconnected(_:)`` if none does
+    /// within `limit`.
+    ///
+    /// Each host but the last has an equal share of the time, and no more than the address allows.
     package init(to target: PostgreSQLTarget, within limit: Duration) throws(PostgreSQLFailure) {
         let deadline = ContinuousClock.now + limit
-        let parameters = target.parameters
+        let (hosts, hostLimit) = (target.hosts, target.hostLimit)
+        var reasons: [String] = []
+        for (place, parameters) in hosts.enumerated() {
+            var end = deadline
+            if place < hosts.count - 1 {
+                let share = (deadline - .now) / (hosts.count - place)
+                end = .now + min(share, hostLimit ?? share)
+            }
+            do throws(PostgreSQLFailure) {
+                try self.connect(parameters, until: end)
+                return
+            } catch {
+                reasons.append(error.description)
+            }
+        }
+        throw .disconnected(reasons.joined(separator: "; "))
+    }
+
+    private func connect(
+        _ parameters: [(keyword: String, value: String)],
+        until deadline: ContinuousClock.Instant
+    ) throws(PostgreSQLFailure) {
         unsafe self.connection = Self.withTerminatedStrings(parameters.map(\.keyword)) { keywords in
             unsafe Self.withTerminatedStrings(parameters.map(\.value)) { values in
                 unsafe PQconnectStartParams(keywords, values, 1)

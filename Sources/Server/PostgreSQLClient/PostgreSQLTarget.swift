@@ -12,10 +12,23 @@ package struct PostgreSQLTarget: Sendable {
         self.applicationName = applicationName
     }
 
-    /// libpq's parameters; later ones replace those of the address.
-    var parameters: [(keyword: String, value: String)] {
-        var parameters = [
-            ("dbname", self.address),
+    /// The address, if libpq can read it; otherwise a connection fails with libpq's reason.
+    private var parsed: PostgreSQLAddress? { try? PostgreSQLAddress(self.address) }
+
+    /// The longest time that one of several hosts may take to accept a connection; nil if the address sets none.
+    var hostLimit: Duration? { self.parsed?.hostLimit }
+
+    /// libpq's parameters for each host of the address, in order; later ones replace those of the address.
+    ///
+    /// libpq's non-blocking calls go on to the next host only if one refuses a connection. They would wait for a host
+    /// that is frozen or switched off until the caller's limit, and begin with it again each time.
+    var hosts: [[(keyword: String, value: String)]] {
+        (self.parsed?.ofEachHost.map(\.text) ?? [self.address]).map(self.parameters)
+    }
+
+    private func parameters(_ address: String) -> [(keyword: String, value: String)] {
+        var parameters: [(keyword: String, value: String)] = [
+            ("dbname", address),
             ("application_name", self.applicationName),
             ("client_encoding", "UTF8"),
             ("gssencmode", "disable"),

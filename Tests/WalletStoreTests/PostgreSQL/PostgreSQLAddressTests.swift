@@ -8,7 +8,8 @@ struct PostgreSQLAddressTests {
         arguments: [
             "postgresql://u@db1,db2/d?sslmode=require", "host=localhost,db2 sslmode=prefer",
             "host=db sslmode=verify-ca",
-            "hostaddr=10.0.0.1 host=localhost sslmode=disable",
+            "hostaddr=10.0.0.1 host=localhost sslmode=disable", "host=127.0.0.1.example sslmode=prefer",
+            "hostaddr=127.0.0.1, host=localhost,db sslmode=prefer", "hostaddr='' host=db sslmode=prefer",
         ]
     )
     func unverified(text: String) throws {
@@ -33,6 +34,28 @@ struct PostgreSQLAddressTests {
         for text in ["postgresql://u:p@db/d", "password=p", "service=pin", "hots=db", "host='db"] {
             #expect(throws: PostgreSQLAddress.Problem.self) { try PostgreSQLAddress(text) }
         }
+    }
+
+    @Test("a variable of the environment that libpq would use is rejected, unless the address sets its value")
+    func environment() throws {
+        #expect(throws: PostgreSQLAddress.Problem.self) {
+            try PostgreSQLAddress("host=localhost", in: { $0 == "PGHOSTADDR" })
+        }
+        #expect(throws: PostgreSQLAddress.Problem.self) {
+            try PostgreSQLAddress(service: "pin", of: "[pin]\nuser=u", in: { $0 == "PGHOST" })
+        }
+        #expect(try !PostgreSQLAddress("host=localhost", in: { $0 == "PGHOST" }).leavesMachine)
+    }
+
+    @Test(
+        "a text that cannot be read is not repeated: it may have a password",
+        arguments: [
+            "postgresql://u:se%cret@db/d", "postgresql://u:secret@[::1/d", "password=a secret",
+        ]
+    )
+    func quotation(text: String) {
+        let problem = #expect(throws: PostgreSQLAddress.Problem.self) { try PostgreSQLAddress(text) }
+        #expect(problem?.description.contains("cret") == false)
     }
 
     @Test("a service file's section is read as the same keywords would be, and only that section")

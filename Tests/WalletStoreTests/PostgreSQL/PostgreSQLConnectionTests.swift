@@ -1,3 +1,5 @@
+import Foundation
+import Glibc
 import PostgreSQLClient
 import Testing
 
@@ -92,6 +94,42 @@ struct PostgreSQLConnectionTests {
             )
         }
         try #expect(connection.run("select count(*) from counted").number(0, 0) == 0)
+    }
+
+    @Test("the next host is tried if one is frozen: it takes a connection and never answers")
+    func frozenHost() throws {
+        let frozen = try FrozenHost()
+        var target = try self.cluster.target(self.cluster.database())
+        target.address = target.address.replacing("host=", with: "connect_timeout=1 host=\(frozen.folder),")
+        let connection = try PostgreSQLConnection(to: target, within: PostgreSQLCluster.longest)
+        try #expect(connection.run("select 1::bigint").number(0, 0) == 1)
+    }
+
+    /// A socket in the place of PostgreSQL's that nobody reads from.
+    private final class FrozenHost {
+        let folder = "/tmp/remote-pin-frozen-\(UInt32.random(in: .min ... .max))"
+        private let descriptor: Int32
+
+        struct NoSocket: Error {}
+
+        init() throws {
+            try FileManager.default.createDirectory(atPath: self.folder, withIntermediateDirectories: false)
+            self.descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            let path = "\(self.folder)/.s.PGSQL.5432"
+            unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
+            let bound = unsafe withUnsafeBytes(of: &address) { bytes in
+                let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self)
+                return unsafe bind(self.descriptor, start, socklen_t(bytes.count))
+            }
+            guard bound == 0, listen(self.descriptor, 8) == 0 else { throw NoSocket() }
+        }
+
+        deinit {
+            close(self.descriptor)
+            try? FileManager.default.removeItem(atPath: self.folder)
+        }
     }
 
     @Test("a server that cannot be reached is named as such")
