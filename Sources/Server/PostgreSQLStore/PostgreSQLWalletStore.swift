@@ -61,7 +61,8 @@ package final class PostgreSQLWalletStore: WalletStore {
         let (latency, root, announced) = (self.commitLatency, self.root, self.announced)
         self.judging = Lane("wallet store", largestBatch: Self.largestBatch) { lane in
             let worker = JudgingWorker(parts, latency: latency, newestRoot: root)
-            while let batch = lane.next() { worker.run(batch) }
+            var again: [JudgingStep] = []
+            while let steps = lane.next(waits: again.isEmpty) { again = worker.run(again + steps) }
         }
         self.transactions = Lane("wallet store 2", largestBatch: 1) { lane in
             let worker = TransactionWorker(parts, announced: announced)

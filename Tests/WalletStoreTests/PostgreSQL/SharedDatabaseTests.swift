@@ -115,6 +115,26 @@ struct SharedDatabaseTests {
         #expect(throws: PostgreSQLFailure.self) { try frozen.commit() }
     }
 
+    @Test("a wallet whose row another server has locked holds up no other wallet")
+    func lockedRow() async throws {
+        let wallets = [try await TestWallet(in: self.store), try await TestWallet(in: self.store)]
+        let observer = try self.place.connect()
+        func commits() throws -> Int64 {
+            let sum = "select sum(number)::bigint from commit_numbers where lane = 'judging'"
+            return try observer.run(sum).number(0, 0) ?? 0
+        }
+        try self.connection.run("begin")
+        try self.connection.run("select 1 from wallets where id = $1 for update", [.bytes(wallets[0].id.bytes)])
+        let (store, attempt) = (self.store, try wallets[0].attempt(right: false))
+        let before = try commits()
+        let locked = Task { try await store.judge(attempt) }
+        // It is being tried again.
+        while try commits() < before + 2 {}
+        try await #expect(store.judge(wallets[1].attempt(right: false)) == self.threeLeft)
+        try self.connection.run("commit")
+        try await #expect(locked.value == self.threeLeft)
+    }
+
     @Test("a revocation of the solution waits for the transactions before it, and those after it wait")
     func factsInTurn() async throws {
         let (before, after) = (try self.place.connect(), try self.place.connect())

@@ -41,17 +41,21 @@ final class JudgingWorker {
         self.reconnection = Reconnection(parts, self.confirmed)
     }
 
-    /// Runs steps until each is answered.
-    func run(_ steps: [JudgingStep]) {
+    /// Runs steps and answers each, except those to be tried again together with newer ones, which it returns.
+    ///
+    /// So a wallet whose row is locked holds up no other wallet.
+    func run(_ steps: [JudgingStep]) -> [JudgingStep] {
+        var again: [JudgingStep] = []
         var waiting = steps
         while !waiting.isEmpty {
             let (batch, later) = Self.oneOfEachWallet(waiting)
+            waiting = later
             guard let session = self.session() else {
-                self.refuse(waiting, .unavailable)
-                return
+                self.refuse(batch + later, .unavailable)
+                break
             }
             do {
-                waiting = try self.run(batch, on: session) + later
+                again += try self.run(batch, on: session)
             } catch {
                 self.parts.onRefusal("\(error)")
                 // Rejected by the database: another one may be the primary by now.
@@ -62,9 +66,9 @@ final class JudgingWorker {
                 } else {
                     self.refuse(batch, .unavailable)
                 }
-                waiting = later
             }
         }
+        return again
     }
 
     private func session() -> StoreSession? {

@@ -48,15 +48,17 @@ final class Lane<Step: Sendable>: Sendable {
     }
 
     /// Waits for steps; returns nil once the lane is closed and empty.
-    func next() -> [Step]? {
+    ///
+    /// - Parameter waits: False to return at once, also if there is no step.
+    func next(waits: Bool = true) -> [Step]? {
         while true {
             let (batch, isClosed) = self.state.withLock { state in
                 let batch = Array(state.waiting.prefix(self.largestBatch))
                 state.waiting.removeFirst(batch.count)
-                state.isIdle = batch.isEmpty && !state.isClosed
+                state.isIdle = batch.isEmpty && waits && !state.isClosed
                 return (batch, state.isClosed)
             }
-            if !batch.isEmpty { return batch }
+            if !batch.isEmpty || !waits { return batch }
             if isClosed { return nil }
             self.wake.wait()
         }
