@@ -45,6 +45,15 @@ struct DurabilityTests {
         }
     }
 
+    @Test("a store with any unlogged table is not opened")
+    func unlogged() async throws {
+        let place = try await PostgreSQLPlace()
+        try place.connect().run("alter table denied_recovery_codes set unlogged")
+        await #expect(throws: PostgreSQLStoreOpenError.losesCommits(DurabilitySettings.unlogged)) {
+            _ = try await PostgreSQLWalletStore.open(place.parts())
+        }
+    }
+
     @Test("settings that become unsafe while the store is open: the next commit is not believed, and none follows")
     func change() async throws {
         let place = try await PostgreSQLPlace()

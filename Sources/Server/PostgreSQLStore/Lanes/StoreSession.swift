@@ -62,6 +62,9 @@ final class StoreSession {
         guard found == Schema.version else {
             throw PostgreSQLStoreOpenError.otherVersion(found: found, known: Schema.version)
         }
+        guard try self.run(Schema.unloggedTables).number(0, 0) == 0 else {
+            throw PostgreSQLStoreOpenError.losesCommits(DurabilitySettings.unlogged)
+        }
         let check = try self.run("select record_key_check from facts").bytes(0, 0)
         guard check == parts.key.check else { throw PostgreSQLStoreOpenError.otherKey }
         try self.take(try self.run("select \(Self.factColumns) from facts"))

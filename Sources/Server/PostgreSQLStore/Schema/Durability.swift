@@ -49,6 +49,9 @@ struct DurabilitySettings: Hashable {
         return zip(names, self.fields).map { ($0, String($1)) } + [("synchronous_standby_names", self.standbyNames)]
     }
 
+    /// The problem of a table that is not in the log.
+    static let unlogged = "a table of the store is unlogged, so a crash empties it; set it logged"
+
     /// Returns the first setting with which a commit may be lost, with its remedy; nil if there is none.
     func problem(for durability: Durability) -> String? {
         let commit = self.fields[0]
@@ -74,7 +77,7 @@ struct DurabilitySettings: Hashable {
             return "client_min_messages is \(self.fields[3]), which hides that a commit did not wait; set it to warning"
         }
         if self.fields[4] != "f" { return "the database is a standby; name the primary, or several hosts" }
-        if self.fields[5] != "ppp" { return "a table of the store is unlogged, so a crash empties it; set it logged" }
+        if self.fields[5] != "ppp" { return Self.unlogged }
         return nil
     }
 }

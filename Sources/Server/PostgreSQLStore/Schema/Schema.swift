@@ -15,6 +15,14 @@ enum Schema {
     /// Resolves the store's names only in its schema and in the system's.
     static let searchPath = "set search_path = remote_pin, pg_temp"
 
+    /// Counts the tables that a crash empties.
+    ///
+    /// Each connection asks once; each batch looks only at the tables that it uses.
+    static let unloggedTables = """
+        select count(*) from pg_class
+        where relnamespace = 'remote_pin'::regnamespace and relkind = 'r' and relpersistence <> 'p'
+        """
+
     /// The migration from each version n to n + 1; the first one creates a new store.
     ///
     /// `wallets` has the narrow rows (``NarrowRow``): of fixed width, not compressed, with room in each page, so that
