@@ -259,7 +259,7 @@ class Build:
         self.separate = json.loads(SEPARATE.read_text()) if SEPARATE.exists() else {}
         for mutant in mutants:
             found, _ = places(mutant, TREE)
-            for path in found:
+            for path in ["Package.swift", *found]:
                 self.originals.setdefault(path, (TREE / path).read_text())
             its = {path: regions(self.originals[path].split("\n"), its) for path, its in found.items()}
             is_known = self.separate.get(mutant.name) == repr(mutant.edits)
@@ -280,7 +280,9 @@ class Build:
 
     def run(self, mutated, log):
         """Builds the switched sources and the `mutated` texts, which stay in the tree. Returns whether it builds."""
-        texts = self.switched_texts()
+        texts = {"Package.swift": self.originals["Package.swift"]} | self.switched_texts() | mutated
+        # Mutants leave values that nothing uses; the warning does not keep them from being built.
+        texts["Package.swift"] = texts["Package.swift"].replace("    .treatAllWarnings(as: .error),\n", "")
         for path, text in texts.items():
             # A file that stays the same keeps its time, so that it is not compiled again.
             kept = COPY / "switched" / path
@@ -288,12 +290,12 @@ class Build:
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 kept.write_text(text)
             shutil.copy2(kept, TREE / path)
-        for path, text in mutated.items():
-            (TREE / path).write_text(text)
         with open(log, "w") as output:
             environment = dict(os.environ, REMOTE_PIN_BENCHMARKS="1") if "explore" in self.command else None
             build = subprocess.run(self.command, cwd=TREE, stdout=output, stderr=output, env=environment)
-        self.restore(texts.keys() - mutated.keys())
+        self.restore(texts)
+        for path, text in mutated.items():
+            (TREE / path).write_text(text)
         return build.returncode == 0
 
     def restore(self, paths):
