@@ -34,6 +34,23 @@ struct AppendFileTests {
         #expect(throws: AppendFile.AppendError.self) { try reader.append([1]) }
         #expect(try DurableFile.read(path, atMost: 10) == Array("abc".utf8))
     }
+
+    @Test("an append that does not fit on the disk leaves no part of it", .enabled(if: SmallDisk.isPermitted))
+    func fullDisk() throws {
+        let disk = try SmallDisk()
+        let path = "\(disk.path)/log"
+        try DurableFile.write([1, 2, 3], to: path)
+        let file = try AppendFile(path)
+        disk.fill()
+        // The rest of the file's page takes some of these bytes.
+        #expect(throws: AppendFile.AppendError.refused(.diskFull(path))) {
+            try file.append(Array(repeating: 4, count: 10_000))
+        }
+        #expect(try DurableFile.read(path, atMost: 10_000) == [1, 2, 3])
+        try disk.clear()
+        try file.append([4])
+        #expect(try DurableFile.read(path, atMost: 10_000) == [1, 2, 3, 4])
+    }
 }
 
 @Suite("The machine's users and groups")
