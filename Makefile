@@ -11,7 +11,7 @@ BROWSER_PACKAGES := $(RUN_PACKAGES) chromium chromium-driver nginx-light curl py
 MODEL_PACKAGES := spin gcc libc6-dev
 DEB_PACKAGES := $(RUN_PACKAGES) debhelper dpkg-dev python3
 # Those of PostgreSQL and etcd each start a service, which nothing here uses.
-CLUSTER_PACKAGES := postgresql etcd-server haproxy faketime iproute2 openssl python3-venv
+CLUSTER_PACKAGES := $(RUN_PACKAGES) postgresql etcd-server haproxy faketime iproute2 openssl python3-venv
 INTEROP_PACKAGES := $(RUN_PACKAGES) protobuf-compiler python3-venv
 
 SWIFT_BUILD := swift build --explicit-target-dependency-import-check error
@@ -130,12 +130,18 @@ faults: packages-run ## damage a lab server in every way that operators meet; fa
 CLUSTER := $(if $(filter 0,$(shell id -u)),--namespaces)
 
 .PHONY: cluster
-cluster: packages-cluster ## a PostgreSQL cluster with failovers on this machine, until Control-C; CLUSTER="--help"
-	Tests/Cluster/run.py up $(CLUSTER)
+cluster: packages-cluster cluster-programs ## three servers on a PostgreSQL cluster with failovers on this machine, until Control-C; CLUSTER="--help"
+	Tests/Cluster/run.py up $(CLUSTER) --programs "$$(swift build --show-bin-path)"
 
 .PHONY: cluster-test
-cluster-test: packages-cluster ## failovers of such a cluster under load; fail if an answered attempt is lost; 3 minutes
-	Tests/Cluster/run.py test $(CLUSTER)
+cluster-test: packages-cluster cluster-programs ## PIN checks through such servers with failovers; fail if a promise is broken; 3 minutes
+	Tests/Cluster/run.py test $(CLUSTER) --programs "$$(swift build --show-bin-path)"
+
+.PHONY: cluster-programs
+cluster-programs:
+	$(SWIFT_BUILD) --product remote-pin-server
+	$(SWIFT_BUILD) --product remote-pin-lab
+	$(SWIFT_BUILD) --product pin-load
 
 AIMS :=
 

@@ -3,6 +3,7 @@ import csv
 import io
 import json
 import os
+import pathlib
 import pwd
 import secrets
 import shutil
@@ -24,16 +25,19 @@ class Server:
         self.process = None
 
     def start(self):
-        names = {
-            "name": self.name,
-            "folder": self.folder,
-            "address": f"{self.place.address}:{self.port}",
-            "readiness": f"{self.place.address}:{self.ready_port}",
-            "service": self.cluster.folder / "pg_service.conf",
-            "database": self.cluster.connection,
+        settings = {
+            **self.cluster.store_settings(),
+            "REMOTE_PIN_LISTEN_ADDRESS": f"{self.place.address}:{self.port}",
+            "REMOTE_PIN_OBSERVATION_LISTEN": f"{self.place.address}:{self.ready_port}",
+            "REMOTE_PIN_CLUSTER_SERVER": self.name,
+            "REMOTE_PIN_ADMIN_SOCKET": str(self.folder / "admin.sock"),
+            "REMOTE_PIN_PORTAL_SOCKET": "none",
+            "REMOTE_PIN_AUDIT_FILE": str(self.folder / "audit.log"),
+            "REMOTE_PIN_LOG_FILE": "none",
+            "REMOTE_PIN_LOG_LEVEL": "notice",
         }
-        command = [word.format(**names) for word in self.cluster.options.server]
-        self.process = self.cluster.spawn(self.name, command, self.place)
+        command = [self.cluster.program("remote-pin-server"), "serve", self.cluster.folder / "lab"]
+        self.process = self.cluster.spawn(self.name, command, self.place, settings)
 
 
 class Cluster:
@@ -70,12 +74,20 @@ class Cluster:
         self.own(path, 0o600)
         return path
 
-    def spawn(self, name, command, place):
+    def spawn(self, name, command, place, environment=None):
         log = self.logs / f"{name.replace('/', '-')}.log"
-        return Process(command, log, self.user, place.namespace, {"HOME": str(self.folder)})
+        return Process(command, log, self.user, place.namespace, {"HOME": str(self.folder), **(environment or {})})
 
     def run(self, command, **more):
         return run(command, self.logs / "setup.log", user=self.user, **more)
+
+    def program(self, name):
+        """Returns the path of a copy of one of the project's programs, which the cluster's user can run."""
+        path = self.folder / "programs" / name
+        if not path.exists():
+            path.parent.mkdir(exist_ok=True)
+            shutil.copy(pathlib.Path(self.options.programs) / name, path)
+        return path
 
     # Start
 
@@ -96,6 +108,9 @@ class Cluster:
 
     def check_programs(self):
         programs = ["etcd", "haproxy", "openssl", "psql", self.options.patroni, f"{self.options.postgresql}/initdb"]
+        if self.servers:
+            names = ("remote-pin-server", "remote-pin-lab", "pin-load")
+            programs += [f"{self.options.programs}/{name}" for name in names]
         for program in programs:
             if not shutil.which(str(program)):
                 raise Failure(f"{program} is not installed; run 'make cluster', which installs what is missing")
@@ -156,9 +171,10 @@ class Cluster:
         if not self.servers:
             return
         self.say(f"starting {len(self.servers)} servers and the balancer")
-        if self.options.prepare:
-            names = {"database": self.connection, "service": self.folder / "pg_service.conf"}
-            self.run([word.format(**names) for word in self.options.prepare])
+        server, lab = self.program("remote-pin-server"), self.folder / "lab"
+        self.program("remote-pin-lab")
+        self.run([server, "init", "--lab", lab])
+        self.run([server, "store", "init", lab], environment=self.store_settings())
         for server in self.servers:
             server.start()
         backends = "".join(
@@ -168,6 +184,14 @@ class Cluster:
         self.write("haproxy.cfg", BALANCER.format(folder=self.folder, port=self.balancer_port, backends=backends))
         command = ["haproxy", "-db", "-f", self.folder / "haproxy.cfg"]
         self.balancer = self.spawn("haproxy", command, self.network.machine)
+
+    def store_settings(self):
+        return {
+            "REMOTE_PIN_STORE_KIND": "postgresql",
+            "REMOTE_PIN_STORE_SERVICE": "remote-pin",
+            "REMOTE_PIN_STORE_SERVICE_FILE": str(self.folder / "pg_service.conf"),
+            "REMOTE_PIN_STORE_TIME_LIMIT": "3s",
+        }
 
     # State
 
@@ -231,7 +255,7 @@ class Cluster:
         known = sum(member["role"] in ("sync_standby", "quorum_standby") for member in members)
         return "*" not in names and synchronous == known == wanted and streaming == 2
 
-    def wait_until_healthy(self, seconds=90):
+    def wait_until_healthy(self, seconds=240):
         self.wait_for("a primary with two streaming standbys that are synchronous", self.is_healthy, seconds)
 
     def connections(self):

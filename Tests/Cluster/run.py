@@ -6,11 +6,11 @@
     Tests/Cluster/run.py fault FOLDER NAME [TARGET] injects a fault, for example "kill" or "kill node2"
     Tests/Cluster/run.py heal FOLDER [NAME]         undoes one fault or all, and waits for a healthy cluster
     Tests/Cluster/run.py wait FOLDER                waits for a healthy cluster
-    Tests/Cluster/run.py test [FOLDER]              failovers under load; fails if an answered attempt is lost
+    Tests/Cluster/run.py test [FOLDER]              runs `pin-load prove` with such faults; fails if a promise is broken
 
-Everything runs as an unprivileged user in one folder and ends with this program. As root with --namespaces, each node
-and server has its own network, which can be cut. The servers are the reference server in this folder unless --server
-gives another command. It may use {name}, {folder}, {address}, {readiness}, {database} and {service}.
+The servers are processes of one lab on one database. Everything runs in one folder, the cluster as an unprivileged
+user, and ends with this program. As root with --namespaces, each node and server has its own network, which can be
+cut. Needs remote-pin-server, remote-pin-lab and pin-load (--programs).
 
 Faults:
 """
@@ -18,10 +18,8 @@ import argparse
 import json
 import os
 import pathlib
-import shlex
 import shutil
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -30,15 +28,12 @@ import time
 from cluster import Cluster
 from faults import FAULTS, Faults
 from network import network
-from processes import Failure, guarded, kill_descendants
-from reference_wallets import Wallets
+from processes import Failure, Process, guarded, kill_descendants
 
 HERE = pathlib.Path(__file__).resolve().parent
 CONTROL = "control.sock"
-# Those that fit into three minutes. `cancel-kill` contains `cancel` and `kill`.
-DEFAULT = "switchover server-kill server-freeze standby cancel-kill freeze"
-DEFAULT_WITH_NETWORK = DEFAULT + " cut"
-WALLETS_PER_CLIENT, CLIENTS, PAUSE = 4, 24, 0.03
+FAULTS_OF_TEST = "switchover server-kill server-freeze standby cancel cancel-kill kill freeze"
+WITH_NETWORK = " cut server-cut"
 
 
 class Progress:
@@ -103,13 +98,23 @@ Tests/Cluster/run.py heal {folder}
 Control-C ends it.""",
         flush=True,
     )
+    obey(cluster, say, lambda: False)
+
+
+def obey(cluster, say, is_over):
+    """Carries out the other commands until the end."""
     faults = Faults(cluster)
     listener = socket.socket(socket.AF_UNIX)
-    listener.bind(str(folder / CONTROL))
-    os.chmod(folder / CONTROL, 0o600)
+    listener.bind(str(cluster.folder / CONTROL))
+    cluster.own(cluster.folder / CONTROL, 0o600)
     listener.listen()
-    while True:
-        connection, _ = listener.accept()
+    listener.settimeout(0.2)
+    while not is_over():
+        try:
+            connection, _ = listener.accept()
+        except TimeoutError:
+            continue
+        connection.settimeout(None)
         with connection, connection.makefile("rw") as stream:
             try:
                 reply = {"lines": list(answer(cluster, faults, *json.loads(stream.readline())))}
@@ -166,61 +171,57 @@ def ask(folder, *words):
 
 
 def test(options):
-    names = options.faults or (DEFAULT_WITH_NETWORK if options.namespaces else DEFAULT).split()
+    names = options.faults or (FAULTS_OF_TEST + (WITH_NETWORK if options.namespaces else "")).split()
     if unknown := [name for name in names if name not in FAULTS]:
         raise Failure(f"no fault '{unknown[0]}'; there are {', '.join(FAULTS)}")
-    return with_cluster(options, lambda cluster, say: rounds(cluster, say, names, options))
+    return with_cluster(options, lambda cluster, say: prove(cluster, say, names, options))
 
 
-def rounds(cluster, say, names, options):
-    """Injects the faults under load and measures the gap that clients see in each."""
-    wallets = Wallets(cluster.balancer_port, CLIENTS, WALLETS_PER_CLIENT, PAUSE)
-    wallets.start()
-    faults, gaps = Faults(cluster), {name: [] for name in names}
-    for name in names * options.rounds:
-        if wallets.violations:
-            break
-        cluster.wait_until_healthy()
-        cluster.wait_for("an answer to every client", lambda: wallets.are_served(time.monotonic() - 1), 30)
-        time.sleep(1)
-        start = time.monotonic()
-        text = faults.inject(name)
-        cluster.wait_for(
-            f"an answer to every client after {name}",
-            lambda: time.monotonic() > start + 3 and wallets.are_served(start + 2),
-            90,
-        )
-        gaps[name].append(wallets.gap(start))
-        say(f"{name}: {text}; clients waited {gaps[name][-1]:.1f} s")
-        faults.heal()
-    # Leaves the last healed part time to show a lost answer.
-    time.sleep(3)
-    wallets.is_ending = True
-    wallets.join(30)
-    return report(cluster, wallets, gaps)
+def prove(cluster, say, names, options):
+    """Runs `pin-load prove` through the balancer, with these faults and with revocations."""
+    folder = cluster.folder
+    target = ["--address", f"127.0.0.1:{cluster.balancer_port}", "--server-name", "localhost"]
+    target += ["--ca", folder / "lab/authority/tls-ca.pem", "--wallets"]
+    say("registering wallets")
+    pin_load = cluster.program("pin-load")
+    authority = ["--authority", folder / "lab/authority", "--out", folder / "wallets"]
+    cluster.run([pin_load, "provision", *target, "200", *authority], seconds=300)
+    hook = cluster.write("fault-hook", HOOK.format(names=" ".join(names), run=HERE / "run.py", folder=folder))
+    server_names = " ".join(server.name for server in cluster.servers)
+    server = cluster.program("remote-pin-server")
+    revoke = cluster.write("revoke", REVOKE.format(servers=server_names, program=server, folder=folder))
+    say(f"proving for {options.duration}, with {', '.join(names)}")
+    command = [pin_load, "prove", *target, folder / "wallets", "--duration", options.duration, "--timeout", "8s"]
+    command += ["--fault-hook", f"sh {hook}", "--fault-every", "5s", "--fault-for", options.fault_for]
+    command += ["--revoke-with", f"sh {revoke}", "--revoke-every", "10s", "--out", folder / "proof"]
+    # As this program's user, who can read this folder, where the hook's program is.
+    process = Process(command, cluster.logs / "pin-load.log")
+    obey(cluster, say, lambda: not process.is_running)
+    text = (cluster.logs / "pin-load.log").read_text(errors="replace")
+    print(text[max(0, text.rfind("\ncompleted")) :])
+    say("every promise was kept" if process.status == 0 else f"pin-load ended with {process.status}")
+    if options.folder:
+        say(f"the report is in {folder}/proof")
+    return process.status
 
 
-def report(cluster, wallets, gaps):
-    logs = "".join(path.read_text(errors="replace") for path in cluster.logs.glob("server*.log"))
-    unknown = logs.count("outcome unknown")
-    print(f"\n{'gap seen by clients':<22} rounds  median     max")
-    for name, found in gaps.items():
-        if found:
-            print(f"{name:<22} {len(found):>6} {statistics.median(found):>5.1f} s {max(found):>5.1f} s")
-    print(
-        f"\n{wallets.answered} attempts answered, {wallets.repeated} repeated, {wallets.unavailable} unavailable;"
-        f" {unknown} batches of unknown outcome, {logs.count('outcome unknown: warning')} of them by a warning"
-    )
-    problems = wallets.violations[:10]
-    if wallets.is_alive():
-        problems.append("not every wallet was answered at the end")
-    # Otherwise the faults missed the commits, and the run proves nothing.
-    if any(name.startswith("cancel") for name, found in gaps.items() if found) and "unknown: warning" not in logs:
-        problems.append("no wait for a standby was cancelled")
-    for problem in problems:
-        print(f"VIOLATION: {problem}")
-    print("failed" if problems else "no answered attempt was lost, and none was counted twice")
-    return 1 if problems else 0
+HOOK = """\
+case $1 in
+list) printf '%s\\n' {names} ;;
+heal) exec {run} heal {folder} ;;
+*) exec {run} fault {folder} "$1" ;;
+esac
+"""
+# Any server revokes for all. None can while the database fails over, and a repeated revocation changes nothing.
+REVOKE = """\
+for attempt in $(seq 60); do
+    for server in {servers}; do
+        timeout 10 {program} admin revoke wallet "$1" --socket {folder}/$server/admin.sock && exit
+    done
+    sleep 1
+done
+exit 1
+"""
 
 
 # --- arguments
@@ -236,10 +237,10 @@ def main():
         add_options(command)
         command.add_argument("folder", nargs="?", help="empty or new, and kept; a temporary one by default")
         if name == "test":
-            command.add_argument("--faults", nargs="+", metavar="NAME", help="instead of those for three minutes")
-            command.add_argument("--rounds", type=int, default=1)
-            meaning = "leave out a rule of the reference server; the test must fail"
-            command.add_argument("--break", dest="broken", action="append", default=[], metavar="RULE", help=meaning)
+            command.add_argument("--faults", nargs="+", metavar="NAME", help="instead of most of them")
+            command.add_argument("--duration", default="2m", help="of the load, such as 10m")
+            meaning = "mean time until a fault is healed; a failover takes 20 s"
+            command.add_argument("--fault-for", default="3s", metavar="DURATION", help=meaning)
     for name, last in (("status", None), ("wait", None), ("heal", "name"), ("fault", "name")):
         command = commands.add_parser(name)
         command.add_argument("folder")
@@ -248,9 +249,9 @@ def main():
         if name == "fault":
             command.add_argument("target", nargs="*")
     options = parser.parse_args()
-    if options.command in ("up", "test"):
+    if use := {"up": up, "test": test}.get(options.command):
         complete(options)
-        sys.exit(guarded(lambda: (up if options.command == "up" else test)(options)))
+        sys.exit(guarded(lambda: use(options)))
     words = [options.folder, options.command, getattr(options, "name", None)]
     try:
         sys.exit(ask(*words, " ".join(getattr(options, "target", [])) or None))
@@ -271,8 +272,8 @@ def add_options(command):
     command.add_argument("--postgresql", default=newest_postgresql(), metavar="FOLDER", help="of its programs")
     command.add_argument("--servers", type=int, default=3)
     command.add_argument("--port", type=int, help="of the balancer; a free one by default")
-    command.add_argument("--server", type=shlex.split, help="command of a server")
-    command.add_argument("--prepare", type=shlex.split, help="command to run once before the servers")
+    programs = HERE.parent.parent / ".build/debug"
+    command.add_argument("--programs", default=str(programs), metavar="FOLDER", help="of the servers and pin-load")
 
 
 def newest_postgresql():
@@ -281,7 +282,7 @@ def newest_postgresql():
 
 
 def complete(options):
-    """Fills in Patroni of requirements.txt and the reference server."""
+    """Fills in Patroni of requirements.txt."""
     options.synchronous = {"quorum": "quorum", "on": True, "off": False}[options.synchronous]
     python = HERE / ".venv/bin/python"
     if options.patroni is None:
@@ -291,12 +292,6 @@ def complete(options):
             subprocess.run(["/usr/bin/python3", "-m", "venv", HERE / ".venv"], check=True)
             pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
             subprocess.run([*pip, "--requirement", HERE / "requirements.txt"], check=True)
-    if options.server is None:
-        reference = ["/usr/bin/python3", "-u", str(HERE / "reference_server.py"), "--database", "{database}"]
-        options.prepare = options.prepare or reference + ["--prepare", str(CLIENTS * WALLETS_PER_CLIENT)]
-        options.server = reference + ["--name", "{name}", "--listen", "{address}", "--readiness", "{readiness}"]
-        for rule in getattr(options, "broken", []):
-            options.server += ["--break", rule]
 
 
 main()
