@@ -126,8 +126,8 @@ faults: packages-run ## damage a lab server in every way that operators meet; fa
 	$(SWIFT_BUILD) --product pin-load
 	Tests/Faults/run.py "$$(swift build --show-bin-path)" $(FAULTS)
 
-# Arguments of Tests/Cluster/run.py, such as --synchronous on. As root, nodes and servers have networks that can be cut.
-CLUSTER := $(if $(filter 0,$(shell id -u)),--namespaces)
+# Arguments of Tests/Cluster/run.py, such as --synchronous on. If this user may make networks, they can be cut.
+CLUSTER = $(shell unshare --net true 2>/dev/null && echo --namespaces)
 
 .PHONY: cluster
 cluster: packages-cluster cluster-programs ## three servers on a PostgreSQL cluster with failovers on this machine, until Control-C; CLUSTER="--help"
