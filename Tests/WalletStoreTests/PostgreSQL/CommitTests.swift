@@ -100,8 +100,8 @@ struct CommitTests {
                 _ = try await store.judge(attempt)
             }
         }
-        let waiting = "select pg_sleep(0.01) from pg_stat_activity where wait_event = 'SyncRep'"
-        while try connection.run(waiting).count == 0 {}
+        let waiting = "select from pg_stat_activity where wait_event = 'SyncRep'"
+        while try connection.run(waiting).count == 0 { try await Task.sleep(for: .milliseconds(5)) }
         try connection.run("alter system set synchronous_standby_names = ''")
         try connection.run("select pg_reload_conf()")
         await #expect(throws: StoreError.outcomeUnknown) { try await answer.value }

@@ -101,7 +101,7 @@ struct SharedDatabaseTests {
         let denial = try StoreTransaction(.writing, on: StoreSession(parts), parts)
         try denial.lock(recoveryCode: mac)
         let outcome = Task { try await store.judge(link) }
-        try self.untilWaiting()
+        try await self.untilWaiting()
         try denial.run("insert into denied_recovery_codes (mac, denied_at) values ($1, 0)", [.bytes(mac)])
         try denial.commit()
         try await #expect(outcome.value == .valid(.codeDenied))
@@ -129,7 +129,7 @@ struct SharedDatabaseTests {
         let before = try commits()
         let locked = Task { try await store.judge(attempt) }
         // It is being tried again.
-        while try commits() < before + 2 {}
+        while try commits() < before + 2 { try await Task.sleep(for: .milliseconds(5)) }
         try await #expect(store.judge(wallets[1].attempt(right: false)) == self.threeLeft)
         try self.connection.run("commit")
         try await #expect(locked.value == self.threeLeft)
@@ -142,7 +142,7 @@ struct SharedDatabaseTests {
         try before.run("select 1 from facts for share")
         let store = self.store
         let revocation = Task { try await store.setSolutionRevoked(true) }
-        try self.untilWaiting()
+        try await self.untilWaiting()
         try after.run("set lock_timeout = 100")
         #expect(throws: PostgreSQLFailure.self) { try after.run("select 1 from facts for share") }
         try before.run("commit")
@@ -230,9 +230,11 @@ struct SharedDatabaseTests {
     }
 
     /// Returns once a session of this database waits for a lock.
-    private func untilWaiting() throws {
-        let waiting = "select pg_sleep(0.01) from pg_stat_activity where wait_event_type = 'Lock' and datname = $1"
-        while try self.connection.run(waiting, [.text(self.place.database)]).count == 0 {}
+    private func untilWaiting() async throws {
+        let waiting = "select from pg_stat_activity where wait_event_type = 'Lock' and datname = $1"
+        while try self.connection.run(waiting, [.text(self.place.database)]).count == 0 {
+            try await Task.sleep(for: .milliseconds(5))
+        }
     }
 
     /// Runs steps on both stores at the same time, `count` on each.
