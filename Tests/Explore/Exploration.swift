@@ -1,4 +1,5 @@
 internal import PINPolicy
+internal import Vocabulary
 internal import WalletStore
 
 /// A breadth-first search of all states within bounds; the first violation thus has a shortest trace.
@@ -109,16 +110,16 @@ final class Exploration {
         var (state, areSwapped, lines) = (self.start, false, [String]())
         for step in steps.reversed() {
             let action = self.transitions.actions(in: state)[Int(step)]
-            lines.append(try self.text(of: action, in: state, areSwapped))
+            lines.append(self.text(of: action, in: state, areSwapped))
             let after = self.transitions.canonical(try self.transitions.state(after: action, in: state))
             state = after.state
             if after.isSwapped { areSwapped.toggle() }
         }
-        return lines + [try self.text(of: last, in: state, areSwapped)]
+        return lines + [self.text(of: last, in: state, areSwapped)]
     }
 
     /// - Parameter areSwapped: Whether the two clients have changed their places an odd number of times.
-    private func text(of action: Action, in state: State, _ areSwapped: Bool) throws -> String {
+    private func text(of action: Action, in state: State, _ areSwapped: Bool) -> String {
         func name(_ number: Int) -> String {
             number == Transitions.revoking ? "owner" : "client \((number == 1) != areSwapped ? 2 : 1)"
         }
@@ -127,8 +128,9 @@ final class Exploration {
         case .send(let number, let message): return "\(name(number)) -> \(host(number)): \(message)"
         case .step(let number):
             guard let operation = self.runs[state[number].node].finding.operation else { return "" }
-            let reply = try self.rows.run(operation, of: state[number].node, on: state.primary.contents).reply
-            return "\(host(number)), for \(name(number)): \(operation.name) -> \(reply.text)"
+            // No reply if the step leaves rows that cannot be read.
+            let done = try? self.rows.run(operation, of: state[number].node, on: state.primary.contents)
+            return "\(host(number)), for \(name(number)): \(operation.name)\(done.map { " -> \($0.reply.text)" } ?? "")"
         case .replicate: return "the standby receives the commit"
         case .cancelWait: return "the wait for the standby is cancelled; the outcome is unknown"
         case .failOver: return "the primary fails; the standby takes over"
@@ -164,16 +166,28 @@ extension Reply {
     var text: String {
         switch self {
         case .identity(let identity): identity == nil ? "unknown" : "found"
-        case .session(.active(_, let state, _, _)): "\(state)"
+        case .session(.active(_, let state, _, _)): state.text
         case .session(.revoked), .judged(.revoked): "revoked"
         case .session(let outcome): "\(outcome)"
         case .judged(.valid): "right"
-        case .judged(.notValid(let verdict, _)): "\(verdict)"
+        case .judged(.notValid(.wrong(let state), _)): "wrong, now \(state.text)"
+        case .judged(.notValid(.blocked, _)): "blocked"
+        case .judged(.notValid): "blocked permanently"
         case .judged(.pinKeyChanged): "another PIN key is current"
         case .judged(.identityChanged): "the identity has changed"
         case .report(let revocation): revocation == nil ? "in use" : "revoked"
         case .revoked: "done"
         case .failed(let error): "\(error)"
+        }
+    }
+}
+
+extension PINState {
+    fileprivate var text: String {
+        switch self {
+        case .open(_, let isLast): isLast ? "open, in the last round" : "open"
+        case .blocked: "blocked"
+        case .blockedPermanently: "blocked permanently"
         }
     }
 }

@@ -35,7 +35,7 @@ final class PausedStore: WalletStore {
         }
     }
 
-    /// The error of a reply that is none of the step's outcomes.
+    /// Returns the error of a reply; any other reply belongs to another kind of step.
     private static func failure(_ reply: Reply) -> StoreError {
         guard case .failed(let error) = reply else { preconditionFailure("the reply belongs to another step") }
         return error

@@ -4,7 +4,7 @@ struct State: Hashable {
     struct Connection: Hashable {
         /// The number of the state of the server's side in ``ServerRuns``; negative if not connected.
         var node: Int32 = -1
-        /// The number of the reply to the waiting step; negative if there is none yet.
+        /// The number of the reply to the waiting step; negative before it.
         var reply: Int32 = -1
         /// The server has sent an answer that has not arrived.
         var hasAnswer = false

@@ -1,5 +1,6 @@
 internal import PINPolicy
 internal import Vocabulary
+internal import WalletStore
 
 /// The contents of stores, numbered, with each step on them; every step is computed once.
 final class StoredRows {
@@ -47,10 +48,20 @@ final class StoredRows {
     func run(_ operation: Operation, of node: Int32, on contents: Int32) throws -> Outcome {
         let step = Step(contents: contents, node: node)
         if let done = self.done[step] { return done }
-        let (reply, after, commits) = try self.steps.run(operation, on: self.all[Int(contents)])
-        let result: Outcome = (reply, try self.number(of: after), commits)
+        let result: Outcome
+        do {
+            let (reply, after, commits) = try self.steps.run(operation, on: self.all[Int(contents)])
+            result = (reply, try self.number(of: after), commits)
+        } catch is StoreError {
+            throw Violation(text: "a step leaves rows that cannot be read")
+        }
         self.done[step] = result
-        if let transition = RowTransition(operation, reply, self.facts(in: contents), self.facts(in: result.contents)) {
+        if let transition = RowTransition(
+            operation,
+            result.reply,
+            self.facts(in: contents),
+            self.facts(in: result.contents)
+        ) {
             self.transitions.insert(transition)
         }
         return result

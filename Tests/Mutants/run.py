@@ -372,18 +372,21 @@ def explore_one(mutant):
     began = time.monotonic()
     command = [TREE / ".build/debug/explore", *mutant.explored.split()]
     environment = dict(os.environ, MUTANT=mutant.name)
-    output = subprocess.run(command, capture_output=True, text=True, env=environment).stdout
+    run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
+    output = run.stdout
     violated = re.search(r"^  violated: (.*)", output, re.MULTILINE)
     steps = len(re.findall(r"^  \d+\. ", output, re.MULTILINE))
     return output, violated and violated[1], steps, time.monotonic() - began
 
 
-def explore(mutants, jobs, prints_traces):
-    """Builds the explorer with the mutants, runs it on each, and prints a table. Returns the exit status."""
-    mutants = [mutant for mutant in mutants if mutant.explored]
+def explore(every, mutants, jobs):
+    """Builds the explorer with every mutant that names a plan, runs it on those of `mutants`, and prints a table and,
+    unless all run, their transcripts. Returns the exit status."""
+    every = [mutant for mutant in every if mutant.explored]
+    mutants = [mutant for mutant in every if mutant in mutants]
     copy_tree()
-    build = Build(mutants, ("--product", "explore"))
-    if not build.run_switched(mutants):
+    build = Build(every, ("--product", "explore"))
+    if not build.run_switched(every):
         return 1
     lost = [mutant.name for mutant in mutants if mutant.name not in build.regions]
     control = Mutant("none")
@@ -397,7 +400,7 @@ def explore(mutants, jobs, prints_traces):
         for mutant, (output, violated, steps, seconds) in zip(mutants, workers.map(explore_one, mutants)):
             row = [mutant.name, mutant.explored, violated or f"NOTHING: {mutant.breaks}", f"{steps}", f"{seconds:.0f} s"]
             print(f"| {' | '.join(row)} |", flush=True)
-            if prints_traces or not violated:
+            if not violated or len(mutants) < len(every):
                 print(output)
             missed += not violated
     return 1 if missed else 0
@@ -422,7 +425,7 @@ def main():
     if check(every):
         return 1
     if arguments.explore:
-        return explore(mutants, arguments.jobs, prints_traces=bool(arguments.names))
+        return explore(every, mutants, arguments.jobs)
     began, lock = time.monotonic(), threading.Lock()
     copy_tree()
     build = Build(every)
