@@ -22,9 +22,12 @@ struct SharedDatabaseProgramTests {
     }
 
     private func program(_ arguments: String..., flags: [String: String] = [:]) async throws -> ProgramRun {
-        let settings = try self.database.settings(of: "a", folder: self.lab.folder).map { name, value in
-            (Self.setting(name), value)
-        }
+        try await self.program(arguments, flags: flags)
+    }
+
+    private func program(_ arguments: [String], flags: [String: String]) async throws -> ProgramRun {
+        let own = try self.database.settings(of: "a", folder: self.lab.folder)
+        let settings = LabUnderTest.sixteenAttempts.merging(own) { $1 }.map { (Self.setting($0), $1) }
         let merged = Dictionary(settings, uniquingKeysWith: { $1 }).merging(flags) { $1 }
         return try await ServerProcess.run(
             "remote-pin-server",
@@ -133,6 +136,40 @@ struct SharedDatabaseProgramTests {
             "remote-pin-server",
             ["admin"] + arguments + ["--json", "--socket", self.socket(name)]
         )
+    }
+
+    @Test("a server with another policy does not start; a change for all servers is on record and stops the others")
+    func policy() async throws {
+        #expect(try await self.program("store", "init").exitCode == 0)
+        #expect(try await self.program("store", "policy").exitCode == 0)
+        let audit = "\(self.lab.folder)/a.audit"
+        let other = ["pin.attempts-per-round": "15", "audit.file": audit]
+        let difference = "pin.attempts-per-round is 15 here, not 16"
+        for command in [["serve"], ["check-config"], ["store", "status"], ["store", "policy", "show"]] {
+            let run = try await self.program(command, flags: other)
+            #expect(run.exitCode == 79 && run.output.contains(difference), "\(command): \(run.output)")
+            #expect(run.output.contains("store policy set"), "\(command): \(run.output)")
+        }
+        #expect(try await self.program("doctor", flags: other).output.contains(difference))
+
+        let (first, atFirst) = try await self.start("a")
+        let (second, atSecond) = try await self.start("b")
+        let wallet = try await TestWallet.register(at: atFirst, folder: self.lab.folder, pin: Self.pin)
+        let session = try await Self.session(of: wallet, at: atSecond)
+        #expect(try await Self.miss(session) == 1)
+        let running = try await self.program("store", "policy", "set", "--yes", flags: other)
+        #expect(running.exitCode == 69 && running.output.contains("in use"), "\(running.output)")
+        #expect(await first.terminate() == 0)
+        let asked = try await self.program("store", "policy", "set", flags: other)
+        #expect(asked.exitCode == 64 && asked.output.contains("pin.attempts-per-round 16 to 15"), "\(asked.output)")
+        let changed = try await self.program("store", "policy", "set", "--yes", flags: other)
+        #expect(changed.exitCode == 0, "\(changed.output)")
+        let entries = String(decoding: try DurableFile.read(audit, atMost: 1 << 20), as: UTF8.self)
+        #expect(entries.contains("store policy set") && entries.contains("pin.attempts-per-round 16 to 15"))
+        #expect(try await Self.miss(session) == -1, "a server with the old settings judges nothing")
+        #expect(try await self.program("check-config", flags: other).exitCode == 0)
+        #expect(try await self.program("serve", flags: ["audit.file": audit]).exitCode == 79)
+        #expect(await second.terminate() == 0)
     }
 
     @Test("init creates a store once, and status and check-config say what a failover would keep")

@@ -142,6 +142,8 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     package static let recordsAdopted = AuditEvent(rawValue: "attempt records adopted")
     /// The embedded store was copied into the database of several servers, which serves from here on.
     package static let storeCopied = AuditEvent(rawValue: "store copy")
+    /// An operator replaced the policy of all servers of a database; the detail contains each changed setting.
+    package static let storePolicy = AuditEvent(rawValue: "store policy set")
     /// Key versions that no longer seal any value were removed.
     package static let retireVault = AuditEvent(rawValue: "vault retire")
     /// An operator requested a command that another person must confirm; the detail contains its name.
@@ -152,7 +154,7 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     /// The events that are not commands to a running server.
     package static let others: [AuditEvent] = [
         .restore, .deletionCode, .wipe, .deniedLink, .blockedPermanently, .purge, .resealed, .sharesOffered,
-        .recordsAdopted, .storeCopied, .started, .stopped, .logBegun, .tornTail, .request, .unknown,
+        .recordsAdopted, .storeCopied, .storePolicy, .started, .stopped, .logBegun, .tornTail, .request, .unknown,
     ]
 
     /// Whether only servers that add a MAC to every attempt record write this event; earlier versions did not record

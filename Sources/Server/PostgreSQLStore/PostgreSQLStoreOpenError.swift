@@ -11,25 +11,15 @@ package enum PostgreSQLStoreOpenError: Error, Hashable, Sendable {
     case otherVersion(found: Int64, known: Int64)
     /// The attempt records of this store were made with another vault key.
     case otherKey
-
-    /// The database lacks commits that it has confirmed.
-    static let lostCommits = PostgreSQLStoreOpenError.unreachable(
-        "it lacks commits that it has confirmed, after a restore or a failover to a member that was not synchronous; "
-            + "open an epoch"
-    )
+    /// The database lacks commits that it has confirmed; open an epoch.
+    case lostCommits
+    /// These settings differ from the store's policy, which holds for all servers; correct them, or the policy.
+    case otherPolicy([PolicyDifference])
 
     /// The database has only a part of the store that is copied into it.
     static let unfinishedCopy = PostgreSQLStoreOpenError.unreachable(
         "the copy of an embedded store into it is unfinished, so wallets may be missing"
     )
-
-    /// The settings of these names differ from the store's, which hold for all servers.
-    static func otherPolicy(_ names: [String]) -> PostgreSQLStoreOpenError {
-        .unreachable(
-            "the store's policy, which holds for all of its servers, has other values of "
-                + "\(names.joined(separator: ", "))"
-        )
-    }
 }
 
 extension PostgreSQLStoreOpenError: CustomStringConvertible {
@@ -42,6 +32,12 @@ extension PostgreSQLStoreOpenError: CustomStringConvertible {
         case .otherVersion(let found, let known):
             "the store has schema version \(found), and this program knows version \(known)"
         case .otherKey: "the store's attempt records were made with the key of another vault"
+        case .lostCommits:
+            "the database lacks commits that it has confirmed, after a restore or a failover to a member that was not "
+                + "synchronous"
+        case .otherPolicy(let differences):
+            "settings differ from the policy that the store keeps for all servers: "
+                + differences.map(\.description).joined(separator: "; ")
         }
     }
 }

@@ -39,21 +39,14 @@ package final class PostgreSQLWalletStore: WalletStore {
         }
     }
 
-    /// Replaces the policy of all servers by this one; servers with other settings stop judging at once.
-    package static func setPolicy(_ parts: StoreParts) async throws(PostgreSQLStoreOpenError) {
-        try await self.onThread {
-            let connection = try PostgreSQLConnection(to: parts.target, within: parts.timeLimit)
-            _ = try connection.run(Schema.searchPath, within: parts.timeLimit)
-            guard try Schema.foundVersion(on: connection, within: parts.timeLimit) == Schema.version else {
-                throw PostgreSQLStoreOpenError.missing
-            }
-            _ = try connection.run(
-                "update facts set policy = $1",
-                [.text(StorePolicy(parts.policy).text)],
-                commits: true,
-                within: parts.timeLimit
-            )
-        }
+    /// The settings of this server that differ from the policy of all servers.
+    package func policyDifferences() async throws(StoreError) -> [PolicyDifference] {
+        try await self.perform(.reading) { $0.policy.differences(from: $0.facts.policy) }
+    }
+
+    /// Replaces the policy of all servers by this server's; servers with other settings stop judging at once.
+    package func setPolicy() async throws(StoreError) {
+        try await self.perform(.changingFacts) { try $0.setPolicy() }
     }
 
     private init(_ parts: StoreParts) {

@@ -15,6 +15,8 @@ package struct StoreParts: Sendable {
     ///
     /// All servers of a store must have the same ones.
     package var policy: [String: String] = [:]
+    /// Opens a store with another policy, to replace that policy; it judges nothing before.
+    package var acceptsOtherPolicy = false
     /// Opens a store that lacks confirmed commits, to open an epoch in it; it judges nothing before.
     package var acceptsLostCommits = false
     /// Opens a store into which a copy is unfinished, to continue the copy; it judges nothing before.

@@ -25,8 +25,24 @@ struct StorePolicy: Hashable {
         self.values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)\n" }.joined()
     }
 
-    /// The names of the values that differ, in order.
-    func differences(from other: StorePolicy) -> [String] {
-        Set(self.values.keys).union(other.values.keys).filter { self.values[$0] != other.values[$0] }.sorted()
+    /// The values that differ from those of the store, in the order of their names.
+    func differences(from kept: StorePolicy) -> [PolicyDifference] {
+        Set(self.values.keys).union(kept.values.keys).sorted().compactMap { name in
+            let (here, kept) = (self.values[name], kept.values[name])
+            return here == kept ? nil : PolicyDifference(name: name, kept: kept, here: here)
+        }
     }
+}
+
+/// A setting whose value is not the one that the store keeps for all of its servers.
+package struct PolicyDifference: Hashable, Sendable, Encodable {
+    package let name: String
+    /// The store's value; nil if it has none.
+    package let kept: String?
+    /// This server's value; nil if it has none.
+    package let here: String?
+}
+
+extension PolicyDifference: CustomStringConvertible {
+    package var description: String { "\(self.name) is \(self.here ?? "missing") here, not \(self.kept ?? "missing")" }
 }

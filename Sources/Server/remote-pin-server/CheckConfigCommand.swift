@@ -30,8 +30,8 @@ struct CheckConfigCommand: AsyncParsableCommand {
         discussion: """
             Reports all problems at once and ends with status 78. Warns of a certificate that wallets reject, or soon \
             will. Does not touch an embedded store; connects once to a PostgreSQL database, checks its \
-            version, rights, schema and durability, and says what a failover would keep. `config show` shows only the \
-            settings, without opening the files that they name, and also shows them if some are wrong.
+            version, rights, schema, durability and policy, and says what a failover would keep. `config show` \
+            shows only the settings, without opening the files that they name, and also shows them if some are wrong.
             """
     )
 
@@ -47,7 +47,7 @@ struct CheckConfigCommand: AsyncParsableCommand {
             // The system's clock: the age of a status list is independent of a lab's clock.
             let sentences = files.attestations.sentences(at: SystemClock().now())
             StandardStreams.writeOutput("\n" + sentences.map { "\($0)\n" }.joined() + "\n")
-            if let database = files.database { try await Self.check(database) }
+            if let database = files.database { try await Self.check(database, for: files.policy) }
             let warnings = files.certificateProblems
             StandardStreams.writeOutput(warnings.map { "warning: \($0)\n" }.joined())
             StandardStreams.writeOutput("the configuration is good\(warnings.isEmpty ? "" : ", with warnings")\n")
@@ -55,9 +55,9 @@ struct CheckConfigCommand: AsyncParsableCommand {
     }
 
     /// Rejects a database with which a start would fail; says what a failover would keep.
-    private static func check(_ database: DatabaseSettings) async throws {
+    private static func check(_ database: DatabaseSettings, for policy: [String: String]) async throws {
         let report = try await database.report()
-        try report.requireStore(in: database)
+        try report.requireStore(in: database, for: policy)
         let head = "database: PostgreSQL \(report.version) at \(report.address), schema \(report.schemaVersion ?? 0)\n"
         let sentences = report.sentences(for: database).map { "\($0)\n" }.joined()
         StandardStreams.writeOutput("\n\(head)\(sentences)")

@@ -25,6 +25,9 @@ struct ServerFiles {
     /// The PostgreSQL database; nil if the store is embedded.
     let database: DatabaseSettings?
 
+    /// The settings that all servers of a database must share.
+    var policy: [String: String] { ServerPolicy.values(self.settings, self.attestations) }
+
     /// Reads all files.
     ///
     /// - Throws: A ``StartFailure`` that lists every problem.

@@ -77,16 +77,25 @@ struct StoreOfServersTests {
     func policy() async throws {
         var (strict, lenient) = (self.place.parts(as: "first"), self.place.parts(as: "second"))
         (strict.policy, lenient.policy) = (["attempts": "4", "lab": "no"], ["attempts": "9", "lab": "no"])
-        try await PostgreSQLWalletStore.setPolicy(strict)
+        try await self.setPolicy(strict)
         let store = try await PostgreSQLWalletStore.open(strict)
         let wallet = try await TestWallet(in: store)
-        await #expect(throws: PostgreSQLStoreOpenError.otherPolicy(["attempts"])) {
+        let difference = PolicyDifference(name: "attempts", kept: "4", here: "9")
+        await #expect(throws: PostgreSQLStoreOpenError.otherPolicy([difference])) {
             _ = try await PostgreSQLWalletStore.open(lenient)
         }
         _ = try await store.judge(wallet.attempt(right: true))
-        try await PostgreSQLWalletStore.setPolicy(lenient)
+        try await self.setPolicy(lenient)
         await #expect(throws: StoreError.unavailable) { _ = try await store.judge(wallet.attempt(right: true)) }
         _ = try await PostgreSQLWalletStore.open(lenient).judge(wallet.attempt(right: true))
+    }
+
+    private func setPolicy(_ parts: StoreParts) async throws {
+        var parts = parts
+        parts.acceptsOtherPolicy = true
+        let store = try await PostgreSQLWalletStore.open(parts)
+        try await store.setPolicy()
+        #expect(try await store.policyDifferences().isEmpty)
     }
 
     private func open(as name: String) async throws -> PostgreSQLWalletStore {

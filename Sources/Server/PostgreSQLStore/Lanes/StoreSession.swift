@@ -16,6 +16,8 @@ final class StoreSession {
         /// The charges of all epochs except the first, in order.
         var charges: [EpochCharge] = []
         var isSolutionRevoked = false
+        /// The policy that the store keeps for all servers.
+        var policy = StorePolicy([:])
 
         /// The store's epoch, from 1 on.
         var epoch: Int64 { Int64(self.charges.count) + 1 }
@@ -94,8 +96,11 @@ final class StoreSession {
         guard let epoch = rows.number(0, 1), let isSolutionRevoked = rows.flag(0, 2), let policy = rows.text(0, 3),
             let lostCommits = rows.flag(0, 4), let isCopying = rows.flag(0, 5)
         else { throw StoreError.corrupt }
-        let differences = StorePolicy(self.parts.policy).differences(from: StorePolicy(reading: policy))
-        guard differences.isEmpty else { throw PostgreSQLStoreOpenError.otherPolicy(differences) }
+        self.facts.policy = StorePolicy(reading: policy)
+        let differences = StorePolicy(self.parts.policy).differences(from: self.facts.policy)
+        guard differences.isEmpty || self.parts.acceptsOtherPolicy else {
+            throw PostgreSQLStoreOpenError.otherPolicy(differences)
+        }
         guard !lostCommits || self.parts.acceptsLostCommits else { throw PostgreSQLStoreOpenError.lostCommits }
         guard !isCopying || self.parts.acceptsUnfinishedCopy else { throw PostgreSQLStoreOpenError.unfinishedCopy }
         self.facts.isSolutionRevoked = isSolutionRevoked

@@ -90,6 +90,8 @@ final class StoreTransaction {
     private let parts: StoreParts
     var key: RecordKey { self.parts.key }
     var server: String { self.parts.server }
+    /// This server's policy.
+    var policy: StorePolicy { StorePolicy(self.parts.policy) }
     /// Whether the transaction changes something that the audit log names.
     ///
     /// It then also stores the newest entry of this server's log, which is durable and not older than the entry that

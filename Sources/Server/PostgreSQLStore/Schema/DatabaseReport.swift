@@ -11,6 +11,10 @@ package struct DatabaseReport: Hashable, Sendable {
     package let address: String
     /// The version of the store's tables; nil if there are none.
     package let schemaVersion: Int64?
+    /// The policy that the store keeps for all servers; nil if there are no tables, or of another version.
+    private let policy: StorePolicy?
+    /// True if the database lacks commits that it has confirmed.
+    package let lacksCommits: Bool
     /// The settings that a failover depends on.
     package let settings: [Setting]
     /// The first setting with which a commit may be lost, with its remedy; nil if there is none.
@@ -87,6 +91,10 @@ package struct DatabaseReport: Hashable, Sendable {
         )
         // Without rights on the schema, PostgreSQL rejects even the question for its tables.
         self.schemaVersion = ownsSchema == false ? nil : try Schema.foundVersion(on: connection, within: limit)
+        let isKnown = self.schemaVersion == Schema.version
+        let kept = isKnown ? try ask("select policy, lost_commits from facts") : nil
+        self.policy = kept?.text(0, 0).map { StorePolicy(reading: $0) }
+        self.lacksCommits = kept?.flag(0, 1) ?? false
         let expression =
             self.schemaVersion == nil
             ? DurabilitySettings.expressionWithoutTables : DurabilitySettings.expression
@@ -103,6 +111,14 @@ package struct DatabaseReport: Hashable, Sendable {
         self.clock = try ask("select (extract(epoch from clock_timestamp()) * 1000)::bigint").number(0, 0) ?? 0
         self.clockUncertainty = ContinuousClock.now - start
     }
+
+    /// The settings that differ from those of all servers.
+    package func differences(from policy: [String: String]) -> [PolicyDifference] {
+        self.policy.map { StorePolicy(policy).differences(from: $0) } ?? []
+    }
+
+    /// The policy that the store keeps for all servers, by the settings' names; nil if it has none.
+    package var keptPolicy: [String: String]? { self.policy?.values }
 
     /// The rights of a role that may serve: its own tables, and no power over other sessions.
     ///

@@ -65,6 +65,12 @@ extension StoreTransaction {
         return true
     }
 
+    /// Replaces the policy of all servers by this server's.
+    func setPolicy() throws {
+        self.isOnRecord = true
+        try self.run("update facts set policy = $1", [.text(self.policy.text)])
+    }
+
     func denied(after mac: RecoveryCodeMAC?, limit: Int) throws -> (entries: [StoredDenial], hasMore: Bool) {
         // One more than requested shows whether others follow.
         let rows = try self.run(

@@ -89,11 +89,12 @@ struct DatabaseSettings {
     /// The parts of a store in this database.
     func parts(
         key: RecordKey,
+        policy: [String: String],
         receipts: (any ReceiptSigner)? = nil,
         metrics: any MetricsFactory = NOOPMetricsHandler.instance,
         onRefusal: @escaping @Sendable (String) -> Void = { _ in }
     ) -> StoreParts {
-        StoreParts(
+        var parts = StoreParts(
             target: self.target,
             server: self.server,
             key: key,
@@ -104,6 +105,8 @@ struct DatabaseSettings {
             metrics: metrics,
             onRefusal: onRefusal
         )
+        parts.policy = policy
+        return parts
     }
 
     /// Asks the database for its description; changes nothing.
@@ -122,6 +125,7 @@ struct DatabaseSettings {
         // The service manager starts the server again.
         case .unreachable, .losesCommits: kind = .unavailable
         case .missing, .exists, .otherVersion, .otherKey: kind = .configuration
+        case .lostCommits, .otherPolicy: kind = .operatorMustAct
         }
         return StartFailure(kind, "the database \(self.place): \(Problem(error))")
     }
@@ -139,6 +143,10 @@ extension Problem {
             case .otherVersion(let found, let known):
                 found > known
                     ? "install the newer server" : "install the server that created it; this one has no migration"
+            case .lostCommits: "keep every server from it; docs/cluster.md has the rule of epochs"
+            case .otherPolicy:
+                "correct this server's settings; or make them the policy of all servers with `remote-pin-server store "
+                    + "policy set`"
             case .otherKey: "install the `vault.key-file` that the store was created with"
             }
         self.init("\(error)", cure: cure)

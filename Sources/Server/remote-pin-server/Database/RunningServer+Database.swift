@@ -29,6 +29,7 @@ extension RunningServer {
         let lines = LogRateLimiter(burst: 3, each: .seconds(10))
         let parts = database.parts(
             key: try await Self.recordKey(by: files.vault),
+            policy: files.policy,
             receipts: files.vault.receiptSigner,
             metrics: metrics
         ) { reason in

@@ -22,9 +22,10 @@ struct StoreCommand: AsyncParsableCommand {
 
             To move a server's embedded store there, run `store copy` after `store init`.
 
-            All servers of a database need the same `vault.key-file`.
+            All servers of a database need the same `vault.key-file`, and the same settings in the sections `pin`, \
+            `android` and `ios` (`store policy`).
             """,
-        subcommands: [StoreInit.self, StoreCopyCommand.self, StoreStatus.self]
+        subcommands: [StoreInit.self, StoreCopyCommand.self, StoreStatus.self, StorePolicyCommand.self]
     )
 }
 
@@ -36,7 +37,8 @@ struct StoreInit: AsyncParsableCommand {
         discussion: """
             Run it once for a cluster, on the first server. It checks the version of PostgreSQL, the role's rights and \
             the settings that a failover depends on, and creates the schema `remote_pin`, tied to the key in \
-            `vault.key-file`. That file must exist (`remote-pin-server init`). It never changes a store that exists.
+            `vault.key-file`. That file must exist (`remote-pin-server init`). The store keeps this server's attempt \
+            and attestation policy for all servers (`store policy`). It never changes a store that exists.
 
               remote-pin-server store init /srv/remote-pin
               remote-pin-server store init --json --config /etc/remote-pin/server.yaml
@@ -50,10 +52,11 @@ struct StoreInit: AsyncParsableCommand {
         try await ending {
             let settings = try self.options.settings().settings
             let database = try DatabaseSettings.required(by: settings)
+            let policy = try ServerPolicy.values(of: settings)
             let vault = try explaining(.configuration) { try KeyFileVault(settings[SettingTable.vaultKeyFile]) }
             let before = try await database.report()
             try before.requireUsable(at: database.place)
-            let parts = database.parts(key: try await RunningServer.recordKey(by: vault))
+            let parts = database.parts(key: try await RunningServer.recordKey(by: vault), policy: policy)
             do throws(PostgreSQLStoreOpenError) {
                 try await PostgreSQLWalletStore.create(parts)
             } catch {
@@ -81,7 +84,7 @@ struct StoreStatus: AsyncParsableCommand {
         abstract: "Show the PostgreSQL store: server, schema, rights, and the losses that a failover could cause.",
         discussion: """
             Connects once and changes nothing. Exit status: 0 if a server could serve, 69 if the database cannot be \
-            used now, and 78 if its schema, rights or version are wrong.
+            used now, 78 if its schema, rights or version are wrong, and 79 if it lacks commits or keeps another policy.
 
               remote-pin-server store status /srv/remote-pin
               remote-pin-server store status --json --config /etc/remote-pin/server.yaml
@@ -95,6 +98,7 @@ struct StoreStatus: AsyncParsableCommand {
         try await ending {
             let settings = try self.options.settings().settings
             let database = try DatabaseSettings.required(by: settings)
+            let policy = try ServerPolicy.values(of: settings)
             let report = try await database.report()
             self.output.print(JSON(report, database)) { page in
                 page.facts([
@@ -105,7 +109,7 @@ struct StoreStatus: AsyncParsableCommand {
                 ])
                 for sentence in report.sentences(for: database) { page.line(sentence) }
             }
-            try report.requireStore(in: database)
+            try report.requireStore(in: database, for: policy)
         }
     }
 
@@ -182,10 +186,17 @@ extension DatabaseReport {
         return found == known ? nil : .otherVersion(found: found, known: known)
     }
 
-    /// Rejects a database with which a start would fail.
-    func requireStore(in database: DatabaseSettings) throws {
+    /// The fault of the store's contents for a server with this policy, or nil if it could serve.
+    func fault(for policy: [String: String]) -> PostgreSQLStoreOpenError? {
+        if self.lacksCommits { return .lostCommits }
+        let differences = self.differences(from: policy)
+        return differences.isEmpty ? nil : .otherPolicy(differences)
+    }
+
+    /// Rejects a database with which a start of a server with this policy would fail.
+    func requireStore(in database: DatabaseSettings, for policy: [String: String]) throws {
         try self.requireUsable(at: database.place)
-        if let fault = self.schemaFault { throw database.failure(fault) }
+        if let fault = self.schemaFault ?? self.fault(for: policy) { throw database.failure(fault) }
     }
 
     /// The losses that commits survive here, in sentences.

@@ -50,7 +50,7 @@ struct StoreCopyCommand: AsyncParsableCommand {
             let server = try StoppedServer(loaded)
             try server.requireItsUser(for: "store copy")
             let files = try ServerFiles(loaded)
-            try await database.report().requireStore(in: database)
+            try await database.report().requireStore(in: database, for: files.policy)
             let key = try await RunningServer.recordKey(by: files.vault)
             let folder = self.from.map { ConfigurationOptions.absolute($0) } ?? server.dataFolder
             let source = try RunningServer.openStore(toMoveFrom: folder, key: key)
@@ -85,7 +85,10 @@ struct StoreCopyCommand: AsyncParsableCommand {
         ) { _ in }
         do {
             let start = ContinuousClock.now
-            let report = try await self.copy(source, audit, server, database, key: key)
+            let parts = database.parts(key: key, policy: files.policy) {
+                StandardStreams.writeError("the database: \($0)\n")
+            }
+            let report = try await self.copy(source, audit, server, database, parts)
             self.show(report, folder: folder, database, took: ContinuousClock.now - start)
         } catch {
             await audit.close()
@@ -99,9 +102,9 @@ struct StoreCopyCommand: AsyncParsableCommand {
         _ audit: AuditLog,
         _ server: StoppedServer,
         _ database: DatabaseSettings,
-        key: RecordKey
+        _ parts: StoreParts
     ) async throws -> StoreCopy.Report {
-        var parts = database.parts(key: key) { StandardStreams.writeError("the database: \($0)\n") }
+        var parts = parts
         parts.acceptsUnfinishedCopy = true
         let target: PostgreSQLWalletStore
         do throws(PostgreSQLStoreOpenError) {

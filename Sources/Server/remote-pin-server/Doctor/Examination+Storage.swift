@@ -90,6 +90,11 @@ extension Examination {
         }
         let schema = report.schemaVersion.map { "schema \($0)" } ?? "no store"
         let text = "PostgreSQL \(report.version) at \(report.address), \(schema)"
+        if let verifier = self.files.attestations,
+            let fault = report.fault(for: ServerPolicy.values(self.settings, verifier))
+        {
+            return self.add(.problem(.store, "\(fault)", cure: Problem(fault).cure))
+        }
         guard let fault = report.schemaFault else { return self.add(.good(.store, text)) }
         let known = DatabaseReport.knownSchemaVersion
         let cure = Problem(fault).cure

@@ -4,8 +4,10 @@ internal import HostSystem
 internal import LabFiles
 internal import ServerCommandLine
 internal import ServerSettings
+internal import StoreMaintenance
 internal import Vault
 internal import Vocabulary
+internal import WalletStore
 
 /// The options that name a server for commands that need it stopped.
 struct StoppedServerOptions: ParsableArguments {
@@ -117,9 +119,19 @@ struct StoppedServer {
     }
 
     /// Opens the audit log to append entries of this epoch.
-    func openAudit(epoch: Int) async throws -> AuditLog {
-        let parts = AuditLog.Parts(path: self.auditPath, vault: self.vault, clock: self.clock, epoch: epoch) { newest in
+    ///
+    /// - Parameter store: The store of several servers, which names an entry of this log, and takes each newest one.
+    func openAudit(epoch: Int, of store: (any MaintenanceStore)? = nil) async throws -> AuditLog {
+        var parts = AuditLog.Parts(path: self.auditPath, vault: self.vault, clock: self.clock, epoch: epoch) { newest in
             StandardStreams.writeError("audit log newest=\(newest)\n")
+            store?.announce(StoredAuditMark(newest))
+        }
+        parts.last = try await store?.auditMark().map { AuditMark($0) }
+        guard parts.last == nil || AuditLog.exists(at: self.auditPath) else {
+            throw StartFailure(
+                .operatorMustAct,
+                "`audit.file`: there is no \(self.auditPath), but the store names an entry of it. Put the log back"
+            )
         }
         do throws(AuditLogError) {
             // A server that never ran has no audit log yet.

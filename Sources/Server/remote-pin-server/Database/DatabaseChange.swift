@@ -1,0 +1,65 @@
+internal import AuditLog
+internal import PostgreSQLStore
+internal import ServerCommandLine
+internal import WalletStore
+
+/// A change of the store of several servers by a command, on record in the audit log of one of them, which is stopped.
+///
+/// The log has the change before it is committed, and the store names that entry in the same commit. So the change can
+/// neither be made without an entry nor lose its entry unnoticed.
+struct DatabaseChange {
+    let store: PostgreSQLWalletStore
+    let audit: AuditLog
+    private let server: StoppedServer
+
+    /// Opens the store and the log for a change, and closes them after it.
+    static func run(
+        _ parts: StoreParts,
+        of server: StoppedServer,
+        in database: DatabaseSettings,
+        _ work: (DatabaseChange) async throws -> Void
+    ) async throws {
+        let store: PostgreSQLWalletStore
+        do throws(PostgreSQLStoreOpenError) {
+            store = try await .open(parts)
+        } catch {
+            throw database.failure(error)
+        }
+        do {
+            let epoch = try await RunningServer.epoch(of: store, vault: server.vault)
+            let audit = try await server.openAudit(epoch: epoch, of: store)
+            do {
+                try await work(DatabaseChange(store: store, audit: audit, server: server))
+            } catch {
+                await audit.close()
+                throw error
+            }
+            await audit.close()
+        } catch {
+            await store.close()
+            guard let error = error as? StoreError else { throw error }
+            throw StartFailure(.unavailable, "the database \(database.place) takes no step: \(error)")
+        }
+        await store.close()
+    }
+
+    /// Makes the change, between two entries.
+    func make(_ event: AuditEvent, detail: String, _ commit: () async throws(StoreError) -> Void) async throws {
+        let actor = self.server.actor
+        do {
+            let begun = try await self.audit.append(event, by: actor, .begun, detail: detail).number
+            do throws(StoreError) {
+                try await commit()
+            } catch {
+                let reason = "the database did not commit it"
+                let phase: AuditPhase =
+                    error == .outcomeUnknown ? .unclear(of: begun, reason: reason) : .failed(of: begun, reason: reason)
+                try await self.audit.append(event, by: actor, phase, detail: detail)
+                throw StartFailure(.unavailable, "the database did not take the change (\(error)); run it again")
+            }
+            try await self.audit.append(event, by: actor, .done(of: begun, result: "done"), detail: detail)
+        } catch let error as AuditLogError {
+            throw StartFailure(error)
+        }
+    }
+}

@@ -1,0 +1,137 @@
+internal import ArgumentParser
+internal import AuditLog
+internal import HostSystem
+internal import PostgreSQLStore
+internal import ServerCommandLine
+internal import WalletStore
+
+/// Commands about the policy that all servers of a database share.
+struct StorePolicyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "policy",
+        abstract: "Show or change the policy that all servers of a database share.",
+        discussion: """
+            The policy consists of the settings in the sections `pin`, `android` and `ios`, and of whether the server \
+            is a lab. The database keeps it, and a server with other values does not serve (exit status 79).
+
+              remote-pin-server store policy --config /etc/remote-pin/server.yaml
+              remote-pin-server store policy set --config /etc/remote-pin/server.yaml
+            """,
+        subcommands: [StorePolicyShow.self, StorePolicySet.self],
+        defaultSubcommand: StorePolicyShow.self
+    )
+}
+
+/// Shows the policy of all servers beside this server's settings.
+struct StorePolicyShow: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show the policy in the database, and the settings of this server that differ.",
+        discussion: """
+            Connects once and changes nothing. Exit status: 0 if this server's settings are the policy, 79 if not.
+
+              remote-pin-server store policy show /srv/remote-pin
+              remote-pin-server store policy show --json --config /etc/remote-pin/server.yaml
+            """
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try await ending {
+            let settings = try self.options.settings().settings
+            let database = try DatabaseSettings.required(by: settings)
+            let policy = try ServerPolicy.values(of: settings)
+            let report = try await database.report()
+            if let fault = report.schemaFault { throw database.failure(fault) }
+            let kept = report.keptPolicy ?? [:]
+            let differences = report.differences(from: policy)
+            self.output.print(JSON(policy: kept, differences: differences)) { page in
+                let different = Set(differences.map(\.name))
+                let names = Set(kept.keys).union(different).sorted()
+                page.table(
+                    ["SETTING", "ALL SERVERS", "THIS SERVER"],
+                    names.map { name in
+                        [name, kept[name] ?? "none", different.contains(name) ? policy[name] ?? "none" : "the same"]
+                    }
+                )
+            }
+            if !differences.isEmpty { throw database.failure(.otherPolicy(differences)) }
+        }
+    }
+
+    private struct JSON: Encodable {
+        let policy: [String: String]
+        let differences: [PolicyDifference]
+    }
+}
+
+/// Replaces the policy of all servers by this server's settings.
+struct StorePolicySet: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "set",
+        abstract: "Make the settings of this stopped server the policy of all servers.",
+        discussion: """
+            Change the settings of one server, stop it, run this as its user, and start it. From the change on, \
+            servers with other settings judge no PIN and are not ready, so correct and restart them one by one. The \
+            change, with each old and new value, is in this server's audit log (`store policy set`).
+
+              remote-pin-server store policy set --config /etc/remote-pin/server.yaml
+              remote-pin-server store policy set --yes --json --config /etc/remote-pin/server.yaml
+            """
+    )
+
+    @Flag(help: "Skip the question; for scripts.")
+    var yes = false
+
+    @OptionGroup var options: ConfigurationOptions
+    @OptionGroup var output: OutputOptions
+
+    private static let phrase = "change the policy of all servers"
+
+    func run() async throws {
+        try await ending {
+            let loaded = try self.options.settings()
+            let database = try DatabaseSettings.required(by: loaded.settings)
+            let server = try StoppedServer(loaded)
+            try server.requireItsUser(for: "store policy set")
+            var parts = database.parts(
+                key: try await RunningServer.recordKey(by: server.vault),
+                policy: try ServerPolicy.values(of: loaded.settings)
+            )
+            parts.acceptsOtherPolicy = true
+            try await DatabaseChange.run(parts, of: server, in: database) { change in
+                let differences = try await change.store.policyDifferences()
+                if !differences.isEmpty { try await self.make(change, differences) }
+                self.output.print(JSON(changes: differences)) { page in
+                    guard !differences.isEmpty else {
+                        return page.line("the policy of all servers is that of this one; nothing was changed")
+                    }
+                    for one in differences {
+                        page.line("\(one.name): \(one.kept ?? "none") is now \(one.here ?? "none") for all servers")
+                    }
+                    page.line("next: start this server; correct the settings of the others and restart them")
+                }
+            }
+        }
+    }
+
+    private func make(_ change: DatabaseChange, _ differences: [PolicyDifference]) async throws {
+        let list = differences.map { "\($0.name) \($0.kept ?? "none") to \($0.here ?? "none")" }
+        if !self.yes {
+            let warning = """
+                \(list.joined(separator: "\n"))
+                Servers with other settings judge no PIN from now on.
+                """
+            try Phrase.ask(Self.phrase, because: warning)
+        }
+        try await change.make(.storePolicy, detail: list.joined(separator: ", ")) { () throws(StoreError) in
+            try await change.store.setPolicy()
+        }
+    }
+
+    private struct JSON: Encodable {
+        let changes: [PolicyDifference]
+    }
+}
