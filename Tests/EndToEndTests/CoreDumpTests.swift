@@ -6,15 +6,18 @@ import Testing
 
 @Suite("What a crash leaves")
 struct CoreDumpTests {
-    @Test("a crash of the server writes no core dump")
-    func server() async throws {
+    @Test("a crash of the server writes no core dump", arguments: [["serve"], ["lab", "up"]])
+    func server(command: [String]) async throws {
         // The process inherits the highest permitted limit.
         var limit = rlimit()
         unsafe getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
         limit.rlim_cur = limit.rlim_max
         unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
         let lab = try await LabUnderTest()
-        let server = try await lab.start()
+        let server = try await ServerProcess.start(
+            command + [lab.lab.path],
+            environment: LabUnderTest.sixteenAttempts
+        )
         let text = String(
             decoding: try DurableFile.read("/proc/\(server.processID)/limits", atMost: 1 << 16),
             as: UTF8.self

@@ -236,6 +236,8 @@ struct BadPeerTests {
     func longFrames(arrived: Int) async throws {
         var limits = TransportLimits()
         limits.longFrames = 2
+        // Only its displacement ends a connection.
+        (limits.frame, limits.idleWithoutSession) = (.seconds(3600), .seconds(3600))
         let (refusals, source) = AsyncStream.makeStream(of: RefusedConnections.Reason.self)
         let failures = Failures { if case .refused(let reason) = $0 { source.yield(reason) } }
         let context = try self.certificates.clientContext()

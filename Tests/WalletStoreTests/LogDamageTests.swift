@@ -55,6 +55,26 @@ struct LogDamageTests {
         }
     }
 
+    @Test("after a power failure, a damaged header before the log's only transaction is found by the log")
+    func headerOfOneTransaction() async throws {
+        var image = try await self.image(commits: 9)
+        let only = try #require(image.frames.first(where: \.commits))
+        image.mark = image.firstMark
+        image.log.removeLast(image.log.count - only.end)
+        try image.write(to: self.folder)
+        #expect(self.damage == nil)
+        // The version, the page's size and the number of the checkpoint.
+        for place in [5, 9, 13] {
+            var damaged = image
+            damaged.log[place] ^= 1
+            try damaged.write(to: self.folder)
+            guard case .log? = self.damage else {
+                Issue.record("byte \(place): \(String(describing: self.damage))")
+                continue
+            }
+        }
+    }
+
     @Test("a last transaction that a power failure tore is no damage, and exactly its count is missing")
     func torn() async throws {
         let image = try await self.image(commits: 5)
