@@ -113,7 +113,9 @@ package final class Proof: Sendable {
             let pause = self.plan.revokeEvery * Double.random(in: 0.5...1.5, using: &generator)
             guard run.clock.now + pause < run.schedule.duration - self.plan.rest else { return }
             await run.clock.sleep(until: run.clock.now + pause)
-            guard !Task.isCancelled, !run.gauges.isStopping, let wallet = run.histories.anyInUse else { return }
+            guard !Task.isCancelled, !run.gauges.isStopping else { return }
+            // While no server is reachable, no wallet may be in use.
+            guard let wallet = run.histories.anyInUse else { continue }
             let began = run.clock.now
             do throws(OperatorProgram.Failure) {
                 try await program.run(["\(wallet.wallet.walletID)"])
