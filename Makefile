@@ -127,7 +127,8 @@ faults: packages-run ## damage a lab server in every way that operators meet; fa
 	Tests/Faults/run.py "$$(swift build --show-bin-path)" $(FAULTS)
 
 # Arguments of Tests/Cluster/run.py, such as --synchronous on. If this user may make networks, they can be cut.
-CLUSTER = $(shell unshare --net true 2>/dev/null && echo --namespaces)
+NETWORKS := ip link add hub type bridge && ip link add left type veth peer name right
+CLUSTER = $(shell unshare --net sh -c '$(NETWORKS)' 2>/dev/null && echo --namespaces)
 
 .PHONY: cluster
 cluster: packages-cluster cluster-programs ## three servers on a PostgreSQL cluster with failovers on this machine, until Control-C; CLUSTER="--help"
