@@ -56,15 +56,22 @@ package struct TestServer: Sendable {
         appVersion: String = "1.0.0"
     ) async throws -> ClientConnection {
         let connection = try await self.connect()
+        try await connection.greet(platform, appVersion: appVersion)
+        return connection
+    }
+}
+
+extension ClientConnection {
+    /// Makes the first call, as a wallet does.
+    package func greet(_ platform: Platform = .android, appVersion: String = "1.0.0") async throws {
         let hello = Hello(
             appVersion: try AppVersion(appVersion).orThrow(),
             platform: platform,
             osVersion: try DeviceText("16").orThrow()
         )
-        guard case .hello = try await connection.call(.hello(hello), timeout: TestWallet.patience) else {
+        guard case .hello = try await self.call(.hello(hello), timeout: TestWallet.patience) else {
             throw UnexpectedAnswer()
         }
-        return connection
     }
 }
 
