@@ -1,7 +1,6 @@
 /// One machine's share of a load that several machines generate together.
 ///
-/// All shares combined make up exactly the load of a single machine, with the same number of arrivals, connections
-/// and wallets.
+/// Together the shares make up exactly the load of one machine: the same arrivals, connections and wallets.
 package struct LoadShare: Hashable, Sendable {
     /// From 1 to ``count``.
     package let number: Int

@@ -29,7 +29,7 @@ struct ZipfDistribution: Hashable, Sendable {
             let area =
                 self.integralOfLast + generator.nextUnit() * (self.integralOfFirst - self.integralOfLast)
             let point = Self.inverse(area, self.exponent)
-            // Rounding may push the point past the last rank if the draw is very close to 0.
+            // A draw very close to 0 may put the point beyond the last rank.
             let rank = Int(min(max(point + 0.5, 1), Double(self.count)))
             let whole = Double(rank)
             if whole - point <= self.shortcut

@@ -24,7 +24,7 @@ package final class SimulatedNetwork: ServerDialer {
 
     /// Defers a call if the server is frozen; returns false if it is not.
     ///
-    /// The server executes a deferred call when it resumes, long after the wallet has timed out.
+    /// The server executes a deferred call when it resumes, after the wallet has given up on it.
     package typealias Hold = @Sendable (@escaping @Sendable () async -> Void) -> Bool
 
     /// Never defers a call.
