@@ -101,7 +101,7 @@ struct CommitTests {
             }
         }
         let waiting = "select from pg_stat_activity where wait_event = 'SyncRep'"
-        while try connection.run(waiting).count == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        while try connection.run(waiting).count == 0 { await Task.yield() }
         try connection.run("alter system set synchronous_standby_names = ''")
         try connection.run("select pg_reload_conf()")
         await #expect(throws: StoreError.outcomeUnknown) { try await answer.value }

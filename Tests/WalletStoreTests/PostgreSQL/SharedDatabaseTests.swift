@@ -129,7 +129,7 @@ struct SharedDatabaseTests {
         let before = try commits()
         let locked = Task { try await store.judge(attempt) }
         // It is being tried again.
-        while try commits() < before + 2 { try await Task.sleep(for: .milliseconds(5)) }
+        while try commits() < before + 2 { await Task.yield() }
         try await #expect(store.judge(wallets[1].attempt(right: false)) == self.threeLeft)
         try self.connection.run("commit")
         try await #expect(locked.value == self.threeLeft)
@@ -233,7 +233,7 @@ struct SharedDatabaseTests {
     private func untilWaiting() async throws {
         let waiting = "select from pg_stat_activity where wait_event_type = 'Lock' and datname = $1"
         while try self.connection.run(waiting, [.text(self.place.database)]).count == 0 {
-            try await Task.sleep(for: .milliseconds(5))
+            await Task.yield()
         }
     }
 
