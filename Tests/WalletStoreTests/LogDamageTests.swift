@@ -58,7 +58,8 @@ struct LogDamageTests {
     @Test("after a power failure, a damaged header before the log's only transaction is found by the log")
     func headerOfOneTransaction() async throws {
         var image = try await self.image(commits: 9)
-        let only = try #require(image.frames.first(where: \.commits))
+        let commits = image.frames.filter(\.commits)
+        let only = try #require(commits.first)
         image.mark = image.firstMark
         image.log.removeLast(image.log.count - only.end)
         try image.write(to: self.folder)
