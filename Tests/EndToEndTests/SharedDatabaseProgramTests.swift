@@ -141,7 +141,7 @@ struct SharedDatabaseProgramTests {
     @Test("a server with another policy does not start; a change for all servers is on record and stops the others")
     func policy() async throws {
         #expect(try await self.program("store", "init").exitCode == 0)
-        #expect(try await self.program("store", "policy").exitCode == 0)
+        try #require(try await self.program("store", "policy").exitCode == 0)
         let audit = "\(self.lab.folder)/a.audit"
         let other = ["pin.attempts-per-round": "15", "audit.file": audit]
         let difference = "pin.attempts-per-round is 15 here, not 16"
