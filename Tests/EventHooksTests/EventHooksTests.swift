@@ -134,7 +134,7 @@ struct EventHooksTests {
         }
     }
 
-    @Test("a program that ends while idle loses no later event", .timeLimit(.minutes(1)))
+    @Test("a program that ends while idle loses no later event", .timeLimit(.minutes(5)))
     func endedInSilence() async throws {
         let pipe = try PipeListener(in: self.folder)
         try await self.run([self.shell("read line; echo \"$$\" >\"$0\"", pipe.path)]) { hooks in

@@ -11,7 +11,14 @@ private final class Listening: Sendable {
     let reported = Reported()
     let listener: ObservationListener
 
-    init(_ limits: ObservationListener.Limits = ObservationListener.Limits(), metrics: String = "m 1\n") async throws {
+    /// Limits that no test reaches on a busy machine.
+    static var patient: ObservationListener.Limits {
+        var limits = ObservationListener.Limits()
+        limits.connection = .seconds(300)
+        return limits
+    }
+
+    init(_ limits: ObservationListener.Limits, metrics: String) async throws {
         let (readiness, reported) = (self.readiness, self.reported)
         self.listener = try await ObservationListener.bind(
             host: "127.0.0.1",
@@ -41,7 +48,7 @@ private final class Listening: Sendable {
     }
 
     static func run(
-        _ limits: ObservationListener.Limits = ObservationListener.Limits(),
+        _ limits: ObservationListener.Limits = Listening.patient,
         metrics: String = "m 1\n",
         _ body: (Listening) async throws -> Void
     ) async throws {

@@ -10,7 +10,8 @@ final class SilentReader: Sendable {
             .channelOption(.autoRead, value: false)
             .channelOption(.socketOption(.so_rcvbuf), value: 4096)
             .connect(host: "127.0.0.1", port: port).get()
-        try await self.channel.writeAndFlush(ByteBuffer(string: "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n"))
+        // On a busy machine the server may have closed the connection, whose time is short.
+        try? await self.channel.writeAndFlush(ByteBuffer(string: "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n"))
     }
 
     /// Returns when a write fails because the server closed the connection.
