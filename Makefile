@@ -11,7 +11,7 @@ BROWSER_PACKAGES := $(RUN_PACKAGES) chromium chromium-driver nginx-light curl py
 MODEL_PACKAGES := spin gcc libc6-dev
 DEB_PACKAGES := $(RUN_PACKAGES) debhelper dpkg-dev python3
 # Those of PostgreSQL and etcd each start a service, which nothing here uses.
-CLUSTER_PACKAGES := $(RUN_PACKAGES) postgresql etcd-server haproxy faketime iproute2 openssl python3-venv
+CLUSTER_PACKAGES := $(RUN_PACKAGES) postgresql patroni etcd-server haproxy faketime iproute2 openssl python3-venv
 INTEROP_PACKAGES := $(RUN_PACKAGES) protobuf-compiler python3-venv
 
 SWIFT_BUILD := swift build --explicit-target-dependency-import-check error

@@ -15,6 +15,7 @@ cut. Needs remote-pin-server, remote-pin-lab and pin-load (--programs).
 Faults:
 """
 import argparse
+import atexit
 import json
 import os
 import pathlib
@@ -281,17 +282,33 @@ def newest_postgresql():
     return str(max(folders, key=lambda path: int(path.parent.name), default="/usr/lib/postgresql/15/bin"))
 
 
+def environment_folder():
+    """Returns the folder of Patroni's virtual environment, which the cluster's user must be able to read."""
+    if os.geteuid() != 0 or all(parent.stat().st_mode & 0o005 == 0o005 for parent in [HERE, *HERE.parents]):
+        return HERE / ".venv"
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="remote-pin-patroni."))
+    folder.chmod(0o755)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 def complete(options):
-    """Fills in Patroni of requirements.txt."""
+    """Fills in Patroni: that of requirements.txt, or Debian's if PyPI cannot be reached."""
     options.synchronous = {"quorum": "quorum", "on": True, "off": False}[options.synchronous]
-    python = HERE / ".venv/bin/python"
-    if options.patroni is None:
-        options.patroni = str(python.parent / "patroni")
-        if not os.access(options.patroni, os.X_OK):
-            # Debian's, because the cluster's user must be able to run it.
-            subprocess.run(["/usr/bin/python3", "-m", "venv", HERE / ".venv"], check=True)
-            pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-            subprocess.run([*pip, "--requirement", HERE / "requirements.txt"], check=True)
+    if options.patroni is not None:
+        return
+    python = environment_folder() / "bin/python"
+    options.patroni = str(python.parent / "patroni")
+    if os.access(options.patroni, os.X_OK):
+        return
+    # Debian's Python, because the cluster's user must be able to run it.
+    subprocess.run(["/usr/bin/python3", "-m", "venv", python.parent.parent], check=True)
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    if subprocess.run([*pip, "--requirement", HERE / "requirements.txt"]).returncode != 0:
+        options.patroni = shutil.which("patroni") or sys.exit("error: Patroni can be installed neither by pip nor by apt")
+        # Debian 12's version has no mode "quorum".
+        options.synchronous = options.synchronous and True
+        print(f"Patroni of requirements.txt cannot be installed; using {options.patroni}", flush=True)
 
 
 main()
