@@ -15,11 +15,8 @@ package enum PostgreSQLStoreOpenError: Error, Hashable, Sendable {
     case lostCommits
     /// These settings differ from the store's policy, which holds for all servers; correct them, or the policy.
     case otherPolicy([PolicyDifference])
-
-    /// The database has only a part of the store that is copied into it.
-    static let unfinishedCopy = PostgreSQLStoreOpenError.unreachable(
-        "the copy of an embedded store into it is unfinished, so wallets may be missing"
-    )
+    /// The database has only a part of the store that is copied into it; finish the copy.
+    case unfinishedCopy
 }
 
 extension PostgreSQLStoreOpenError: CustomStringConvertible {
@@ -38,6 +35,9 @@ extension PostgreSQLStoreOpenError: CustomStringConvertible {
         case .otherPolicy(let differences):
             "settings differ from the policy that the store keeps for all servers: "
                 + differences.map(\.description).joined(separator: "; ")
+        case .unfinishedCopy:
+            "the database cannot be used: the copy of an embedded store into it is unfinished, so wallets may be "
+                + "missing"
         }
     }
 }

@@ -123,7 +123,7 @@ struct DatabaseSettings {
         let kind: StartFailure.Kind
         switch error {
         // The service manager starts the server again.
-        case .unreachable, .losesCommits: kind = .unavailable
+        case .unreachable, .losesCommits, .unfinishedCopy: kind = .unavailable
         case .missing, .exists, .otherVersion, .otherKey: kind = .configuration
         case .lostCommits, .otherPolicy: kind = .operatorMustAct
         }
@@ -147,6 +147,7 @@ extension Problem {
             case .otherPolicy:
                 "correct this server's settings; or make them the policy of all servers with `remote-pin-server store "
                     + "policy set`"
+            case .unfinishedCopy: "run `remote-pin-server store copy` until it is done"
             case .otherKey: "install the `vault.key-file` that the store was created with"
             }
         self.init("\(error)", cure: cure)
@@ -154,7 +155,6 @@ extension Problem {
 
     /// The cures of PostgreSQL's and libpq's messages, by a part of their text, in the order in which they apply.
     private static let cures: [(part: String, cure: String)] = [
-        ("embedded store into it is unfinished", "run `remote-pin-server store copy` until it is done"),
         ("session is read-only", "the host is a standby: name the primary, or all hosts of the cluster"),
         ("is a standby", "the host is a standby: name the primary, or all hosts of the cluster"),
         (
