@@ -19,12 +19,7 @@ struct DatabaseChange {
         in database: DatabaseSettings,
         _ work: (DatabaseChange) async throws -> Void
     ) async throws {
-        let store: PostgreSQLWalletStore
-        do throws(PostgreSQLStoreOpenError) {
-            store = try await .open(parts)
-        } catch {
-            throw database.failure(error)
-        }
+        let store = try await database.open(parts)
         do {
             let epoch = try await RunningServer.epoch(of: store, vault: server.vault)
             let audit = try await server.openAudit(epoch: epoch, of: store)

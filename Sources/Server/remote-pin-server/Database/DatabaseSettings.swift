@@ -118,6 +118,15 @@ struct DatabaseSettings {
         }
     }
 
+    /// Opens the store.
+    func open(_ parts: StoreParts) async throws -> PostgreSQLWalletStore {
+        do throws(PostgreSQLStoreOpenError) {
+            return try await .open(parts)
+        } catch {
+            throw self.failure(error)
+        }
+    }
+
     /// Converts the reason why the database cannot be used, with its remedy.
     func failure(_ error: PostgreSQLStoreOpenError) -> StartFailure {
         let kind: StartFailure.Kind

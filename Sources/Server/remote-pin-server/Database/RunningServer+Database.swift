@@ -36,22 +36,18 @@ extension RunningServer {
             guard let metadata = lines.allow(["reason": "\(reason)"]) else { return }
             log.error("the database refused calls", metadata: metadata)
         }
-        do throws(PostgreSQLStoreOpenError) {
-            let store = try await PostgreSQLWalletStore.open(parts)
-            for sentence in report.sentences(for: database) {
-                log.notice("database", metadata: ["state": "\(sentence)"])
-            }
-            log.notice(
-                "database opened",
-                metadata: [
-                    "database": "\(database.place)", "version": "\(report.version)", "server": "\(database.server)",
-                    "durability": "\(database.durability.rawValue)",
-                ]
-            )
-            return store
-        } catch {
-            throw database.failure(error)
+        let store = try await database.open(parts)
+        for sentence in report.sentences(for: database) {
+            log.notice("database", metadata: ["state": "\(sentence)"])
         }
+        log.notice(
+            "database opened",
+            metadata: [
+                "database": "\(database.place)", "version": "\(report.version)", "server": "\(database.server)",
+                "durability": "\(database.durability.rawValue)",
+            ]
+        )
+        return store
     }
 
     private static func check(_ report: DatabaseReport) throws {

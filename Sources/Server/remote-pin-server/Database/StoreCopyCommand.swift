@@ -106,12 +106,7 @@ struct StoreCopyCommand: AsyncParsableCommand {
     ) async throws -> StoreCopy.Report {
         var parts = parts
         parts.acceptsUnfinishedCopy = true
-        let target: PostgreSQLWalletStore
-        do throws(PostgreSQLStoreOpenError) {
-            target = try await .open(parts)
-        } catch {
-            throw database.failure(error)
-        }
+        let target = try await database.open(parts)
         let line = Mutex(ProgressLine())
         let copy = StoreCopy(of: source, into: target) { stage, done, all in
             line.withLock { $0.show(stage.rawValue, done, of: all) }
