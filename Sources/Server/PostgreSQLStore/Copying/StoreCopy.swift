@@ -108,14 +108,8 @@ package struct StoreCopy: Sendable {
 
     /// Copies what the target lacks; returns the number of wallets that it had.
     private func copy(_ copy: CopyMark, _ total: Int) async throws -> Int {
-        for list in CopiedList.allCases {
-            var last: [UInt8]?
-            while true {
-                let entries = try await self.source.copiedEntries(of: list, after: last, limit: self.pageSize)
-                if entries.isEmpty { break }
-                try await self.target.perform(.writing) { try $0.add(entries, to: list, of: copy) }
-                last = entries.last?.key
-            }
+        try await self.readEntries(of: self.source) { list, entries in
+            try await self.target.perform(.writing) { try $0.add(entries, to: list, of: copy) }
         }
         let before = try await self.target.walletCount()
         var done = before
@@ -132,18 +126,28 @@ package struct StoreCopy: Sendable {
         }
     }
 
-    /// Reads a whole store, in pages; rejects one with damaged wallets.
-    private func digest(of store: any CopiedStore, _ stage: Stage, _ total: Int) async throws -> CopyDigest {
-        var digest = CopyDigest()
-        digest.add(try await store.copiedFacts())
+    /// Calls `use` with each page of each list, in order.
+    private func readEntries(
+        of store: any CopiedStore,
+        _ use: (CopiedList, [CopiedEntry]) async throws -> Void
+    ) async throws {
         for list in CopiedList.allCases {
             var last: [UInt8]?
             while true {
                 let entries = try await store.copiedEntries(of: list, after: last, limit: self.pageSize)
                 if entries.isEmpty { break }
-                for entry in entries { digest.add(entry, of: list) }
+                try await use(list, entries)
                 last = entries.last?.key
             }
+        }
+    }
+
+    /// Reads a whole store, in pages; rejects one with damaged wallets.
+    private func digest(of store: any CopiedStore, _ stage: Stage, _ total: Int) async throws -> CopyDigest {
+        var digest = CopyDigest()
+        digest.add(try await store.copiedFacts())
+        try await self.readEntries(of: store) { list, entries in
+            for entry in entries { digest.add(entry, of: list) }
         }
         var damaged: [WalletID] = []
         var place: Int64?
