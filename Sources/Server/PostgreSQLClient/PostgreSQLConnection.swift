@@ -23,7 +23,7 @@ internal import Glibc
     /// Each host but the last has an equal share of the time, and no more than the address allows.
     package init(to target: PostgreSQLTarget, within limit: Duration) throws(PostgreSQLFailure) {
         let deadline = ContinuousClock.now + limit
-        let (hosts, hostLimit) = (target.hosts, target.hostLimit)
+        let (hosts, hostLimit) = target.hosts
         var reasons: [String] = []
         for (place, parameters) in hosts.enumerated() {
             var end = deadline

@@ -12,18 +12,15 @@ package struct PostgreSQLTarget: Sendable {
         self.applicationName = applicationName
     }
 
-    /// The address, if libpq can read it; otherwise a connection fails with libpq's reason.
-    private var parsed: PostgreSQLAddress? { try? PostgreSQLAddress(self.address) }
-
-    /// The longest time that one of several hosts may take to accept a connection; nil if the address sets none.
-    var hostLimit: Duration? { self.parsed?.hostLimit }
-
-    /// libpq's parameters for each host of the address, in order; later ones replace those of the address.
+    /// libpq's parameters for each host of the address, in order, in which later ones replace those of the address; and
+    /// the longest time that one of several hosts may take to accept a connection, nil if the address sets none.
     ///
     /// libpq's non-blocking calls go on to the next host only if one refuses a connection. They would wait for a host
     /// that is frozen or switched off until the caller's limit, and begin with it again each time.
-    var hosts: [[(keyword: String, value: String)]] {
-        (self.parsed?.ofEachHost.map(\.text) ?? [self.address]).map(self.parameters)
+    var hosts: (parameters: [[(keyword: String, value: String)]], limit: Duration?) {
+        // With an address that libpq cannot read, the connection fails with libpq's reason.
+        let parsed = try? PostgreSQLAddress(self.address)
+        return ((parsed?.ofEachHost.map(\.text) ?? [self.address]).map(self.parameters), parsed?.hostLimit)
     }
 
     private func parameters(_ address: String) -> [(keyword: String, value: String)] {
