@@ -1223,6 +1223,7 @@ let benchmarks: [Target] =
                 "PostgreSQLStore",
                 "RemotePINServer",
                 "Secrets",
+                "ServerCommandLine",
                 "Statements",
                 "Transport",
                 "Vault",
