@@ -195,7 +195,7 @@ def prove(cluster, say, names, options):
     command = [pin_load, "prove", *target, folder / "wallets", "--duration", options.duration, "--timeout", "8s"]
     command += ["--fault-hook", f"sh {hook}", "--fault-every", "5s", "--fault-for", options.fault_for]
     command += ["--revoke-with", f"sh {revoke}", "--revoke-every", "10s", "--out", folder / "proof"]
-    # As this program's user, who can read this folder, where the hook's program is.
+    # pin-load runs as the user of this program, because that user can read the folder of the fault hook.
     process = Process(command, cluster.logs / "pin-load.log")
     obey(cluster, say, lambda: not process.is_running)
     text = (cluster.logs / "pin-load.log").read_text(errors="replace")
