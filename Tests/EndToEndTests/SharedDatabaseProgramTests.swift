@@ -26,19 +26,11 @@ struct SharedDatabaseProgramTests {
     }
 
     private func program(_ arguments: [String], flags: [String: String]) async throws -> ProgramRun {
-        let own = try self.database.settings(of: "a", folder: self.lab.folder)
-        let settings = LabUnderTest.sixteenAttempts.merging(own) { $1 }.map { (Self.setting($0), $1) }
-        let merged = Dictionary(settings, uniquingKeysWith: { $1 }).merging(flags) { $1 }
+        let merged = try self.database.flags(of: "a", folder: self.lab.folder).merging(flags) { $1 }
         return try await ServerProcess.run(
             "remote-pin-server",
             arguments + [self.lab.lab.path] + merged.flatMap { ["--\($0.key)", $0.value] }
         )
-    }
-
-    /// The setting of an environment variable of these tests.
-    private static func setting(_ variable: String) -> String {
-        let words = variable.dropFirst("REMOTE_PIN_".count).lowercased().split(separator: "_")
-        return "\(words[0])." + words.dropFirst().joined(separator: "-")
     }
 
     /// Serves the lab as one of several servers, with a port, a socket and an audit log of its own.

@@ -23,11 +23,7 @@ struct StoreCopyProgramTests {
 
     /// The flags for the lab's server in the database.
     private func flags() throws -> [String] {
-        let settings = try self.database.settings(of: "pin1", folder: self.lab.folder)
-        return settings.merging(LabUnderTest.sixteenAttempts) { $1 }.flatMap { name, value in
-            let words = name.dropFirst("REMOTE_PIN_".count).lowercased().split(separator: "_")
-            return ["--\(words[0]).\(words.dropFirst().joined(separator: "-"))", value]
-        }
+        try self.database.flags(of: "pin1", folder: self.lab.folder).flatMap { ["--\($0.key)", $0.value] }
     }
 
     private func store(_ arguments: String...) async throws -> ProgramRun {

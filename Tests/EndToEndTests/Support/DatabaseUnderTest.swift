@@ -54,4 +54,14 @@ final class DatabaseUnderTest: Sendable {
             "REMOTE_PIN_CLUSTER_SERVER": server, "REMOTE_PIN_CLUSTER_DURABILITY": "local",
         ]
     }
+
+    /// The settings of a server with this name and with sixteen attempts, by the names of their flags.
+    func flags(of server: String, folder: String) throws -> [String: String] {
+        let settings = try self.settings(of: server, folder: folder).merging(LabUnderTest.sixteenAttempts) { $1 }
+        let flags = settings.map { variable, value in
+            let words = variable.dropFirst("REMOTE_PIN_".count).lowercased().split(separator: "_")
+            return ("\(words[0]).\(words.dropFirst().joined(separator: "-"))", value)
+        }
+        return Dictionary(uniqueKeysWithValues: flags)
+    }
 }
