@@ -16,8 +16,9 @@ extension AuditLog {
         package var last: AuditMark?
         /// Returns the store's generation, which each entry records, or nil if it is unknown.
         package var generation: @Sendable () -> UInt64? = { nil }
-        /// Receives the newest entry when the log is opened and after each write, so that the log stream can reveal a
-        /// cut.
+        /// Receives the newest entry when the log is opened and after each write.
+        ///
+        /// The server's log stream records it, so that a later truncation of the file can be detected.
         package var onNewest: @Sendable (AuditMark) -> Void
         /// Ends the process with this log line, because the contents of the file have become unknown.
         package var onFatal: @Sendable (String) -> Never

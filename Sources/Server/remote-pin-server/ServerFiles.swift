@@ -92,7 +92,7 @@ struct ServerFiles {
     }
 }
 
-/// The files that a configuration names, with the problems of all of them.
+/// The files that a configuration names, and every problem found in them.
 struct CheckedFiles {
     /// A part of the configuration with files.
     enum Part {

@@ -8,7 +8,7 @@ package final class LocalConnection: Sendable {
         self.calls = calls
     }
 
-    /// Connects to a Unix socket; throws ``ConnectError/refused`` if no server listens there.
+    /// Connects to a Unix socket, or throws ``ConnectError/refused`` if no server is listening on it.
     ///
     /// - Parameter id: reads the id of the call from an answer. If it returns nil, because the bytes are not an answer,
     ///   the connection is closed.

@@ -11,9 +11,9 @@ public struct AttemptPolicy: Hashable, Sendable {
     /// without a block.
     public let blocks: [Duration]
 
-    /// The allowed numbers of rounds.
+    /// The minimum and maximum number of rounds.
     public static let allowedRounds = 1...16
-    /// The allowed numbers of wrong PINs in a round.
+    /// The minimum and maximum number of wrong PINs in a round.
     public static let allowedAttempts = 1...16
     /// The longest allowed block: 31 days.
     public static let longestBlock: Duration = .seconds(31 * 24 * 3600)

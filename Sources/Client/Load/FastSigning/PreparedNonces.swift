@@ -115,8 +115,8 @@ internal import Vocabulary
 
     /// Draws a random k from 1 to q − 1 and computes R = k·G.
     ///
-    /// Draws again if x is not less than q, which happens once in 2¹³⁰ times, because r would not be x, and R could not
-    /// be expressed by y alone.
+    /// If x is not less than q, r would differ from x, and y alone would not identify R. The function then draws again.
+    /// The probability of this is about 2⁻¹³⁰.
     private func draw(_ nonce: Nonce) -> Bool {
         repeat {
             // k is 0, for which R has no coordinates, with a probability of 2⁻²⁵⁶.

@@ -13,7 +13,7 @@ package enum HistoryViolation: Error, Hashable, Sendable {
     case judgedDuringBlock(early: Duration)
     /// A PIN was judged after rounds × attempts wrong ones.
     case judgedBeyondBound
-    /// A verdict came with a state that was not among the possible ones.
+    /// The state sent with a verdict was none of the possible ones.
     case impossibleCount(said: PINState, possible: [PINState])
     case blockWithoutCause
     case permanentBlockWithoutCause

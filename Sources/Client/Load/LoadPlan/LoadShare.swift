@@ -9,7 +9,7 @@ package struct LoadShare: Hashable, Sendable {
     /// The load of a single machine.
     package static let whole = LoadShare(number: 1, count: 1)
 
-    /// The allowed numbers of machines.
+    /// The minimum and maximum number of machines.
     private static let allowedCounts = 1...1000
 
     private init(number: Int, count: Int) {

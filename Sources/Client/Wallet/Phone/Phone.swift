@@ -375,7 +375,7 @@ extension Phone {
         await wallet.close()
     }
 
-    /// Sends the app to the background after the flows have left it, as after Back or Close.
+    /// Moves the app to the background if a flow has just left it, for example because the user chose Back or Close.
     private func noteLeaving(_ wallet: Wallet) async {
         guard self.exitFlag.take(), !self.isInBackground else { return }
         await wallet.background()

@@ -12,7 +12,8 @@ public enum AppEvent: Hashable, Sendable {
     case scanRequested
     /// A valid universal link (PF2.7/1.1e), which the host application resolves.
     case linkAccepted(kind: LinkKind, url: String)
-    /// The server's receipts contradict the attempts that this wallet sent; shown after the next unlock, too.
+    /// The server's receipts contradict the attempts that this wallet sent. The wallet also tells the user after the
+    /// next unlock.
     case tampering(Tampering)
 
     /// The name used by programs, whose meaning never changes.

@@ -149,7 +149,7 @@ extension AppStateMachine {
 
     /// Executes a transition and any that follow from it, until there is a screen or an effect.
     mutating func follow(_ first: Transition, _ snapshot: Snapshot) -> Action {
-        // When the app is left, we must not lose the current screen.
+        // Keeps the screen to restore if this transition leaves the app.
         let before = self.stack
         var transition = first
         while true {

@@ -86,9 +86,9 @@ package enum Answer: Sendable {
     case status(WalletStatus)
     /// The answer to ``Effect/checkPIN(_:)``, and to every other instruction whose PIN was not right.
     case verdict(PINVerdict)
-    /// The wallet is registered, durably.
+    /// The wallet is registered, and the registration is durable.
     case enrolled
-    /// The new PIN is in effect, durably.
+    /// The new PIN has replaced the old one, and the change is durable.
     case pinChanged
     /// The wallet's deletion code.
     case deletionCode(DeletionCode)

@@ -7,7 +7,7 @@ package struct DatabaseReport: Hashable, Sendable {
     private let versionNumber: Int64
     package let database: String
     package let role: String
-    /// The address of the host that answered, as it sees itself.
+    /// The address of the connected host, as reported by that host.
     package let address: String
     /// The version of the store's tables; nil if there are none.
     package let schemaVersion: Int64?

@@ -86,7 +86,7 @@ extension WalletRow {
 }
 
 extension WalletState {
-    /// Returns the reason why nothing may be released to a wallet: its revocation, or otherwise the solution's.
+    /// Returns the revocation that forbids any release to a wallet: the wallet's, or if it has none, the solution's.
     package func revocation(isSolutionRevoked: Bool) -> Revocation? {
         self.revocation ?? (isSolutionRevoked ? Revocation(reason: .solution, mayRegisterAnew: false) : nil)
     }

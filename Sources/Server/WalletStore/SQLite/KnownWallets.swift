@@ -20,7 +20,9 @@ final class KnownWallets: Sendable {
     private static let most = 4096
 
     private let wallets = Mutex<[WalletID: StoreConnection.Attempted]>([:])
-    /// The sessions that are being opened, which other threads read; changed together with the cache.
+    /// The sessions that are being opened.
+    ///
+    /// Other threads read it. It changes only together with the cache.
     let openings: Openings
 
     init(_ openings: Openings) {

@@ -65,7 +65,9 @@ extension StoreConnection {
         try self.findNextShares()
     }
 
-    /// Reads whether any wallet has next shares, so that other steps need not look for them.
+    /// Notes whether any wallet has next shares.
+    ///
+    /// If none does, the other steps do not search for them.
     func findNextShares() throws {
         self.hasNextShares = try Row.fetchOne(self.db, sql: "SELECT 1 FROM next_shares LIMIT 1") != nil
     }

@@ -89,7 +89,7 @@ extension StoreConnection {
         try self.keepAuditMark()
     }
 
-    /// Returns the reason why nothing may be released to a wallet: its revocation, or otherwise the solution's.
+    /// Returns the revocation that forbids any release to a wallet: the wallet's, or if it has none, the solution's.
     func revocation(of state: WalletState) -> Revocation? {
         state.revocation(isSolutionRevoked: self.isSolutionRevoked)
     }

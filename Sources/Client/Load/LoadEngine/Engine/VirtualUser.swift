@@ -18,7 +18,7 @@ final class VirtualUser {
     let lane: Lane
     var generator: PlanGenerator
     var opened: OpenedSession?
-    /// The kind of connection for the next check, as drawn by the plan.
+    /// The kind of connection that the plan chose for the next check.
     var use = ConnectionUse.warm
     var checksDone = 0
     /// The source of attempt ids, different in each run.

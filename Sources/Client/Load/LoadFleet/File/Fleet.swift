@@ -51,7 +51,7 @@ package final class Fleet: Sendable {
         var lock: FileLock?
     }
 
-    /// The allowed numbers of wallets in a file.
+    /// The minimum and maximum number of wallets in a file.
     package static let allowedCounts = 1...100_000_000
 
     init(path: String, lock: FileLock, file: RecordFile, header: FleetHeader, scan: FleetScan, mayBeBehind: Bool) {

@@ -21,7 +21,7 @@ struct Differences {
         self.add(what, "… \(expected) …", seen.isEmpty ? "nothing" : seen)
     }
 
-    /// Compares a value with a text, a range of numbers, or a pattern between slashes.
+    /// Compares a value with the expected one: an exact string, a range of numbers, or a regular expression in slashes.
     mutating func match(_ what: String, _ expected: String, _ seen: String?) {
         guard let seen else { return self.add(what, expected, "none") }
         if !ValuePattern(expected).matches(seen) { self.add(what, expected, seen) }
@@ -44,7 +44,7 @@ struct Differences {
     }
 }
 
-/// An expected value: a text, a range `1..60`, or a pattern `/[0-9]+/`.
+/// An expected value: an exact string, a range such as `1..60`, or a regular expression such as `/[0-9]+/`.
 enum ValuePattern {
     case exactly(String)
     case range(ClosedRange<Int64>)
