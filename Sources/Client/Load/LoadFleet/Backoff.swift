@@ -1,4 +1,4 @@
-/// Exponential back-off with jitter, so that not all connections come back at the same time when a server does.
+/// Exponential back-off with jitter, so that clients do not all reconnect at the same moment when a server returns.
 package struct Backoff: Sendable {
     package static let first: Duration = .milliseconds(50)
     package static let longest: Duration = .seconds(2)

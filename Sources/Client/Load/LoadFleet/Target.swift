@@ -118,7 +118,9 @@ package struct Target: Sendable {
     /// The SHA-256 of the certificate authority, which tells servers apart.
     package var fingerprint: SHA256Digest { .of(self.trusted) }
 
-    /// Creates a context for connections; tickets are stored in it, so lanes that resume need one each.
+    /// Creates a TLS context for connections.
+    ///
+    /// It stores the session tickets, so each lane that resumes needs its own context.
     package func tls(resuming: Bool) throws(Problem) -> TLSClientContext {
         do throws(TLSContextError) {
             return try TLSClientContext(

@@ -6,7 +6,8 @@ extension Fleet {
     /// Creates a file for this many wallets, none of them registered yet, and opens it.
     ///
     /// The disk space is allocated immediately. The file can only be read by its owner, because it contains the keys.
-    /// - Parameter fingerprint: that of the server that the wallets will be registered with (``Target/fingerprint``).
+    /// - Parameter fingerprint: the fingerprint of the server that the wallets will be registered with
+    ///   (``Target/fingerprint``).
     package static func create(
         at path: String,
         wallets: Int,
@@ -25,15 +26,16 @@ extension Fleet {
         return try self.open(path, lock: lock, for: fingerprint, mending: true, wallets: wallets)
     }
 
-    /// Opens the wallets of an earlier registration, for a server.
+    /// Opens a file of wallets that were registered earlier with this server.
     package static func open(_ path: String, for fingerprint: SHA256Digest) throws(FleetError) -> Fleet {
         let fleet = try self.open(path, lock: self.lock(path), for: fingerprint, mending: false, wallets: 1)
         guard fleet.count > 0 else { throw .empty(path: path) }
         return fleet
     }
 
-    /// Opens a file to register its missing wallets; restores the size of a truncated file, and enlarges one for
-    /// fewer than `wallets`.
+    /// Opens a file to register its missing wallets.
+    ///
+    /// Restores the size of a truncated file, and enlarges a file that has room for fewer than `wallets`.
     package static func resume(
         _ path: String,
         wallets: Int,

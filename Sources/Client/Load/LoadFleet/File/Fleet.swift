@@ -10,7 +10,7 @@ package import Vocabulary
 /// Everything else is derived from the seed in the header. 10,000,000 wallets take 640,008,192 bytes on disk and in the
 /// system's file cache, and almost no memory in this process.
 ///
-/// Invariants, kept even if the process is killed at any instruction:
+/// These invariants hold even if the process is killed at any instruction:
 /// - The file only contains wallets that exist on the server, because a slot is written after the response to Register.
 /// - An App Attest counter is never used twice: it is written before the proof exists. A crash of the machine may lose
 ///   the last writes; all counters then continue from a base beyond any used value (``FleetHeader/counterBase``).
@@ -19,11 +19,13 @@ package final class Fleet: Sendable {
     package let path: String
     /// The number of wallets the file has room for.
     package let slotCount: Int
-    /// The number of wallets registered when the file was opened, which have the indices below it.
+    /// The number of wallets that were registered when the file was opened.
+    ///
+    /// Their indices are below this number.
     package let count: Int
     /// The number of slots whose record was torn when the file was opened; they are treated as free.
     package let tornCount: Int
-    /// True if the last process with this file ended without ``close()``, so that a crash may have lost its last
+    /// True if the last process that used this file ended without ``close()``, so that a crash may have lost its last
     /// writes.
     ///
     /// Counters and PINs are recovered, but a history may be older than the server's state.
@@ -32,13 +34,15 @@ package final class Fleet: Sendable {
     package let fingerprint: SHA256Digest
 
     let keys: FleetKeys
-    /// Serializes the proofs of each iOS wallet, by slot, so that each proof is only made after the response to the
+    /// Serializes the proofs of each iOS wallet, by slot, so that each proof is made only after the response to the
     /// previous one.
     ///
     /// App Attest counters must arrive in order. Of two proofs sent at once over two connections, the later one may
     /// arrive first, and the server then rejects the other.
     let proofs = KeyedAsyncLock<Int>()
-    /// Free slots below the last registered one, ascending; these are left behind by an interrupted registration.
+    /// Free slots below the last registered one, in ascending order.
+    ///
+    /// An interrupted registration leaves them behind.
     let gaps: [Int]
     let counterBase: UInt64
     private let file: RecordFile
@@ -110,7 +114,9 @@ package final class Fleet: Sendable {
         )
     }
 
-    /// Returns the counter for one proof of an iOS wallet; it is in the file by then and is never returned again.
+    /// Returns the counter for one proof of an iOS wallet.
+    ///
+    /// It is written to the file first, and is never returned again.
     func takeCounter(of wallet: FleetWallet) throws(FleetFailure) -> UInt32 {
         try FleetFailure.wrapping(try self.nextCounter(in: wallet.slot))
     }
@@ -127,7 +133,7 @@ package final class Fleet: Sendable {
         return proof
     }
 
-    /// Flushes all counters before there are more unwritten proofs than the counter base is increased by after a crash.
+    /// Flushes all counters before the number of unflushed proofs exceeds ``counterLeap``.
     private func countProof() throws(FleetError) {
         let isDue = self.state.withLock { state in
             state.proofsSinceFlush += 1
@@ -137,7 +143,7 @@ package final class Fleet: Sendable {
     }
 
     static let mostUnwrittenProofs = 1 << 19
-    /// The amount the counter base is increased by if the last process did not close the file.
+    /// The amount by which the counter base increases if the last process did not close the file.
     static let counterLeap: UInt64 = 1 << 20
 
     // MARK: - Records
@@ -149,7 +155,8 @@ package final class Fleet: Sendable {
     }
 
     func record(in slot: Int) throws(FleetError) -> FleetRecord {
-        // Hold the lock while reading, because a concurrent write could otherwise give us half of each record.
+        // Hold the lock while reading. Otherwise a concurrent write could leave us with half of the old record and half
+        // of the new one.
         try self.state.withLock { (_) throws(FleetError) in try self.read(slot) }
     }
 

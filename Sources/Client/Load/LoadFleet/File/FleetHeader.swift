@@ -20,7 +20,9 @@ internal import Vocabulary
 struct FleetHeader: Hashable {
     var count: Int
     var sequence: UInt64 = 0
-    /// Added to the counter of every record; grows if a process did not close the file.
+    /// The number that is added to the counter of every record.
+    ///
+    /// It increases if a process did not close the file.
     var counterBase: UInt64 = 0
     var isInUse = false
     /// The seed of test wallets in a lab; only the file's owner can read it.

@@ -1,7 +1,9 @@
 internal import HistoryChecker
 internal import Vocabulary
 
-/// One wallet in the file: the server's choices and the changing values; the rest is derived from the seed.
+/// One wallet in the file: the values that the server chose and those that change.
+///
+/// All other values are derived from the seed.
 ///
 ///     offset   0  wallet id                 16
 ///             16  share's check value       16   its first half
@@ -13,7 +15,7 @@ internal import Vocabulary
 ///             58  zeros                      2
 ///             60  CRC-32 of the above        4
 ///
-/// 64 bytes, so that no record crosses a disk sector boundary. A slot that was never written is all zeros.
+/// A record has 64 bytes, so that none crosses a disk sector boundary. A slot that was never written is all zeros.
 struct FleetRecord: Hashable {
     var walletID: WalletID
     var platform: Platform

@@ -9,7 +9,7 @@ struct FleetScan: Equatable {
     /// The slot after the last registered one.
     var end = 0
 
-    /// Bytes per read; a whole number of records.
+    /// The number of bytes per read, which is a whole number of records.
     private static let chunk = FleetRecord.byteCount << 14
 
     init() {}

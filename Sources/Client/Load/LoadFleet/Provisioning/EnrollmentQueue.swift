@@ -21,7 +21,7 @@ final class EnrollmentQueue: Sendable {
         var tail: Int
         /// The number of registrations that may still begin.
         var left: Int
-        /// Unfinished registrations; handed out first, because their enrollments expire.
+        /// Unfinished registrations, which are handed out first because their enrollments expire.
         var returned: [PendingRegistration] = []
         var isClosed = false
     }
@@ -65,7 +65,7 @@ final class EnrollmentQueue: Sendable {
         self.state.withLock { $0.returned.append(wallet) }
     }
 
-    /// Hands out no more registrations.
+    /// Stops handing out registrations.
     func close() { self.state.withLock { $0.isClosed = true } }
 
     var isClosed: Bool { self.state.withLock(\.isClosed) }

@@ -6,14 +6,16 @@ internal import Wire
 
 /// Registers wallets until a fleet's file holds the wanted number, as fast as the server accepts them.
 ///
-/// Each lane has a connection. One flight carries the registration of one wallet and the beginning of the next, so
-/// that a wallet costs one round trip and no handshake. Evidence is made on the connection's event loop, one per
-/// core. A registration without a response is repeated with its token and a new PIN key id; a rejected token is
-/// replaced.
+/// Each lane has a connection. One flight carries the registration of one wallet and the beginning of the next, so that
+/// a wallet costs one round trip and no handshake. Evidence is created on the connection's event loop; there is one
+/// event loop per core. A registration without a response is repeated with its token and a new PIN key id; a rejected
+/// token is replaced.
 package final class FleetProvisioner: Sendable {
     /// Settings of a registration.
     package struct Options: Sendable {
-        /// The number of lanes; more of them fill the server's batches, up to its capacity.
+        /// The number of lanes.
+        ///
+        /// More lanes fill the server's batches better, up to its capacity.
         package var connections = 64
         package var share = PlatformShare.standard
         /// The limit for connecting, and for each response.
@@ -68,7 +70,9 @@ package final class FleetProvisioner: Sendable {
         }
     }
 
-    /// Begins no more registrations; ``run()`` returns after those under way.
+    /// Stops beginning registrations.
+    ///
+    /// ``run()`` returns once those in progress have ended.
     package func stop() { self.queue.close() }
 
     /// Registers wallets up to the goal or until ``stop()``; all of them are durable when this returns or throws.
@@ -86,7 +90,7 @@ package final class FleetProvisioner: Sendable {
         if let failure = self.state.withLock(\.failure) { throw failure }
     }
 
-    /// Limits the number of wallets that a crash of the machine loses.
+    /// Flushes the file regularly, to limit the number of wallets that a crash of the machine can lose.
     private func flushRegularly() async {
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(2))

@@ -5,7 +5,7 @@ package struct PlatformShare: Hashable, Sendable, CustomStringConvertible {
     /// `0...1000`.
     package let thousandthsOfIOS: Int
 
-    /// 30 %.
+    /// 30%.
     package static let standard = PlatformShare(unchecked: 300)
 
     /// Parses `30%`, `12.5%` or `0%`; nil for any other text.
@@ -22,7 +22,9 @@ package struct PlatformShare: Hashable, Sendable, CustomStringConvertible {
         self.thousandthsOfIOS = thousandths
     }
 
-    /// The platform of a slot: constant, and with the right share in every range of slots.
+    /// The platform of a slot, which never changes.
+    ///
+    /// Every range of slots has the right share of iOS wallets.
     func platform(of slot: Int) -> Platform {
         (slot + 1) * self.thousandthsOfIOS / 1000 > slot * self.thousandthsOfIOS / 1000 ? .iOS : .android
     }

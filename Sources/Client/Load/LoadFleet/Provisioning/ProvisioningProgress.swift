@@ -13,7 +13,7 @@ package struct ProvisioningProgress: Hashable, Sendable {
     package var repeated = 0
     /// The current obstacle; nil while wallets are being registered.
     package var trouble: FleetFailure?
-    /// Time since the start.
+    /// The time since the start.
     package var elapsed: Duration = .zero
 
     package init(total: Int, before: Int) {
@@ -58,7 +58,7 @@ package struct RateMeter: Sendable {
         return Double(last.count - first.count) / ((last.at - first.at) / .seconds(1))
     }
 
-    /// The estimated time for this many more; nil if the rate is 0.
+    /// The estimated time until this many more have been counted; nil if the rate is 0.
     package func time(for count: Int) -> Duration? {
         let rate = self.perSecond
         return rate > 0 ? .seconds((Double(count) / rate).rounded(.up)) : nil

@@ -75,7 +75,7 @@ package struct Registrar: Sendable {
         }
     }
 
-    /// The wallet that results from the registration of an enrollment.
+    /// The wallet that results from registering an enrollment.
     func wallet(
         _ enrollment: Enrollment,
         _ platform: Platform,
@@ -93,7 +93,7 @@ package struct Registrar: Sendable {
 
     /// A complete Register call with its own evidence.
     ///
-    /// - Parameter attempt: the number of earlier calls for this enrollment; each call has another PIN key id. If a
+    /// - Parameter attempt: the number of earlier calls for this enrollment; each call has a different PIN key id. If a
     ///   call that seemed lost arrives last, the server's state thus shows which of the calls it executed.
     func call(
         _ enrollment: Enrollment,

@@ -14,7 +14,7 @@ package enum FleetFailure: Error, Hashable, Sendable, CustomStringConvertible {
     case revoked(Revocation)
     /// The share is not this wallet's: the server is faulty or another one.
     case falseShare
-    /// The server names a PIN key that this wallet never had: register it again.
+    /// The server names a PIN key that this wallet never had: register the wallet again.
     case strangePINKey
     /// The response does not belong to the request: the server is faulty.
     case unexpectedAnswer

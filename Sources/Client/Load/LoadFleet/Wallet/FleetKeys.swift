@@ -8,8 +8,8 @@ internal import Vocabulary
 ///
 ///     HKDF-SHA256(IKM = seed, no salt, info = "pin-load/1 " ‖ purpose ‖ 0x00 ‖ wallet id ‖ generation (4, big-endian))
 ///
-/// The server chooses wallet ids and never repeats one, so each enrollment has its own hardware key, as on a
-/// phone. Each PIN of a wallet has its own generation, and with it another id, salt and digits.
+/// The server chooses wallet ids and never repeats one, so each enrollment has its own hardware key, as on a phone.
+/// Each PIN of a wallet has its own generation, and therefore its own id, salt and digits.
 final class FleetKeys: Sendable {
     private let seed: SecretBytes
 

@@ -27,7 +27,7 @@ package final class FleetSession: Sendable {
         var generation: UInt32
         /// The id of the current PIN's key.
         var pinKeyID: PINKeyID
-        /// The last share that was verified as the wallet's.
+        /// The last share that was verified to be the wallet's.
         var provenShare: Share?
         /// Keys derived in this session; users enter the right PIN repeatedly.
         var cachedKeys: [PINChoice: FastPINKey] = [:]
@@ -134,7 +134,7 @@ package final class FleetSession: Sendable {
 
     /// Derives the key of a PIN and signs a check of it; prepared instructions must be sent in their order.
     ///
-    /// Separate from ``send(_:)``, so that a run measures the server's time and not the phone's.
+    /// This is separate from ``send(_:)``, so that a run measures the server's time and not the phone's.
     package func prepareCheck(_ entry: PINChoice, attemptID: AttemptID = .random()) -> Prepared {
         let inputs = self.next(entry)
         return Prepared(call: self.instruct(.checkPIN, inputs, attemptID), attemptID: attemptID, next: nil)
@@ -167,7 +167,7 @@ package final class FleetSession: Sendable {
         return try self.result(of: answer, to: prepared)
     }
 
-    /// Sends an instruction as ``send(_:)`` does, with a failure as a value.
+    /// Sends an instruction as ``send(_:)`` does, but returns a failure instead of throwing it.
     package func result(of prepared: Prepared) async -> Result<Answer, FleetFailure> {
         do throws(FleetFailure) { return .success(try await self.send(prepared)) } catch { return .failure(error) }
     }
@@ -175,7 +175,7 @@ package final class FleetSession: Sendable {
     /// Sends instructions in one flight and returns their results in the same order.
     ///
     /// Throws if a response is missing; the results of the others are then unknown too.
-    /// - Precondition: At most as many as the server accepts at a time.
+    /// - Precondition: The number of instructions does not exceed the number that the server accepts at a time.
     package func sendTogether(
         _ prepared: [Prepared]
     ) async throws(FleetFailure) -> [Result<Answer, FleetFailure>] {
@@ -204,7 +204,9 @@ package final class FleetSession: Sendable {
         }
     }
 
-    /// Reads the place in the receipt, whose signature is not verified: the wallet's history decides if it is true.
+    /// Reads the place from the receipt, without verifying the receipt's signature.
+    ///
+    /// The wallet's history shows whether the place is true.
     private func place(in answer: CallResult, to prepared: Prepared) throws(FleetFailure) -> VerdictPlace? {
         guard case .judged(_, let receipt) = answer else { return nil }
         let leaf = receipt.leaf
@@ -249,10 +251,12 @@ package final class FleetSession: Sendable {
         try self.fleet.keep(generation: generation, of: self.wallet)
     }
 
-    /// The largest number of cached keys; a run that always tries other PINs derives each of them anyway.
+    /// The maximum number of cached keys.
+    ///
+    /// A run that tries a different PIN each time must derive every key anyway.
     private static let maxCachedKeys = 4
 
-    /// The session's part of an instruction.
+    /// The session's contribution to an instruction.
     private struct InstructionInputs {
         let counter: UInt64
         let generation: UInt32

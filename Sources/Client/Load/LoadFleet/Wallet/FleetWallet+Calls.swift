@@ -6,7 +6,9 @@ internal import Vocabulary
 internal import Wire
 
 extension FleetWallet {
-    /// A complete OpenSession call for a connection; on iOS it takes a counter, which is written first.
+    /// A complete OpenSession call for a connection.
+    ///
+    /// On iOS it uses a new counter, which is written to the file first.
     func sessionCall(
         _ facts: DeviceFacts,
         of fleet: Fleet,
@@ -55,7 +57,7 @@ extension DeviceFacts {
 }
 
 extension ClientConnection {
-    /// Sends calls in one flight; translates the error.
+    /// Sends calls in one flight, and translates the error.
     func flight(_ calls: [Call], timeout: Duration) async throws(FleetFailure) -> [CallResult] {
         do throws(CallError) {
             return try await self.call(calls, timeout: timeout)

@@ -4,7 +4,7 @@ package import Secrets
 internal import Statements
 package import Vocabulary
 
-/// One wallet of a fleet: a small value; its keys are derived on demand.
+/// One wallet of a fleet, as a small value whose keys are derived on demand.
 package struct FleetWallet: Sendable {
     /// Its index among the registered wallets.
     package let index: Int

@@ -7,7 +7,7 @@ package struct ChangeLimit: Sendable, Equatable {
     let name: String
     let metric: Metric
     let isGrowth: Bool
-    /// A share of the first run's value; negative for a decrease.
+    /// The limit as a fraction of the first run's value; negative for a decrease.
     let limit: Double
 
     /// True if the change exceeds the limit; nil if a run does not have the metric.
@@ -49,11 +49,11 @@ extension ChangeLimit {
 
 /// An error from parsing a ``ChangeLimit``, which is a mistake in the command line.
 package enum ChangeLimitError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Neither `<` nor `>`.
+    /// The text contains neither `<` nor `>`.
     case noRelation(String)
-    /// Not a metric.
+    /// The name is not that of a metric.
     case metric(ThresholdError)
-    /// Not a signed percentage after `<` or `>`.
+    /// The text after `<` or `>` is not a signed percentage.
     case wrongLimit(String, name: String)
 
     package var description: String {

@@ -1,5 +1,5 @@
 extension Comparison {
-    /// The comparison for a terminal, with the result of each limit.
+    /// The comparison as text for a terminal, with the result of each limit.
     package func text(limits: [ChangeLimit] = []) -> String {
         var lines = self.concerns.map { "CAUTION  \($0)" }
         lines.append(self.differences.isEmpty ? "the settings are the same" : "the settings differ")

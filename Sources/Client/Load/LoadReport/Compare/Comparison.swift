@@ -34,7 +34,7 @@ package struct Comparison: Sendable {
         case withinNoise = "within noise"
         case better
         case worse = "WORSE"
-        /// More than noise, in a metric that is neither good nor bad.
+        /// The difference exceeds the noise, but neither direction of the metric is better.
         case different
         /// The runs are too short to determine the noise.
         case unknown = "too short"
@@ -79,9 +79,9 @@ package struct Comparison: Sendable {
         (self.before, self.after) = sides
     }
 
-    /// The row of a metric, also of one that is not in ``rows``.
+    /// The row of any metric, including one that is not in ``rows``.
     func row(_ name: String, _ metric: Metric) -> Row {
-        // Runs of different lengths can only be compared by shares.
+        // Counts of runs of different lengths can only be compared as shares.
         self.rows.first { $0.name == name } ?? Self.row(name, metric, metric.canBeShare, self.before, self.after)
     }
 

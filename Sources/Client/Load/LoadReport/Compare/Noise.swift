@@ -1,9 +1,9 @@
 /// The variation of a metric within one run.
 ///
-/// The measured intervals are divided into at most ten batches of neighbors, and the metric is computed for each
-/// batch. The batches estimate the standard error of the run's own value; two equal servers differ by more than three
-/// standard errors in less than one of a hundred comparisons. The batches are neighbors because consecutive seconds
-/// are correlated: single intervals would understate the error.
+/// The measured intervals are divided into at most ten batches, and the metric is computed for each batch. The spread
+/// of the batches yields an estimate of the standard error of the whole run's value. Two equal servers differ by more
+/// than three standard errors in fewer than one in a hundred comparisons. Each batch consists of consecutive intervals.
+/// Because consecutive seconds are correlated, single intervals would understate the error.
 struct Noise: Sendable {
     private static let batchLimit = 10
     private static let minimumBatches = 4
@@ -18,9 +18,9 @@ struct Noise: Sendable {
         }
     }
 
-    /// Three standard errors of the run's value in its unit.
+    /// Three standard errors of the run's value, in the metric's unit.
     ///
-    /// Nil if the run has too few intervals, or a batch does not have the metric.
+    /// Nil if the run has too few intervals, or if a batch lacks the metric.
     func halfRange(of metric: Metric, asShare isShare: Bool) -> Double? {
         // A correct server does not cause any violations, so they are never due to chance.
         if metric.kind == .violations { return 0 }
@@ -37,12 +37,12 @@ struct Noise: Sendable {
         let count = Double(self.batches.count)
         if isShare { return 1 / count.squareRoot() }
         return switch metric.kind {
-        // About the mean of the batches.
+        // The run's value is close to the mean of the batches.
         case .latency(.percentile), .latency(.mean), .serviceTime(.percentile), .serviceTime(.mean), .rate, .serverCPU:
             1 / count.squareRoot()
-        // The sum of the batches.
+        // The run's value is the sum of the batches.
         case .count, .errors, .unexpected, .unsent, .outcome, .violations: count.squareRoot()
-        // The value of one batch.
+        // The run's value is that of one batch.
         case .latency(.min), .latency(.max), .serviceTime(.min), .serviceTime(.max), .serverMemory: 1
         }
     }

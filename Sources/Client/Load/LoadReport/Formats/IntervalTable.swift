@@ -1,4 +1,6 @@
-/// The CSV (RFC 4180) with one row per interval; times in µs.
+/// The CSV (RFC 4180) with one row per interval.
+///
+/// Times are in µs.
 enum IntervalTable {
     private static let percentiles: [(name: String, percent: Double)] = [
         ("p50", 50), ("p90", 90), ("p99", 99), ("p99.9", 99.9),

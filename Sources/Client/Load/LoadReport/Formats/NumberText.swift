@@ -1,4 +1,4 @@
-/// Numbers with three significant digits and a unit, for people.
+/// Numbers with three significant digits and a unit, for human readers.
 package enum NumberText {
     /// A time in µs: `870 µs`, `1.24 ms`, `12.4 ms`, `3.05 s`.
     package static func time(microseconds: Double) -> String {
@@ -17,7 +17,9 @@ package enum NumberText {
         (perSecond < 999.5 ? Self.threeDigits(perSecond) : Self.count(Int(exactly: perSecond.rounded()) ?? .max)) + "/s"
     }
 
-    /// A share of 1 in percent; a share other than 0 and 1 is never written as 0% or 100%.
+    /// A fraction as a percentage.
+    ///
+    /// Only exactly 0 and 1 are written as 0% and 100%.
     package static func percent(_ share: Double) -> String {
         if share == 0 { return "0%" }
         if share == 1 { return "100%" }

@@ -1,6 +1,6 @@
-/// The parts that the terminal and the page show of a run.
+/// The parts of a run's report, for the terminal and the page.
 extension RunResult {
-    /// Violations and notes: a reader must know them before the measurements.
+    /// Violations and notes, which a reader must see before the measurements.
     var warnings: [ReportPart] {
         let violations = self.totals.violations
         let more = violations.count - violations.examples.count

@@ -15,7 +15,7 @@ struct ReportTable {
         init(stringLiteral text: String) { self.init(text) }
     }
 
-    /// The first cell and the others; the first one is the heading of the row.
+    /// A row: its heading and the other cells.
     struct Row {
         let head: Cell
         let cells: [Cell]
@@ -25,7 +25,7 @@ struct ReportTable {
     /// True if a heading on the page already states the caption.
     var isCaptionHidden = true
     let columns: [String]
-    /// True if every column is aligned to the left; otherwise only the first one is.
+    /// True if every column is left-aligned; otherwise only the first one is.
     var isLeft = false
     private(set) var rows: [Row] = []
 
@@ -40,7 +40,7 @@ struct ReportTable {
 
     mutating func add(_ head: Cell, _ cells: [String]) { self.add(head, cells.map { Cell($0) }) }
 
-    /// The lines for a terminal, columns aligned, without trailing spaces.
+    /// The lines for a terminal, with aligned columns and no trailing spaces.
     var lines: [String] {
         let head = self.columns.isEmpty ? [] : [self.columns]
         let rows = head + self.rows.map { [$0.head.text] + $0.cells.map(\.text) }

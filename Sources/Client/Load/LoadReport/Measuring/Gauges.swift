@@ -1,4 +1,4 @@
-/// The state at the end of an interval and the resources used in it; nil if unknown.
+/// The state at the end of an interval and the resources used during it; unknown values are nil.
 package struct Gauges: Sendable, Equatable, Codable {
     /// Open connections, including idle ones.
     package var connections: Int

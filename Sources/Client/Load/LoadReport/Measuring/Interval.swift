@@ -3,17 +3,19 @@ package struct Interval: Sendable, Equatable, Codable {
     /// Whole microseconds since the run's start, as in the JSON.
     private var startMicros: Int64
     private var endMicros: Int64
-    /// True if the interval belongs to the warm-up: shown in reports, excluded from every metric but violations.
+    /// True if the interval belongs to the warm-up.
+    ///
+    /// Reports show it, but only its violations count towards the metrics.
     package var isWarmup: Bool
     /// True if the interval lies after the end of the plan or of the run.
     ///
-    /// Answers to operations still in flight count; the time of the interval does not.
+    /// Answers to operations that were still in flight are counted, but the duration of the interval is not.
     package var isTail: Bool
     /// The plan's name for the stage.
     package var stage: String?
     /// Counts and times by operation; an operation that never ended in the interval has no entry.
     package var operations: [Operation: OperationFigures]
-    /// Operations that were due and not sent, because the maximum number was in flight.
+    /// Operations that were due but were not sent because the maximum number was in flight.
     package var unsent: Int
     package var violations: Violations
     package var gauges: Gauges
@@ -46,13 +48,15 @@ package struct Interval: Sendable, Equatable, Codable {
         self.gauges = gauges
     }
 
-    /// The time of its beginning, since the run's start.
+    /// The start of the interval, measured from the start of the run.
     package var start: Duration {
         get { .microseconds(self.startMicros) }
         set { self.startMicros = newValue.inMicroseconds }
     }
 
-    /// The time of its end, since the run's start; the next interval begins there.
+    /// The end of the interval, measured from the start of the run.
+    ///
+    /// The next interval begins at this time.
     package var end: Duration {
         get { .microseconds(self.endMicros) }
         set { self.endMicros = newValue.inMicroseconds }
@@ -68,9 +72,9 @@ package struct OperationFigures: Sendable, Equatable, Codable {
     package var outcomes: [Outcome: Int]
     /// Answers other than the expected one.
     package var unexpected: Int
-    /// Times from the due time, of every outcome with ``Outcome/isTimed``.
+    /// The times since operations were due, for every outcome with ``Outcome/isTimed``.
     package var latency: Latencies
-    /// Times from sending, of the same operations.
+    /// The times since the same operations were sent.
     package var serviceTime: Latencies
 
     private enum CodingKeys: String, CodingKey {
@@ -109,9 +113,9 @@ package struct OperationFigures: Sendable, Equatable, Codable {
     }
 }
 
-/// Answers that no correct server gives: their number, and descriptions of the first ones.
+/// The number of answers that no correct server gives, and descriptions of the first ones.
 package struct Violations: Sendable, Equatable, Codable {
-    /// The maximum number of descriptions kept; a broken server causes millions of violations.
+    /// The maximum number of descriptions that are kept, because a broken server can cause millions of violations.
     package static let exampleLimit = 20
 
     package private(set) var count = 0
@@ -125,7 +129,7 @@ package struct Violations: Sendable, Equatable, Codable {
         if self.examples.count < Self.exampleLimit { self.examples.append(text) }
     }
 
-    /// Adds those of `other`.
+    /// Adds the violations of `other`.
     package mutating func add(_ other: Violations) {
         self.count += other.count
         self.examples += other.examples.prefix(Self.exampleLimit - self.examples.count)
@@ -133,12 +137,12 @@ package struct Violations: Sendable, Equatable, Codable {
 }
 
 extension Duration {
-    /// Whole microseconds.
+    /// The duration in whole microseconds.
     var inMicroseconds: Int64 {
         let (seconds, attoseconds) = self.components
         return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
     }
 
-    /// Seconds with a fraction.
+    /// The duration in seconds, including fractions.
     var inSeconds: Double { self / .seconds(1) }
 }

@@ -1,6 +1,8 @@
 internal import Histogram
 
-/// The counts of a lane, in arrays by rank: hashing for a dictionary costs more than the rest of recording a sample.
+/// The counts of a lane, in arrays indexed by rank.
+///
+/// A dictionary would be slower: hashing its keys costs more than the rest of recording a sample.
 struct LaneCounts: Sendable {
     private var operations: [OperationCounts?] = Array(repeating: nil, count: Operation.allCases.count)
 
@@ -20,7 +22,7 @@ struct LaneCounts: Sendable {
         }
     }
 
-    /// Sets every count to zero and keeps the memory.
+    /// Sets every count to zero, but keeps the allocated memory.
     mutating func reset() {
         for rank in self.operations.indices { self.operations[rank]?.reset() }
     }
@@ -88,7 +90,9 @@ private struct OperationCounts: Sendable {
 }
 
 extension Duration {
-    /// Whole µs from 0 to one hour; a negative duration of an adjusted clock is 0.
+    /// The duration in whole µs, from 0 to one hour.
+    ///
+    /// A negative duration, due to an adjusted clock, becomes 0.
     fileprivate var microseconds: UInt64 {
         let (seconds, attoseconds) = self.components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }

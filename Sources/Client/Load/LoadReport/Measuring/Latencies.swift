@@ -2,8 +2,8 @@ internal import Histogram
 
 /// A distribution of times from 1 µs to 1 h with three significant digits, in the cells of an HdrHistogram.
 ///
-/// Only cells with a count are stored: a run of one hour has thousands of distributions, and the array of all
-/// cells takes 188 kB. Every distribution has the same cells, so that adding two of them loses nothing.
+/// Only nonempty cells are stored, because a run of one hour has thousands of distributions and an array of all cells
+/// takes 188 kB. All distributions have the same cells, so adding two of them loses nothing.
 package struct Latencies: Sendable, Equatable {
     /// One hour; longer times are counted as one hour.
     package static let highest: UInt64 = 3_600_000_000
@@ -24,12 +24,12 @@ package struct Latencies: Sendable, Equatable {
     /// An empty distribution.
     package init() {}
 
-    /// Copies the counts of a histogram with the same digits.
+    /// Copies the counts of a histogram with the same number of significant digits.
     init<Count>(_ histogram: Histogram<Count>) {
         self.cells = histogram.recordedValues().map { Cell(value: $0.value, count: UInt64($0.count)) }
     }
 
-    /// Counts each of these times in µs once.
+    /// Creates a distribution of these times in µs.
     package init(microseconds: some Sequence<UInt64>) {
         var counts: [UInt64: UInt64] = [:]
         for value in microseconds {
@@ -43,10 +43,10 @@ package struct Latencies: Sendable, Equatable {
 
     package var isEmpty: Bool { self.cells.isEmpty }
 
-    /// The longest time in µs to three digits; nil if empty.
+    /// The longest time in µs, to three significant digits; nil if empty.
     package var max: UInt64? { self.cells.last?.value }
 
-    /// The shortest time in µs to three digits; nil if empty.
+    /// The shortest time in µs, to three significant digits; nil if empty.
     package var min: UInt64? { self.cells.first.map { Self.layout.lowestEquivalentForValue($0.value) } }
 
     /// The mean in µs; nil if empty.
@@ -60,7 +60,7 @@ package struct Latencies: Sendable, Equatable {
 
     /// The time in µs that `percent` of all times do not exceed; nil if empty.
     package func percentile(_ percent: Double) -> UInt64? {
-        // The same rank as the package's: rounded up, and at least one.
+        // The Histogram package computes the same rank: rounded up, and at least one.
         let wanted = Double(self.count) * Swift.min(Swift.max(percent.nextDown, 0), 100) / 100
         let rank = Swift.max(1, UInt64(wanted.rounded(.up)))
         var passed: UInt64 = 0
@@ -96,14 +96,14 @@ package struct Latencies: Sendable, Equatable {
         self.cells = merged + self.cells[mine...] + other.cells[theirs...]
     }
 
-    /// The same distribution as a histogram of the package.
+    /// The same distribution as a `Histogram`.
     func histogram() -> Histogram<UInt64> {
         var histogram = Self.layout
         for cell in self.cells { histogram.record(cell.value, count: cell.count) }
         return histogram
     }
 
-    /// An empty histogram with the digits that all histograms of a run have.
+    /// An empty histogram with the number of significant digits that all histograms of a run share.
     static func emptyHistogram<Count>(of type: Count.Type = UInt64.self) -> Histogram<Count> {
         Histogram(numberOfSignificantValueDigits: .three)
     }

@@ -9,7 +9,7 @@ package enum Operation: String, Sendable, CaseIterable, Codable, CodingKeyRepres
     /// A registration of a wallet.
     case register
 
-    /// The order of the declaration, which every report uses.
+    /// Orders the cases as they are declared, as every report does.
     package static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
 
     /// The position among all cases.

@@ -17,9 +17,9 @@ package enum Outcome: Hashable, Sendable {
     /// Reports group failures by this reason: `closed`, `timeout`, `connect:refused`, `refused:rate-limited`.
     case failed(String)
 
-    /// No answer within the timeout.
+    /// No answer arrived within the timeout.
     package static let timeout = Outcome.failed("timeout")
-    /// No connection within the timeout.
+    /// No connection was established within the timeout.
     package static let connectTimeout = Outcome.failed("connect:timeout")
     /// The run was interrupted while the operation was in flight.
     package static let interrupted = Outcome.failed("interrupted")
@@ -33,7 +33,7 @@ package enum Outcome: Hashable, Sendable {
     /// True if the outcome is an error: a failure other than an interruption of the run.
     package var isError: Bool { self.isFailure && self != .interrupted }
 
-    /// True if the time of the operation belongs to the distribution.
+    /// True if the time of the operation is included in the distribution.
     ///
     /// Answers, timeouts and interrupted operations are timed: omitting the longest waits would flatter the server.
     /// A refused connection is only counted, because its short time would flatter the server too.

@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// Records the operations of several event loops and returns them in intervals.
 ///
-/// Each event loop records into a separate ``Lane``, whose lock is contended only once per interval, when the
-/// lane's counts are exchanged for empty ones. Every operation is thus in exactly one interval.
+/// Each event loop records into a separate ``Lane``, whose lock is contended only once per interval, when the lane's
+/// counts are exchanged for empty ones. Each operation is therefore counted in exactly one interval.
 package final class Recorder: Sendable {
     private struct State {
         var lanes: [Lane] = []

@@ -2,11 +2,11 @@
 package struct Sample: Sendable {
     package let operation: Operation
     package let outcome: Outcome
-    /// The time from the due time, which includes the wait for a server that stalls.
+    /// The time since the operation was due, including any wait for a stalled server.
     package let latency: Duration
-    /// The time from sending the first byte.
+    /// The time since the first byte was sent.
     package let serviceTime: Duration
-    /// True if the answer is the one that the operation aimed at.
+    /// True if the answer is the one that the operation was meant to produce.
     ///
     /// A right PIN rejected by a block is unexpected but correct. An answer that no correct server gives is also a
     /// violation; see ``Recorder/recordViolation(_:)``.

@@ -1,9 +1,9 @@
 /// Sums over intervals, on which thresholds are evaluated during a run and after it.
 package struct Totals: Sendable, Equatable {
-    /// The measured time: without the warm-up and without the wait for answers after the end of the plan.
+    /// The measured time, excluding the warm-up and the wait for answers after the end of the plan.
     package private(set) var duration: Duration = .zero
     package private(set) var operations: [Operation: OperationFigures] = [:]
-    /// Operations that were due and not sent.
+    /// Operations that were due but were not sent.
     package private(set) var unsent = 0
     /// Answers that no correct server gives, including those of the warm-up.
     package private(set) var violations = Violations()
@@ -38,7 +38,10 @@ package struct Totals: Sendable, Equatable {
         }
     }
 
-    /// Adds an interval; of the warm-up only the violations count, because a correct server never causes them.
+    /// Adds an interval.
+    ///
+    /// Only the violations of a warm-up interval are added: a correct server does not cause any, even during the
+    /// warm-up.
     package mutating func add(_ interval: Interval) {
         self.violations.add(interval.violations)
         guard !interval.isWarmup else { return }
@@ -79,8 +82,8 @@ package struct Totals: Sendable, Equatable {
 
     /// Verdicts per second; nil if no time was measured.
     ///
-    /// Verdicts after the end of the plan are excluded with their time, because neither a lost answer nor a backlog
-    /// shows the rate of the server during the measured time.
+    /// Verdicts after the end of the plan, and the time in which they arrived, are excluded. They would show the effect
+    /// of a lost answer or of a backlog, not the server's rate during the measured time.
     package var rate: Double? { self.rate(of: nil) }
 
     /// Verdicts per second of one operation, or of all operations.
@@ -104,10 +107,10 @@ package struct Totals: Sendable, Equatable {
         self.verificationCount > 0 ? self.verificationSum / Double(self.verificationCount) : nil
     }
 
-    /// The cost of one separate P-256 verification as a share of the server's cost per operation; nil if unknown.
+    /// The cost of a single P-256 verification as a fraction of the server's cost per operation; nil if unknown.
     ///
-    /// Every PIN check needs one signature verified. A server that verifies several signatures together pays less
-    /// for each.
+    /// Every PIN check requires the verification of one signature. A server that verifies several signatures in one
+    /// batch pays less for each.
     package var verificationShare: Double? {
         guard let verification = self.verificationMicroseconds, let cost = self.serverCPUMicrosecondsPerOperation,
             cost > 0

@@ -2,9 +2,9 @@
 package enum MergeError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Fewer than two results.
     case tooFew
-    /// A setting of the plan differs, or the same part occurs twice; the value names it.
+    /// A setting of the plan differs, or the same part occurs twice. The value is the name of the setting.
     case differs(setting: String)
-    /// The runs began this number of milliseconds apart.
+    /// The runs began too far apart, by this number of milliseconds.
     case apart(milliseconds: Int64)
 
     package var description: String {
@@ -20,16 +20,17 @@ package enum MergeError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension RunResult {
-    /// The longest time between the starts of runs that count as simultaneous, in milliseconds.
+    /// The maximum time in milliseconds between the starts of runs that count as simultaneous.
     private static let startTolerance: Int64 = 1000
     /// The entry of the plan that differs between the parts of one load.
     private static let partName = "part"
 
-    /// Joins the results of runs that generated one load together, each with its own part.
+    /// Merges the results of runs that generated one load together, each run a different part of it.
     ///
-    /// Counts and histograms are added, so percentiles are those of all operations. Intervals are joined by their
-    /// place: the first of each part, the second, and so on. The CPU time and memory of the server are those of the
-    /// result that measured them; if several did, the highest value counts, because they measured one process.
+    /// Counts and histograms are added, so percentiles are those of all operations. Intervals are joined by position:
+    /// the first intervals of all parts, then the second, and so on. The CPU time and memory of the server come from
+    /// the result that measured them. If several results did, the highest value is used, because they measured the same
+    /// process.
     package static func merged(_ parts: [RunResult]) throws(MergeError) -> RunResult {
         guard let first = parts.first, parts.count > 1 else { throw .tooFew }
         try Self.checkPlans(parts)
@@ -57,7 +58,7 @@ extension RunResult {
         return result
     }
 
-    /// Requires equal plans with different parts.
+    /// Throws unless the plans are equal and their parts differ.
     private static func checkPlans(_ parts: [RunResult]) throws(MergeError) {
         let plans = parts.map { Dictionary($0.setting.plan.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }) }
         let names = Set(plans.flatMap(\.keys)).sorted()
@@ -75,13 +76,13 @@ extension RunResult {
             .joined(separator: ", ")
     }
 
-    /// The texts without repetitions, in the order of their first occurrence.
+    /// The strings without duplicates, in order of first occurrence.
     private static func distinct(_ texts: [String]) -> [String] {
         var seen: Set<String> = []
         return texts.filter { seen.insert($0).inserted }
     }
 
-    /// Joins intervals of the same kind by their place.
+    /// Joins intervals of the same kind by position.
     private static func joined(_ runs: [[Interval]]) -> [Interval] {
         var joined: [Interval] = []
         let kinds: [(Interval) -> Bool] = [
@@ -128,7 +129,7 @@ extension Interval {
         )
     }
 
-    /// The value that is known, or both combined.
+    /// Combines two values, or returns the only known one.
     private static func combine<Value>(_ left: Value?, _ right: Value?, _ body: (Value, Value) -> Value) -> Value? {
         guard let left, let right else { return left ?? right }
         return body(left, right)
@@ -136,7 +137,7 @@ extension Interval {
 }
 
 extension RunEnd {
-    /// The order in which the end of one part determines the end of the whole.
+    /// The rank of an end: the merged run has the highest-ranking end of its parts.
     fileprivate var severity: Int {
         switch self {
         case .completed: 0

@@ -1,4 +1,4 @@
-/// A plot as the template draws it: every coordinate is computed.
+/// A plot with all coordinates computed, ready for the template.
 ///
 /// The template reads the stored properties by name.
 struct Chart {
@@ -29,7 +29,7 @@ struct Chart {
     struct Tick {
         let place: String
         let label: String
-        /// True if the label ends at the tick, because centered it would exceed the picture.
+        /// True if the label ends at the tick, because a centered label would extend beyond the picture.
         var isAtEnd = false
     }
 
@@ -44,7 +44,7 @@ struct Chart {
 
     let id: String
     let title: String
-    /// A description with numbers for readers that cannot see the plot.
+    /// A description with numbers, for readers who cannot see the plot.
     let summary: String
     private let x: Scale
     private let y: Scale
@@ -71,7 +71,7 @@ struct Chart {
         self.yTicks = y.ticks.map { Tick(place: Self.down($0, y), label: yLabel($0)) }
     }
 
-    /// Adds a line by ascending x, interrupted at each unknown y.
+    /// Adds a line through points in ascending order of x, with a gap at each unknown y.
     mutating func add(_ name: String, _ style: String, _ points: [(x: Double, y: Double?)], isFilled: Bool = false) {
         let segments = points.split { $0.y == nil }.map { segment in
             segment.map { "\(Self.across($0.x, self.x)) \(Self.down($0.y ?? 0, self.y))" }

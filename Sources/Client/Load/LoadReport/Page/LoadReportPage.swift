@@ -39,7 +39,7 @@ struct LoadReportPage {
         }
     }
 
-    /// Forbids scripts, requests and forms, in case a text of the server or the plan should escape the template.
+    /// Forbids scripts, requests and forms, in case the template fails to escape text from the server or the plan.
     static let policy = [
         "script-src", "connect-src", "img-src", "font-src", "media-src", "object-src", "frame-src", "form-action",
         "base-uri",
@@ -125,7 +125,7 @@ struct LoadReportPage {
         return [ReportPart(heading: "Events", sentences: ["Dotted lines in the plots."], tables: [table])]
     }
 
-    /// The values of the plots as a table, for readers that cannot see them and for copying.
+    /// The values of the plots as a table, for copying and for readers who cannot see the plots.
     private var data: ReportTable? {
         let points = Timeline(self.result, limit: 120).points
         guard !points.isEmpty else { return nil }

@@ -1,4 +1,6 @@
-/// The HTML of the page; Mustache escapes everything between two braces.
+/// The HTML of the page.
+///
+/// Mustache escapes every value in double braces.
 enum LoadReportTemplate {
     static let text = """
         <!DOCTYPE html>

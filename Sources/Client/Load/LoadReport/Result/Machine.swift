@@ -24,7 +24,7 @@ package struct Machine: Sendable, Equatable, Codable {
         self.kernel = kernelRelease.split(whereSeparator: \.isWhitespace).first.map(String.init) ?? "unknown"
     }
 
-    /// The values of lines `name : value`, their words separated by one space.
+    /// The values of the lines `name : value`, with words separated by single spaces.
     private static func values(of name: String, in text: String) -> [String] {
         text.split(separator: "\n").compactMap { line in
             let parts = line.split(separator: ":", maxSplits: 1).map {

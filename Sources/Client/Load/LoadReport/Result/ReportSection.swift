@@ -14,13 +14,13 @@ package struct ReportSection: Sendable, Equatable, Codable {
         case text(String)
         case count(Int)
         case number(Double)
-        /// A share of 1.
+        /// A fraction, shown as a percentage.
         case share(Double)
         case micros(Int64)
     }
 
     package let title: String
-    /// The result in one sentence; empty for none.
+    /// The result in one sentence; empty if there is none.
     package let summary: String
     package let columns: [String]
     /// One value per column in each row.

@@ -16,19 +16,20 @@ extension RunResult {
 
     /// True if latency differs from service time: in an open loop, and in an attack, which sends all guesses at once.
     ///
-    /// A closed loop sends an operation after the answer to the previous one, so that the two are the same.
+    /// A closed loop sends each operation after the answer to the previous one, so the two are the same.
     var hasDueTimes: Bool {
         self.intervals.contains { $0.gauges.plannedRate != nil }
             || self.totals.operations.values.contains { $0.latency != $0.serviceTime }
     }
 
-    /// The start of the times in ``OperationFigures/latency``.
+    /// The event from which ``OperationFigures/latency`` is measured.
     var latencyOrigin: String { self.hasDueTimes ? "from the due time" : "from sending" }
 
     /// The notes, preceded by warnings if a closed loop hid a stall or had too little work.
     var remarks: [String] { [self.stall, self.waiting].compactMap(\.self) + self.notes }
 
-    /// A warning about coordinated omission: during a stall a closed loop sends nothing, so that few times show it.
+    /// A warning about coordinated omission: a closed loop sends nothing during a stall, so few of its times show the
+    /// stall.
     private var stall: String? {
         guard !self.hasDueTimes else { return nil }
         let stalled = self.measuredIntervals.filter {
@@ -40,7 +41,7 @@ extension RunResult {
             + "such a stall (coordinated omission); use --rate to measure it"
     }
 
-    /// The share of a core below which a process counts as idle.
+    /// The fraction of a core below which a process counts as idle.
     private static let idleShare = 0.5
 
     /// A note if both processes were mostly idle in a closed loop, so that its rate is not the server's limit.

@@ -81,7 +81,9 @@ extension RunResult: Codable {
         try fields.encode(self.isSuccess, forKey: .passed)
     }
 
-    /// Computes the sums from the intervals; those in the file serve other programs.
+    /// Computes the sums from the intervals.
+    ///
+    /// The sums in the file are for other programs.
     package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: Key.self)
         let setting = try fields.decode(RunSetting.self, forKey: .setting)
@@ -130,9 +132,9 @@ extension Totals: Encodable {
     }
 }
 
-/// Limits on the numbers of a file, so that no sum over them overflows.
+/// Limits on the numbers in a file, so that their sums cannot overflow.
 extension Interval {
-    /// More than any run counts in one interval.
+    /// A count that no run reaches in one interval.
     static let countLimit = 10_000_000_000
     /// One hundred years.
     private static let timeLimit: Duration = .seconds(3_155_760_000)

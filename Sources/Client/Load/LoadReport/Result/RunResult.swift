@@ -1,7 +1,7 @@
 /// The result of a run, from which every report is made.
 package struct RunResult: Sendable, Equatable {
     package var setting: RunSetting
-    /// In ascending order of time, including the warm-up.
+    /// The intervals in chronological order, including the warm-up.
     package var intervals: [Interval] {
         didSet { self.totals = Totals(of: self.intervals) }
     }

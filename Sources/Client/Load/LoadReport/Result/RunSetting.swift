@@ -2,11 +2,11 @@
 package struct RunSetting: Sendable, Equatable, Codable {
     /// The words of the command line, beginning with the program's name.
     package var command: [String]
-    /// The start in ms since 1970.
+    /// The start time in ms since 1970.
     package var startMilliseconds: Int64
     /// The seed of every random choice.
     package var seed: UInt64
-    /// Host and port of the server.
+    /// The host and port of the server.
     package var target: String
     /// The server's version and git id; nil if unknown.
     package var serverBuild: String?

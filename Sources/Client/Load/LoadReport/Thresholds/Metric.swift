@@ -10,9 +10,9 @@ struct Metric: Sendable, Equatable {
 
     /// The measurement.
     enum Kind: Sendable, Equatable {
-        /// The time from the due time.
+        /// The time since the operation was due.
         case latency(Time)
-        /// The time from sending.
+        /// The time since the operation was sent.
         case serviceTime(Time)
         /// Verdicts per second.
         case rate
@@ -32,7 +32,7 @@ struct Metric: Sendable, Equatable {
 
     /// The unit of the value.
     enum Unit: Sendable, Equatable {
-        /// µs.
+        /// Microseconds.
         case time
         case count
         case perSecond
@@ -101,7 +101,7 @@ struct Metric: Sendable, Equatable {
         return Self.value(count(figures), of: figures.count, isShare)
     }
 
-    /// The part as a count or a share.
+    /// Returns a part of a whole, as a count or as a fraction.
     ///
     /// Nil if the whole is empty, because zero errors without an operation prove nothing.
     private static func value(_ part: Int, of whole: Int, _ isShare: Bool) -> Double? {

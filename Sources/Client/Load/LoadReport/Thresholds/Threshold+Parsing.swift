@@ -113,7 +113,7 @@ extension Metric {
         ("GB", 1e9),
     ]
 
-    /// A relation and a limit that are valid for this metric.
+    /// An example of a relation and a limit that are valid for this metric.
     fileprivate func example(after relation: Threshold.Relation) -> String {
         switch self.unit {
         case .time: "\(relation.rawValue)20ms"
@@ -140,7 +140,7 @@ extension Metric {
         case .count where unit == "%" && self.canBeShare:
             return number <= 100 ? (number / 100, true) : nil
         case .count:
-            // A fraction is probably a share without its percent sign; 0.001 as a count would mean "none".
+            // A fraction is probably a percentage without its percent sign. As a count, 0.001 would mean "none".
             return unit.isEmpty && number == number.rounded() ? (number, false) : nil
         }
     }

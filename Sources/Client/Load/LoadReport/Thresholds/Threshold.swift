@@ -25,7 +25,7 @@ package struct Threshold: Sendable, Equatable {
     package let text: String
     let metric: Metric
     let relation: Relation
-    /// In the metric's unit: µs, a share of 1, a count, per second or bytes.
+    /// The limit in the metric's unit: µs, a fraction, a count, a rate per second, or bytes.
     let limit: Double
     let isShare: Bool
 
@@ -44,8 +44,8 @@ package struct Threshold: Sendable, Equatable {
 
     /// True if the condition can no longer be met: a value that never decreases exceeds its limit.
     ///
-    /// With `--abort-on-fail` a run ends at once for such a threshold. A rate or a percentile can recover, and ends the
-    /// run only after several intervals.
+    /// With `--abort-on-fail` a run ends at once for such a threshold. A rate or a percentile can recover, so it ends
+    /// the run only after several intervals.
     package func isLost(by totals: Totals) -> Bool {
         guard self.metric.onlyGrows, !self.isShare, let value = self.value(of: totals) else { return false }
         return switch self.relation {
@@ -66,7 +66,7 @@ package struct ThresholdResult: Sendable, Equatable, Codable {
     package enum Verdict: String, Sendable, Codable {
         case met
         case failed
-        /// Nothing was measured. The threshold is not met, so that a run without operations cannot pass.
+        /// Nothing was measured. This counts as not met, so that a run without operations cannot pass.
         case unmeasured
     }
 

@@ -1,13 +1,13 @@
-/// The reason why a text is not a threshold; a mistake in the command line.
+/// An error from parsing a ``Threshold``, which is a mistake in the command line.
 package enum ThresholdError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// None of `<`, `<=`, `>`, `>=`, `==` and `!=`.
+    /// The text contains none of `<`, `<=`, `>`, `>=`, `==` and `!=`.
     case noRelation(String)
     case unknownMetric(String, nearest: String?)
     /// The limit is not a number in the metric's unit.
     case wrongLimit(String, metric: String, example: String)
-    /// A percentile outside of 0 to 100.
+    /// The percentile is not between 0 and 100.
     case wrongPercentile(String)
-    /// A metric of the whole run with the name of an operation in front.
+    /// The name of an operation precedes a metric that only a whole run has.
     case notByOperation(String)
 
     package var description: String {

@@ -1,6 +1,6 @@
-/// The course of the metrics over many runs.
+/// The changes of the metrics over many runs.
 ///
-/// Only runs with the same plan are comparable, so each plan has a series.
+/// Only runs with the same plan are comparable, so each plan has a separate series.
 package struct Trend: Sendable {
     /// A result and the file that contains it.
     package struct Run: Sendable {
@@ -16,7 +16,7 @@ package struct Trend: Sendable {
     /// The runs of one plan, the earliest first.
     struct Series: Sendable {
         let runs: [Run]
-        /// The metrics of the newest run that are better or worse than in the run before by more than noise.
+        /// The metrics of the newest run that differ from those of the previous run by more than noise.
         let changes: [Comparison.Row]
 
         init(_ runs: [Run]) {
@@ -53,7 +53,7 @@ package struct Trend: Sendable {
             }
     }
 
-    /// True if the newest run of a plan is worse than the one before by more than noise, or failed.
+    /// True if the newest run of a plan failed, or is worse than the previous one by more than noise.
     package var hasRegression: Bool {
         self.series.contains { series in
             series.changes.contains { $0.finding == .worse } || !series.runs[series.runs.count - 1].result.isSuccess
@@ -67,7 +67,7 @@ package struct Trend: Sendable {
 }
 
 extension Trend.Run {
-    /// The start in ms since 1970.
+    /// The start time in ms since 1970.
     fileprivate var started: Int64 { self.result.setting.startMilliseconds }
 }
 

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import Mustache
 
 extension Trend {
-    /// One HTML page with a plot of each metric, without scripts and network access.
+    /// One HTML page with a plot of each metric, without scripts or network access.
     package var html: String {
         let values = Values(
             policy: LoadReportPage.policy,
@@ -68,7 +68,7 @@ extension Trend {
 extension Trend.Series {
     fileprivate typealias Points = [(x: Double, y: Double?)]
 
-    /// The plots over the numbers of the runs; none for a single run.
+    /// The plots, with the number of the run on the x axis; none for a single run.
     fileprivate func charts(prefix: String) -> [Chart] {
         guard self.runs.count > 1 else { return [] }
         let rate = self.points { $0.rate }
@@ -128,7 +128,7 @@ extension Trend.Series {
 }
 
 extension RunResult {
-    /// The start for readers, in UTC.
+    /// The start time in UTC, for display.
     var startText: String {
         Date(timeIntervalSince1970: Double(self.setting.startMilliseconds / 1000)).formatted(.iso8601)
             .replacing("T", with: " ").replacing("Z", with: " UTC")
