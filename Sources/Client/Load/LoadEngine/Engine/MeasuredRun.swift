@@ -32,6 +32,8 @@ package struct RunSnapshot: Sendable {
     package let load: Double
     /// Checks due and not sent yet, in an open loop.
     package let waiting: Int
+    /// Checks sent again so far because no response arrived.
+    package let repeated: Int
     /// The thresholds that do not hold so far.
     package let failing: [String]
 }

@@ -137,6 +137,7 @@ final class Monitor: Sendable {
                     duration: self.run.schedule.duration,
                     load: self.run.schedule.level(at: end),
                     waiting: self.run.queue?.waiting ?? 0,
+                    repeated: self.run.gauges.repeated.load(ordering: .relaxed),
                     failing: failing
                 )
             )
