@@ -113,7 +113,7 @@ extension ScenarioRun {
     /// Only the app's refusal counts: an unknown `${NAME}` or a damaged file fails the scenario.
     private func refuse(_ action: Step.Action) async throws(StepProblem) {
         self.latestRefusal = nil
-        let step = await self.current.phone.screen.step
+        let before = await self.current.phone.screen
         do throws(StepProblem) {
             try await self.useApp(action)
         } catch {
@@ -121,8 +121,10 @@ extension ScenarioRun {
             case .some(.wallet), .some(.notRunning), .some(.inBackground): break
             default: throw error
             }
-            let now = await self.current.phone.screen.step
-            guard now == step else { throw .failed("the app refused the step, but left \(step) for \(now)") }
+            let now = await self.current.phone.screen
+            guard now == before else {
+                throw .failed("the app refused the step, but its screen changed from \(before.step) to \(now.step)")
+            }
             return
         }
         throw .failed("the app did not refuse the step")
