@@ -131,6 +131,17 @@ let shared: [Target] = [
         path: "Sources/Shared/Transport"
     ),
     .target(
+        name: "MetricsEndpoint",
+        dependencies: [
+            "HostSystem",
+            coreMetrics,
+            nioCore,
+            nioHTTP1,
+            nioPosix,
+        ],
+        path: "Sources/Shared/MetricsEndpoint"
+    ),
+    .target(
         name: "AdminProtocol",
         dependencies: [
             "Transport",
@@ -392,6 +403,7 @@ let server: [Target] = [
             "HostSystem",
             "LabFiles",
             "LogLines",
+            "MetricsEndpoint",
             "PINPolicy",
             "PostgreSQLClient",
             "PostgreSQLStore",
@@ -432,11 +444,8 @@ let server: [Target] = [
         name: "Telemetry",
         dependencies: [
             "AttestationVerifier",
-            "HostSystem",
-            coreMetrics,
+            "MetricsEndpoint",
             nioCore,
-            nioHTTP1,
-            nioPosix,
         ],
         path: "Sources/Server/Telemetry"
     ),
@@ -480,6 +489,7 @@ let server: [Target] = [
             "HostSystem",
             "LabFiles",
             "LogLines",
+            "MetricsEndpoint",
             "ServerSettings",
             "Telemetry",
             argumentParser,
@@ -867,6 +877,7 @@ let tests: [Target] = [
         name: "EventHooksTests",
         dependencies: [
             "EventHooks",
+            "MetricsEndpoint",
             "Telemetry",
             "TestSupport",
             "Vocabulary",
@@ -878,6 +889,7 @@ let tests: [Target] = [
     .testTarget(
         name: "WitnessTests",
         dependencies: [
+            "MetricsEndpoint",
             "Telemetry",
             "TestSupport",
             "Witness",
@@ -912,7 +924,17 @@ let tests: [Target] = [
         name: "TelemetryTests",
         dependencies: [
             "HostSystem",
+            "MetricsEndpoint",
             "Telemetry",
+            "TestSupport",
+            nioCore,
+            nioPosix,
+        ]
+    ),
+    .testTarget(
+        name: "MetricsEndpointTests",
+        dependencies: [
+            "MetricsEndpoint",
             "TestSupport",
             coreMetrics,
             nioCore,
@@ -942,11 +964,12 @@ let tests: [Target] = [
             "AdminProtocol",
             "AttestationVerifier",
             "AuditLog",
-            "SimulatedPhone",
             "HostSystem",
             "Lab",
+            "MetricsEndpoint",
             "PINPolicy",
             "RemotePINServer",
+            "SimulatedPhone",
             "Statements",
             "StoreMaintenance",
             "Telemetry",
@@ -1009,12 +1032,12 @@ let tests: [Target] = [
             "Evidence",
             "HostSystem",
             "Lab",
+            "MetricsEndpoint",
             "RemotePINServer",
             "Secrets",
             "ServerTestSupport",
             "SimulatedPhone",
             "Statements",
-            "Telemetry",
             "TestSupport",
             "Transport",
             "Vault",

@@ -1,6 +1,7 @@
 import EventHooks
 import Foundation
 import Glibc
+import MetricsEndpoint
 import Telemetry
 import Synchronization
 import TestSupport

@@ -4,7 +4,7 @@ import AuditLog
 import DeviceInterface
 import Lab
 import ServerTestSupport
-import Telemetry
+import MetricsEndpoint
 import Testing
 import TestSupport
 import Transport

@@ -6,7 +6,7 @@ import Secrets
 import ServerTestSupport
 import SimulatedPhone
 import Statements
-import Telemetry
+import MetricsEndpoint
 import Testing
 import TestSupport
 import Transport

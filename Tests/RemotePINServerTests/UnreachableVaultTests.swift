@@ -4,7 +4,7 @@ import ServerTestSupport
 import SimulatedPhone
 import Statements
 import Synchronization
-import Telemetry
+import MetricsEndpoint
 import TestSupport
 import Testing
 import Vault

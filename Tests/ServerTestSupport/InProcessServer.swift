@@ -8,7 +8,8 @@ internal import Logging
 package import RemotePINServer
 package import Statements
 package import StoreMaintenance
-package import Telemetry
+package import MetricsEndpoint
+internal import Telemetry
 internal import HostSystem
 package import TestSupport
 package import Transport

@@ -5,6 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import MetricsEndpoint
 @testable import Telemetry
 
 /// A probe time limit that a live part meets even on a very busy machine.

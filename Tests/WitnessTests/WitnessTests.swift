@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Synchronization
+import MetricsEndpoint
 import Telemetry
 import TestSupport
 import Testing

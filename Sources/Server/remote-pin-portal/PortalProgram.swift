@@ -7,7 +7,7 @@ internal import LabFiles
 internal import LogLines
 internal import Logging
 internal import ServerSettings
-internal import Telemetry
+internal import MetricsEndpoint
 
 /// The deletion portal program.
 @main

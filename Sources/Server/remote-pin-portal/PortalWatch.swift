@@ -3,6 +3,7 @@ internal import HostSystem
 internal import Logging
 internal import ServerSettings
 internal import Synchronization
+internal import MetricsEndpoint
 internal import Telemetry
 
 /// The portal's metrics and probes, on a separate listener because the proxy makes the page public.

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import HostSystem
+internal import MetricsEndpoint
 internal import Telemetry
 
 /// Lists the metrics of a server.

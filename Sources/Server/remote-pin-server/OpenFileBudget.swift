@@ -2,7 +2,7 @@ internal import HostSystem
 internal import Logging
 internal import ServerCommandLine
 internal import ServerSettings
-internal import Telemetry
+internal import MetricsEndpoint
 internal import Transport
 
 /// The distribution of the process's file descriptors: wallets get those that nothing else needs.

@@ -1,6 +1,6 @@
 internal import Metrics
 internal import RemotePINServer
-internal import Telemetry
+internal import MetricsEndpoint
 internal import Synchronization
 internal import Vocabulary
 

@@ -8,7 +8,7 @@ internal import ServerCommandLine
 internal import ServerSettings
 internal import ServiceLifecycle
 internal import StoreMaintenance
-internal import Telemetry
+internal import MetricsEndpoint
 internal import Vault
 internal import Vocabulary
 internal import WalletStore

@@ -9,6 +9,7 @@ internal import Logging
 internal import Metrics
 internal import RemotePINServer
 internal import ServerCommandLine
+internal import MetricsEndpoint
 internal import Telemetry
 internal import ServerSettings
 internal import ServiceLifecycle

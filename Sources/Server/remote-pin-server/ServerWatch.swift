@@ -5,6 +5,7 @@ internal import Metrics
 internal import NIOPosix
 internal import RemotePINServer
 internal import ServerCommandLine
+internal import MetricsEndpoint
 internal import Telemetry
 internal import ServerSettings
 internal import StoreMaintenance

@@ -1,4 +1,5 @@
 internal import AttestationVerifier
+package import MetricsEndpoint
 
 /// Every metric that the server exposes, in the order of the exposition.
 ///
@@ -7,8 +8,8 @@ internal import AttestationVerifier
 package enum MetricCatalogue {
     /// All metrics.
     package static let all: [MetricDefinition] =
-        Self.wallets + Self.connections + Self.store + Self.keys + Self.operators + Self.portal + Self.process
-        + Self.own
+        Self.wallets + Self.connections + Self.store + Self.keys + Self.operators + Self.portal
+        + MetricDefinition.process + Self.own
 
     /// Wallets' calls and their results.
     static let wallets = [
@@ -243,17 +244,6 @@ package enum MetricCatalogue {
         ),
     ]
 
-    /// The standard process metrics that Prometheus client libraries export.
-    static let process = [
-        MetricDefinition("process_cpu_seconds_total", .counter, "User and system CPU time of the process."),
-        MetricDefinition("process_resident_memory_bytes", .gauge, "Resident memory of the process."),
-        MetricDefinition("process_virtual_memory_bytes", .gauge, "Virtual memory of the process."),
-        MetricDefinition("process_open_fds", .gauge, "Open file descriptors."),
-        MetricDefinition("process_max_fds", .gauge, "Limit on open file descriptors."),
-        MetricDefinition("process_threads", .gauge, "Threads of the process."),
-        MetricDefinition("process_start_time_seconds", .gauge, "Start time of the process, as Unix time."),
-    ]
-
     /// The server as a whole, and faults in this output.
     static let own = [
         MetricDefinition(
@@ -263,12 +253,7 @@ package enum MetricCatalogue {
             labels: [MetricDefinition.Label("version", .constant)]
         ),
         MetricDefinition("remote_pin_ready", .gauge, "1 while /readyz reports ready, otherwise 0."),
-        MetricDefinition(
-            "remote_pin_metrics_refused_total",
-            .counter,
-            "Series not exposed because they do not match the catalogue, by fault; a bug in the program.",
-            labels: [MetricDefinition.Label("reason", .listed(MetricFault.allCases.map(\.rawValue)))]
-        ),
+        MetricDefinition.faults,
     ]
 
     /// Returns the catalogue as a documentation page.
@@ -298,14 +283,11 @@ package enum MetricCatalogue {
     }
 }
 
-/// A reason why a series is not exposed; each case states the remedy.
-package enum MetricFault: String, Hashable, Sendable, CaseIterable {
-    /// The catalogue does not contain the metric; add it.
-    case unknown
-    /// The instrument has another kind than the catalogue declares; use the declared one.
-    case kind
-    /// The labels or their values differ from those in the catalogue; use the declared ones.
-    case labels
-    /// The process has more series than ``MetricRegistry/mostSeries``.
-    case limit
+extension MetricRegistry {
+    /// Creates the registry of a server or portal, with the whole catalogue.
+    ///
+    /// - Parameter onFault: Called with the metric's name and the fault, for the log; a fault is a bug in the program.
+    package convenience init(onFault: @escaping @Sendable (String, MetricFault) -> Void = { _, _ in }) {
+        self.init(MetricCatalogue.all, onFault: onFault)
+    }
 }

@@ -4,7 +4,7 @@ internal import Logging
 internal import PostgreSQLStore
 internal import ServerCommandLine
 internal import ServiceLifecycle
-internal import Telemetry
+internal import MetricsEndpoint
 internal import Vault
 internal import Vocabulary
 internal import WalletStore

@@ -7,6 +7,7 @@ internal import ServerCommandLine
 internal import ServerSettings
 internal import StoreMaintenance
 internal import Synchronization
+internal import MetricsEndpoint
 internal import Telemetry
 internal import WalletStore
 

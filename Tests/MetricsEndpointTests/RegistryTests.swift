@@ -1,7 +1,7 @@
 import CoreMetrics
 import Testing
 
-@testable import Telemetry
+@testable import MetricsEndpoint
 
 @Suite("The metric registry")
 struct RegistryTests {
@@ -66,7 +66,7 @@ struct RegistryTests {
     )
     func faults(name: String, labels: [(String, String)], fault: MetricFault) async {
         await confirmation { isCalled in
-            let registry = MetricRegistry(Self.definitions + MetricCatalogue.own) { faulty, reason in
+            let registry = MetricRegistry(Self.definitions + [MetricDefinition.faults]) { faulty, reason in
                 #expect(faulty == name && reason == fault)
                 isCalled()
             }

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Telemetry
+@testable import MetricsEndpoint
 
 /// A listener for one test.
 private final class Listening: Sendable {

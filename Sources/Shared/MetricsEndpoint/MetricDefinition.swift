@@ -58,7 +58,7 @@ package struct MetricDefinition: Hashable, Sendable {
 
 extension MetricDefinition.Kind {
     /// The name used in the exposition and in docs/metrics.md.
-    var name: String {
+    package var name: String {
         switch self {
         case .counter: "counter"
         case .gauge: "gauge"

@@ -17,15 +17,6 @@ package struct ObservationSources: Sendable {
         self.failures = failures
         self.readiness = readiness
     }
-
-    /// Creates the sources for a running server.
-    package init(registry: MetricRegistry, liveness: Liveness, readiness: Readiness) {
-        self.init(
-            metrics: { Exposition.text(of: registry) },
-            failures: { await liveness.failures() },
-            readiness: { readiness.state }
-        )
-    }
 }
 
 /// A complete HTTP response.

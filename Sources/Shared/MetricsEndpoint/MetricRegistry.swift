@@ -4,7 +4,7 @@ internal import Synchronization
 /// The metrics of one process, which are the backend of swift-metrics and the source of a scrape.
 ///
 /// A series is created once, under a lock, and is kept by its caller, so that counting needs no lock, lookup or
-/// allocation. A series that does not match the ``MetricCatalogue`` is not exposed. Its caller gets a no-op instrument,
+/// allocation. A series that does not match the catalogue is not exposed. Its caller gets a no-op instrument,
 /// and ``onFault`` is called.
 package final class MetricRegistry: MetricsFactory {
     /// The limit on the number of all series, which is far above the catalogue's total and does not depend on later
@@ -33,9 +33,11 @@ package final class MetricRegistry: MetricsFactory {
     private let faults: [MetricFault: CounterCell]
     private let state = Mutex(State())
 
-    /// - Parameter onFault: Called with the metric's name and the fault, for the log; a fault is a bug in the program.
+    /// - Parameters:
+    ///   - definitions: The catalogue, in the order of the exposition.
+    ///   - onFault: Called with the metric's name and the fault, for the log; a fault is a bug in the program.
     package init(
-        _ definitions: [MetricDefinition] = MetricCatalogue.all,
+        _ definitions: [MetricDefinition],
         onFault: @escaping @Sendable (String, MetricFault) -> Void = { _, _ in }
     ) {
         self.definitions = definitions
@@ -46,7 +48,7 @@ package final class MetricRegistry: MetricsFactory {
             let cell = CounterCell()
             faults[fault] = cell
             self.state.withLock { state in
-                state.series["remote_pin_metrics_refused_total", default: [:]]["{reason=\"\(fault.rawValue)\"}"] =
+                state.series[MetricDefinition.faults.name, default: [:]]["{reason=\"\(fault.rawValue)\"}"] =
                     .count(cell)
             }
         }
@@ -164,4 +166,26 @@ extension MetricRegistry {
     package func destroyMeter(_ handler: any MeterHandler) {}
     package func destroyRecorder(_ handler: any RecorderHandler) {}
     package func destroyTimer(_ handler: any TimerHandler) {}
+}
+
+/// A reason why a series is not exposed; each case states the remedy.
+package enum MetricFault: String, Hashable, Sendable, CaseIterable {
+    /// The catalogue does not contain the metric; add it.
+    case unknown
+    /// The instrument has another kind than the catalogue declares; use the declared one.
+    case kind
+    /// The labels or their values differ from those in the catalogue; use the declared ones.
+    case labels
+    /// The process has more series than ``MetricRegistry/mostSeries``.
+    case limit
+}
+
+extension MetricDefinition {
+    /// The count of series that ``MetricRegistry`` does not expose.
+    package static let faults = MetricDefinition(
+        "remote_pin_metrics_refused_total",
+        .counter,
+        "Series not exposed because they do not match the catalogue, by fault; a bug in the program.",
+        labels: [MetricDefinition.Label("reason", .listed(MetricFault.allCases.map(\.rawValue)))]
+    )
 }

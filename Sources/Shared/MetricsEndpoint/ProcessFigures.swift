@@ -79,3 +79,16 @@ extension MetricRegistry {
         self.probe("process_max_fds") { Double(OpenFiles.limit.current) }
     }
 }
+
+extension MetricDefinition {
+    /// The standard process metrics that Prometheus client libraries export.
+    package static let process = [
+        MetricDefinition("process_cpu_seconds_total", .counter, "User and system CPU time of the process."),
+        MetricDefinition("process_resident_memory_bytes", .gauge, "Resident memory of the process."),
+        MetricDefinition("process_virtual_memory_bytes", .gauge, "Virtual memory of the process."),
+        MetricDefinition("process_open_fds", .gauge, "Open file descriptors."),
+        MetricDefinition("process_max_fds", .gauge, "Limit on open file descriptors."),
+        MetricDefinition("process_threads", .gauge, "Threads of the process."),
+        MetricDefinition("process_start_time_seconds", .gauge, "Start time of the process, as Unix time."),
+    ]
+}
