@@ -709,10 +709,12 @@ let client: [Target] = [
             "LoadFlood",
             "LoadPlan",
             "LoadReport",
+            "MetricsEndpoint",
             "Transport",
             "Vocabulary",
             "Wire",
             argumentParser,
+            coreMetrics,
             unixSignals,
         ],
         path: "Sources/Client/Load/pin-load"

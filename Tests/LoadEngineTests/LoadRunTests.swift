@@ -41,6 +41,8 @@ struct LoadRunTests {
             (["--stages-file", "/nowhere.yaml"], "--stages-file: "),
             (["--attack", "burst:8", "--connections", "5"], "--connections: not together with --attack"),
             (["--attack", "burst:8", "--mix", "right=1"], "--mix: not together with --attack"),
+            (["--attack", "burst:8", "--metrics", "127.0.0.1:0"], "--metrics: not together with --attack"),
+            (["--rate", "5", "--duration", "5s", "--metrics", "9466"], "--metrics: `9466` is not HOST:PORT"),
             (["--attack", "burst:8", "--pick", "single"], "--pick: not together with --attack"),
             (["--rate", "5", "--duration", "5s", "--part", "3/2"], "--part: `3/2` is not a part"),
             (["--rate", "5", "--duration", "5s", "--start-at", "soon"], "--start-at: `soon` is not a time"),

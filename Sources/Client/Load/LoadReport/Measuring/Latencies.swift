@@ -9,14 +9,14 @@ package struct Latencies: Sendable, Equatable {
     package static let highest: UInt64 = 3_600_000_000
 
     /// A range of times that the histogram does not distinguish, and the number of times in it.
-    struct Cell: Sendable, Equatable {
+    package struct Cell: Sendable, Equatable {
         /// The longest time of the range in µs; percentiles report this value.
-        let value: UInt64
-        var count: UInt64
+        package let value: UInt64
+        package fileprivate(set) var count: UInt64
     }
 
     /// Sorted by value; every count is at least 1.
-    private(set) var cells: [Cell] = []
+    package private(set) var cells: [Cell] = []
 
     /// The boundaries of the cells.
     private static let layout: Histogram<UInt64> = Self.emptyHistogram()

@@ -52,6 +52,9 @@ extension AttackOptions {
             if report.serverPID != nil {
                 reader.complain("--server-pid", "not together with --attack, which measures no CPU time")
             }
+            if report.metrics != nil {
+                reader.complain("--metrics", "not together with --attack, which has no intervals")
+            }
             if plan?.repetitions ?? 1 < 1 { reader.complain("--repeat", "the minimum is 1") }
         }
         plan?.seed = load.seed ?? UInt64.random(in: 1...999_999)

@@ -1,4 +1,5 @@
 import ArgumentParser
+internal import ConfigText
 internal import HostSystem
 internal import LoadEngine
 internal import LoadFleet
@@ -50,6 +51,10 @@ struct LoadRunCommand: AsyncParsableCommand {
 
               A ready-made plan ('pin-load profiles' explains them):
                 pin-load run --lab lab --wallets wallets --profile spike
+
+              An hour that Prometheus watches:
+                pin-load run --lab lab --wallets wallets --rate 500 --duration 1h \\
+                  --metrics 127.0.0.1:9466
 
               A lab server that is killed every three seconds:
                 pin-load run --lab lab --wallets wallets --connections 20 --duration 1m \\
@@ -123,11 +128,12 @@ struct LoadRunCommand: AsyncParsableCommand {
             let thresholds = try self.report.readThresholds()
             let destinations = try self.report.output.destinations()
             let start = try self.load.start()
+            let metrics = try self.report.metricsAddress()
             if let threads = self.load.threads { EventLoops.use(threads: threads) }
-            guard let interval else { return try await self.run(work, nil, start, thresholds, destinations) }
+            guard let interval else { return try await self.run(work, nil, start, thresholds, destinations, metrics) }
             let server = try await self.crashes.startServer(of: self.target)
             do {
-                try await self.run(work, (server, interval), start, thresholds, destinations)
+                try await self.run(work, (server, interval), start, thresholds, destinations, metrics)
             } catch {
                 await server.stop()
                 throw error
@@ -162,7 +168,8 @@ struct LoadRunCommand: AsyncParsableCommand {
         _ crashing: (server: CrashingServer, interval: Duration)?,
         _ start: ContinuousClock.Instant?,
         _ thresholds: [Threshold],
-        _ destinations: [OutputOptions.Destination]
+        _ destinations: [OutputOptions.Destination],
+        _ metrics: HostAndPort?
     ) async throws {
         let target = try self.target.target()
         let fleet: Fleet
@@ -185,7 +192,9 @@ struct LoadRunCommand: AsyncParsableCommand {
         }
         // Look this up now: if the run kills the server, its process is gone afterwards.
         let serverBuild = options.serverPID.flatMap(ServerBuild.of)
-        var measured = try await self.measure(work, fleet, target, options)
+        var measured = try await RunMetrics.serving(at: metrics) { metrics in
+            try await self.measure(work, fleet, target, options, metrics)
+        }
         if let (server, _) = crashing {
             await server.stop()
             measured.sections.append(server.section)
@@ -207,13 +216,15 @@ struct LoadRunCommand: AsyncParsableCommand {
         _ work: Work,
         _ fleet: Fleet,
         _ target: Target,
-        _ options: LoadRun.Options
+        _ options: LoadRun.Options,
+        _ metrics: RunMetrics?
     ) async throws -> MeasuredRun {
         let events = RunEvents()
         do throws(RunError) {
             let measured: MeasuredRun
             switch work {
-            case .load(let plan): measured = try await self.load(plan, fleet, target, options, events)
+            case .load(let plan):
+                measured = try await self.load(plan, fleet, target, options, events, metrics)
             case .attack(let plan): measured = try await self.attack(plan, fleet, target, events)
             }
             do throws(FleetError) { try fleet.close() } catch { throw .fleet(error) }
@@ -229,7 +240,8 @@ struct LoadRunCommand: AsyncParsableCommand {
         _ fleet: Fleet,
         _ target: Target,
         _ options: LoadRun.Options,
-        _ events: RunEvents
+        _ events: RunEvents,
+        _ metrics: RunMetrics?
     ) async throws(RunError) -> MeasuredRun {
         let loop = plan.isOpen ? "open loop" : "closed loop"
         StandardStreams.writeError("\(target.address): \(loop) \(plan.stages.text), seed \(plan.seed)\n")
@@ -242,7 +254,9 @@ struct LoadRunCommand: AsyncParsableCommand {
                     guard count == all || (all >= 1000 && count.isMultiple(of: all / 10)) else { return }
                     display.show(ProgressText(["\(count) of \(all) sessions are open"]))
                 case .waiting(let rest): display.show(ProgressText(["beginning in \(rest.clockText)"]))
-                case .running(let moment): display.show(ProgressText(moment, of: plan))
+                case .running(let moment):
+                    metrics?.update(moment)
+                    display.show(ProgressText(moment, of: plan))
                 }
             }
         }

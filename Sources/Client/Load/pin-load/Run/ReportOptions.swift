@@ -1,4 +1,5 @@
 import ArgumentParser
+internal import ConfigText
 internal import HostSystem
 internal import LoadReport
 
@@ -25,6 +26,15 @@ struct ReportOptions: ParsableArguments {
     )
     var serverPID: Int32?
 
+    @Option(
+        help: ArgumentHelp(
+            "Serve the figures of the run to Prometheus at http://HOST:PORT/metrics while it goes on; "
+                + "port 0 lets the system choose one.",
+            valueName: "address"
+        )
+    )
+    var metrics: String?
+
     @OptionGroup var output: OutputOptions
 
     @Flag(help: "Print one line per second, also on a terminal.")
@@ -32,6 +42,15 @@ struct ReportOptions: ParsableArguments {
 }
 
 extension ReportOptions {
+    /// The address of `--metrics`.
+    func metricsAddress() throws(PinLoadFailure) -> HostAndPort? {
+        guard let text = self.metrics else { return nil }
+        guard let address = HostAndPort(text) else {
+            throw PinLoadFailure(.usage, "--metrics: `\(text)` is not HOST:PORT, such as 127.0.0.1:9466")
+        }
+        return address
+    }
+
     func readThresholds() throws(PinLoadFailure) -> [Threshold] {
         var (thresholds, problems): ([Threshold], [String]) = ([], [])
         for text in self.thresholds {
