@@ -70,6 +70,39 @@ struct AuditProgramTests {
         #expect(refused.output.contains("`remote-pin-server admin audit verify` shows how far"))
     }
 
+    @Test("a log service receives each entry of the audit log, up to the stop; an absent service stops nothing")
+    func export() async throws {
+        let socket = "\(self.lab.folder)/log"
+        let environment = [
+            "REMOTE_PIN_AUDIT_EXPORT": "syslog", "REMOTE_PIN_AUDIT_EXPORT_SOCKET": socket,
+            "REMOTE_PIN_OBSERVATION_LISTEN": "127.0.0.1:0", "REMOTE_PIN_LOG_FILE": "none",
+        ]
+        let receiver = try DatagramReceiver(socket)
+        let server = try await self.lab.start(environment)
+        let wallet = try await self.lab.register(pin: "135790")
+        #expect(try await self.admin("revoke", "wallet", "\(wallet.walletID)").exitCode == 0)
+        #expect(await server.terminate() == 0)
+        let lines = String(decoding: try DurableFile.read(self.file, atMost: 1 << 20), as: UTF8.self)
+            .split(separator: "\n")
+        try #require(lines.count > 3)
+        for line in lines {
+            let message = await receiver.next()
+            #expect(message.hasPrefix("<85>remote-pin-audit[") && message.hasSuffix("]: @cee:\(line)"), "\(message)")
+        }
+
+        try DurableFile.remove(socket)
+        let again = try await self.lab.start(environment)
+        let other = try await self.lab.register(pin: "135790")
+        #expect(try await self.admin("revoke", "wallet", "\(other.walletID)").exitCode == 0)
+        let failed = "remote_pin_audit_exports_total{outcome=\"failed\"}"
+        #expect(try #require(try await ObservedServer(again).value(failed)) >= 3)
+        #expect(again.output.contains("audit entries are not exported"))
+        let last = try DatagramReceiver(socket)
+        #expect(await again.terminate() == 0)
+        #expect(await last.next().contains("\"event\":\"stopped\""))
+        #expect(again.output.contains("audit entries are exported again"))
+    }
+
     @Test("a verification needs a mark of the server's log and finds a cut; its time and that of a backup are exported")
     func timers() async throws {
         let environment = LabUnderTest.sixteenAttempts.merging(["REMOTE_PIN_OBSERVATION_LISTEN": "127.0.0.1:0"]) { $1 }

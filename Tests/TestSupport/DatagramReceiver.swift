@@ -2,7 +2,7 @@ internal import Dispatch
 internal import Glibc
 internal import HostSystem
 
-/// A Unix datagram socket that receives a process's messages to its service manager.
+/// A Unix datagram socket that receives a process's messages to its service manager or to a log service.
 package final class DatagramReceiver: Sendable {
     private let descriptor: Int32
 
@@ -28,15 +28,18 @@ package final class DatagramReceiver: Sendable {
     deinit { close(self.descriptor) }
 
     /// The next datagram, awaited on a thread that may block; empty after a timeout.
-    package func next() async -> String {
+    package func next() async -> String { String(decoding: await self.nextBytes(), as: UTF8.self) }
+
+    /// The bytes of the next datagram, awaited on a thread that may block; empty after a timeout.
+    package func nextBytes() async -> [UInt8] {
         await withCheckedContinuation { received in
             DispatchQueue.global().async { received.resume(returning: self.receive()) }
         }
     }
 
-    private func receive() -> String {
-        var buffer = [UInt8](repeating: 0, count: 4096)
+    private func receive() -> [UInt8] {
+        var buffer = [UInt8](repeating: 0, count: 1 << 18)
         let count = unsafe recv(self.descriptor, &buffer, buffer.count, 0)
-        return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+        return Array(buffer.prefix(max(0, count)))
     }
 }

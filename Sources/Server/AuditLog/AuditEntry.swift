@@ -201,6 +201,16 @@ package enum AuditPhase: Hashable, Sendable {
     case failed(of: UInt64?, reason: String)
     /// The change may have been made: the store did not answer, and the caller was asked to repeat the command.
     case unclear(of: UInt64, reason: String)
+
+    /// The name of the phase in the file.
+    var name: String {
+        switch self {
+        case .begun: "begun"
+        case .done: "done"
+        case .failed: "failed"
+        case .unclear: "unclear"
+        }
+    }
 }
 
 /// The number and the MAC of an entry, which together authenticate all entries up to it.

@@ -96,12 +96,12 @@ private struct AuditBody: Codable {
         self.wallets = record.subject.wallets.isEmpty ? nil : record.subject.wallets.map(\.description)
         self.recoveryCodeMAC = record.subject.recoveryCode?.description
         self.detail = record.detail
+        self.phase = record.phase.name
         switch record.phase {
-        case .begun: (self.phase, self.of, self.result, self.reason) = ("begun", nil, nil, nil)
-        case .done(let of, let result): (self.phase, self.of, self.result, self.reason) = ("done", of, result, nil)
-        case .failed(let of, let reason): (self.phase, self.of, self.result, self.reason) = ("failed", of, nil, reason)
-        case .unclear(let of, let reason):
-            (self.phase, self.of, self.result, self.reason) = ("unclear", of, nil, reason)
+        case .begun: (self.of, self.result, self.reason) = (nil, nil, nil)
+        case .done(let of, let result): (self.of, self.result, self.reason) = (of, result, nil)
+        case .failed(let of, let reason): (self.of, self.result, self.reason) = (of, nil, reason)
+        case .unclear(let of, let reason): (self.of, self.result, self.reason) = (of, nil, reason)
         }
     }
 

@@ -92,6 +92,7 @@ package final class AuditLog: Sendable {
         )
         let (line, _) = try await Self.line(of: record, after: nil, vault: parts.vault)
         do throws(FileError) { try DurableFile.create(line, at: parts.path) } catch { throw .file(error) }
+        parts.onWritten(line)
     }
 
     /// Verifies every entry and opens the log for appending.
@@ -203,6 +204,7 @@ package final class AuditLog: Sendable {
             }
         }
         self.state.withLock { $0.newest = mark }
+        self.parts.onWritten(line)
     }
 }
 
@@ -300,13 +302,13 @@ extension AuditLog {
     }
 
     private func write(_ batch: [Waiting]) async {
-        var (bytes, marks): ([UInt8], [AuditMark]) = ([], [])
+        var (lines, marks): ([[UInt8]], [AuditMark]) = ([], [])
         var (newest, owed) = self.state.withLock { ($0.newest, $0.owed) }
         var needsRoom = false
         do throws(AuditLogError) {
             for waiting in batch {
                 let (line, mark) = try await Self.line(of: waiting.record, after: newest, vault: self.parts.vault)
-                bytes += line
+                lines.append(line)
                 marks.append(mark)
                 newest = mark
                 switch waiting.record.phase {
@@ -318,7 +320,7 @@ extension AuditLog {
                 case .done(nil, _), .failed(nil, _): needsRoom = true
                 }
             }
-            try await self.write(bytes, leavingRoomFor: needsRoom ? owed.values.reduce(0, +) : 0)
+            try await self.write(Array(lines.joined()), leavingRoomFor: needsRoom ? owed.values.reduce(0, +) : 0)
         } catch {
             // Written one at a time, so that an entry without space cannot block the ends, for which space is reserved.
             if batch.count > 1 {
@@ -331,6 +333,7 @@ extension AuditLog {
         self.state.withLock { ($0.newest, $0.owed) = (newest, owed) }
         // Called before any answer, so that the log stream contains every position that a caller receives.
         self.parts.onNewest(newest)
+        for line in lines { self.parts.onWritten(line) }
         for (waiting, mark) in zip(batch, marks) { waiting.waiter.resume(returning: .success(mark)) }
     }
 

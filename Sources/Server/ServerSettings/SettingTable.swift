@@ -69,7 +69,7 @@ package enum SettingTable {
     private static let storage: [any SettingDeclaration] = [
         Self.dataFolder, Self.vaultKeyFile, Self.adminSocket, Self.adminGroup,
         Self.observerGroup, Self.supportGroup, Self.securityGroup, Self.twoPersons, Self.confirmationTime,
-        Self.auditFile,
+        Self.auditFile, Self.auditExport, Self.auditExportSocket,
     ]
     private static let limits: [any SettingDeclaration] = [
         Self.handshakeLimit, Self.frameLimit, Self.idleWithoutSession, Self.idleInEnrollment, Self.idleWithSession,
@@ -172,6 +172,19 @@ extension SettingTable {
         standard: "audit.log",
         "File of the audit log, mode 0600. Keep it outside the data folder: a restored database replays its "
             + "revocations."
+    )
+    package static let auditExport = Setting(
+        "audit.export",
+        .choice,
+        standard: AuditExportSetting.none,
+        "Log service that also receives each audit entry: `journal` with fields, `syslog` as JSON. The audit log "
+            + "remains the record: an entry that the service does not take is not sent again."
+    )
+    package static let auditExportSocket = Setting(
+        optional: "audit.export-socket",
+        .path,
+        "Unix socket of that log service, at most 107 bytes long. With none, `/run/systemd/journal/socket` or "
+            + "`/dev/log`."
     )
     package static let sessionLifetime = Setting(
         "session.lifetime",

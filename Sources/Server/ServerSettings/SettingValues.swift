@@ -84,6 +84,13 @@ package enum LogFormatSetting: String, Hashable, Sendable, CaseIterable {
     case json
 }
 
+/// The log service that receives audit entries.
+package enum AuditExportSetting: String, Hashable, Sendable, CaseIterable {
+    case none
+    case journal
+    case syslog
+}
+
 /// The month or day of an Android security patch: `2025-06` or `2025-06-05`.
 package struct PatchLevelSetting: Hashable, Sendable, CustomStringConvertible {
     /// `2000...2999`.

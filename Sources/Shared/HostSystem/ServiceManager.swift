@@ -47,7 +47,7 @@ package struct ServiceManager: Sendable {
     @discardableResult
     package func tell(_ messages: Message...) -> Bool {
         let text = messages.map(Self.text).joined(separator: "\n")
-        return UnixSocketAddress(self.address).sendDatagram(Array(text.utf8))
+        return UnixSocketAddress(self.address).sendDatagram(Array(text.utf8)) == nil
     }
 
     private static func text(_ message: Message) -> String {

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// The address of a Unix socket: a path, or an abstract name that begins with a zero byte (unix(7)).
-struct UnixSocketAddress {
+struct UnixSocketAddress: Sendable {
     /// The maximum length of a path in bytes, not counting the zero byte.
     static let longestPathByteCount = 107
 
@@ -13,10 +13,12 @@ struct UnixSocketAddress {
         self.bytes = bytes
     }
 
-    /// Sends one datagram to this address from a new socket; returns false if it was not sent in full.
-    func sendDatagram(_ datagram: [UInt8]) -> Bool {
+    /// Sends one datagram to this address from a new socket; returns the error number if it was not sent.
+    ///
+    /// - Parameter flags: Flags of sendto(2) besides `MSG_NOSIGNAL`.
+    func sendDatagram(_ datagram: [UInt8], flags: CInt = 0) -> CInt? {
         let descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { return false }
+        guard descriptor >= 0 else { return errno }
         defer { close(descriptor) }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -34,12 +36,13 @@ struct UnixSocketAddress {
                     descriptor,
                     bytes.baseAddress,
                     bytes.count,
-                    CInt(MSG_NOSIGNAL),
+                    CInt(MSG_NOSIGNAL) | flags,
                     start,
                     socklen_t(length)
                 )
             }
         }
-        return count == datagram.count
+        // A datagram is sent as a whole or not at all.
+        return count < 0 ? errno : nil
     }
 }

@@ -34,6 +34,7 @@ package struct Restoration: Sendable {
         /// Called as each stage begins; if it throws, the restore stops there as if the process had been killed.
         package var stage: @Sendable (Stage) throws -> Void
         package var onNewest: @Sendable (AuditMark) -> Void
+        package var onWritten: @Sendable ([UInt8]) -> Void = { _ in }
         package var onFatal: @Sendable (String) -> Never
 
         package init(
@@ -249,6 +250,7 @@ extension Restoration {
             onFatal: self.parts.onFatal
         )
         log.opensEpoch = true
+        log.onWritten = self.parts.onWritten
         log.generation = { store.generation }
         if plan.logs.mustSetAside {
             let kept = RestoreLogs.place(of: self.parts.auditLog, beforeEpoch: epoch)

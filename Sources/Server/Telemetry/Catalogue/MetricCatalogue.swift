@@ -190,6 +190,12 @@ package enum MetricCatalogue {
         ),
         MetricDefinition("remote_pin_audit_entries_total", .counter, "Entries in the audit log since its creation."),
         MetricDefinition(
+            "remote_pin_audit_exports_total",
+            .counter,
+            "Audit entries for the log service, by outcome; failed if it did not take the entry.",
+            labels: [MetricDefinition.Label("outcome", .listed(["sent", "failed"]))]
+        ),
+        MetricDefinition(
             "remote_pin_store_generation",
             .gauge,
             "Generation of the store; rises with every commit that changes the store and never falls."

@@ -80,7 +80,7 @@ struct RestoreCommand: AsyncParsableCommand {
             try server.requireEmbeddedStore()
             try server.requireItsUser(for: "restore")
             do {
-                var parts = self.parts(server)
+                var parts = try self.parts(server)
                 if let witnessed = try await RunningServer.witnessed(server.settings) { parts.witnessed = witnessed }
                 self.show(try await Restoration(parts).run { plan in try self.ask(plan) })
             } catch let failure as RestoreFailure {
@@ -89,7 +89,7 @@ struct RestoreCommand: AsyncParsableCommand {
         }
     }
 
-    private func parts(_ server: StoppedServer) -> Restoration.Parts {
+    private func parts(_ server: StoppedServer) throws -> Restoration.Parts {
         var parts = Restoration.Parts(
             backup: ConfigurationOptions.absolute(self.backup),
             dataFolder: server.dataFolder,
@@ -105,6 +105,7 @@ struct RestoreCommand: AsyncParsableCommand {
             },
             onNewest: { StandardStreams.writeError("audit log newest=\($0)\n") }
         )
+        parts.onWritten = try server.exporting()
         parts.endsDamaged = self.endDamaged
         return parts
     }

@@ -118,6 +118,14 @@ struct StoppedServer {
         }
     }
 
+    /// Returns the function that sends each audit entry to the log service, or does nothing without one.
+    func exporting() throws -> @Sendable ([UInt8]) -> Void {
+        guard let exporter = try AuditExporter(self.settings, report: { StandardStreams.writeError("\($0)\n") }) else {
+            return { _ in }
+        }
+        return { exporter.send($0) }
+    }
+
     /// Opens the audit log to append entries of this epoch.
     ///
     /// - Parameter store: The store of several servers, which names an entry of this log, and takes each newest one.
@@ -126,6 +134,7 @@ struct StoppedServer {
             StandardStreams.writeError("audit log newest=\(newest)\n")
             store?.announce(StoredAuditMark(newest))
         }
+        parts.onWritten = try self.exporting()
         parts.last = try await store?.auditMark().map { AuditMark($0) }
         guard parts.last == nil || AuditLog.exists(at: self.auditPath) else {
             throw StartFailure(
