@@ -1,6 +1,6 @@
 /// A TLS 1.3 client hello like a phone's, with a key share whose private key is unknown.
 enum ClientHello {
-    /// One record with the whole message (RFC 8446 §4.1.2, §5.1), with new random bytes each time.
+    /// Returns one record with the whole message (RFC 8446 §4.1.2, §5.1), with new random bytes each time.
     static func record(using generator: inout some RandomNumberGenerator) -> [UInt8] {
         func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: 0...255, using: &generator) } }
         let protocolName = Array("remote-pin/1".utf8)

@@ -5,15 +5,15 @@ internal import Synchronization
 /// The progress of a flood.
 package struct FloodProgress: Hashable, Sendable {
     package var elapsed: Duration
-    /// Connections opened.
+    /// The number of connections opened so far.
     package var opened: Int
-    /// Connections open now.
+    /// The number of connections that are open now.
     package var held: Int
-    /// Connections that the server closed.
+    /// The number of connections that the server closed.
     package var closedByServer: Int
-    /// Connections that could not be opened: refused or timed out.
+    /// The number of connections that could not be opened because they were refused or timed out.
     package var notOpened: Int
-    /// Connection attempts skipped because the accept backlog was too long.
+    /// The number of connection attempts that were skipped because too many were still waiting for the server.
     package var unsent: Int
     package var bytesSent: Int
     package var bytesReceived: Int
@@ -36,7 +36,7 @@ package final class Flood: Sendable {
     private let start = ContinuousClock.now
     private let connections = Mutex(CircularBuffer<any Channel>())
     private let isStopped = Atomic<Bool>(false)
-    /// Set at the end, so that connections still being established are closed as soon as they open.
+    /// True at the end, so that connections that are still being established are closed as soon as they open.
     private let isClosing = Atomic<Bool>(false)
 
     /// - Precondition: The plan has a kind, a rate and a number of connections greater than zero.
@@ -148,7 +148,7 @@ final class FloodCounts: Sendable {
     let waiting = Atomic<Int>(0)
     let opened = Atomic<Int>(0)
     let ended = Atomic<Int>(0)
-    /// Closed by the flood.
+    /// The number of connections that the flood closed.
     let closed = Atomic<Int>(0)
     let notOpened = Atomic<Int>(0)
     let unsent = Atomic<Int>(0)

@@ -1,14 +1,14 @@
-/// A way in which a connection of a flood misbehaves.
+/// A kind of misbehavior of a flood's connection.
 package enum FloodKind: String, CaseIterable, Sendable {
-    /// Connects and sends nothing.
+    /// Connects, and sends nothing.
     case halfOpen = "half-open"
     /// Sends a TLS client hello one byte at a time.
     case slow
-    /// Sends random bytes at once.
+    /// Sends random bytes immediately.
     case garbage
     /// Sends a complete client hello and then stalls. The server has already spent a key agreement and a signature.
     case hello
-    /// Connects and closes at once.
+    /// Connects, and closes the connection immediately.
     case churn
 
     /// True if the flood closes the connection as soon as it is open.

@@ -6,7 +6,7 @@ internal import Vocabulary
 struct AttackQueue {
     private var ready: ArraySlice<Int>
     private var blocked: [(until: Timestamp, index: Int)] = []
-    /// The time by which a lab's clock was advanced for them.
+    /// The total time by which a lab's clock was advanced past their blocks.
     private(set) var advanced = Duration.zero
 
     /// All wallets in random order.

@@ -56,7 +56,7 @@ struct Burst {
         }
     }
 
-    /// Opens the other sessions; closes all if one fails.
+    /// Opens the other sessions, and closes all of them if one fails.
     private func openOthers(with first: FleetSession) async throws(FleetFailure) -> [FleetSession] {
         let (sessions, failure) = await concurrently(self.plan.connections - 1) { number throws(FleetFailure) in
             try await self.run.openSession(of: self.wallet, number + 1)
@@ -93,7 +93,7 @@ struct Burst {
         let guesses: [(prepared: FleetSession.Prepared, isRight: Bool, id: Int)]
     }
 
-    /// Signs all guesses, then records them in the wallet's history: from here on they may arrive.
+    /// Signs all guesses, then records them in the wallet's history, because they may arrive from this point on.
     private func flights(over sessions: [FleetSession], using generator: inout PlanGenerator) -> [Flight] {
         let right = Int.random(in: 0..<self.plan.size, using: &generator)
         let prepared = sessions.enumerated().map { place, session in
@@ -131,7 +131,7 @@ struct Burst {
                 in: flight.session,
                 at: ended
             )
-            // If the server accepted a guess it was judged, even if the share is wrong.
+            // If the server accepted a guess, it judged the guess, even if the share is wrong.
             let isFalseShare = if case .failure(.falseShare) = result { true } else { false }
             tally.answered(isFalseShare ? .valid : outcome, isRight: guess.isRight, at: ended)
             self.run.recorder.record(

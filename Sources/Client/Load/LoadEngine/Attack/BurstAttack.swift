@@ -5,10 +5,10 @@ package import LoadReport
 internal import Vocabulary
 internal import Wire
 
-/// Guesses one wallet's PIN many times at once, with one right guess, and repeats this with other wallets.
+/// Sends many guesses for one wallet's PIN at once, one of them right, and repeats this with other wallets.
 ///
 /// This tests the promise that the server does not judge more guesses when they are sent in parallel than when they are
-/// sent one by one. Wallets that a burst has blocked are used again after their block. In a lab, the clock is
+/// sent one by one. Wallets that a burst has blocked are used again after their blocks end. In a lab, the clock is
 /// immediately advanced past the block.
 package struct BurstAttack: Sendable {
     private let plan: BurstPlan
@@ -23,7 +23,7 @@ package struct BurstAttack: Sendable {
         package let bursts: Int
         package let of: Int
         package let statistics: BurstStatistics
-        /// Time since the start.
+        /// The time since the start.
         package let elapsed: Duration
         /// The totals of all responses so far.
         package let totals: Totals
@@ -34,7 +34,7 @@ package struct BurstAttack: Sendable {
         }
     }
 
-    /// - Parameter events: receives the attack's events, and ends it.
+    /// - Parameter events: receives the attack's events, and can end the attack.
     package init(_ plan: BurstPlan, of fleet: Fleet, at target: Target, events: RunEvents) {
         self.plan = plan
         self.fleet = fleet
@@ -42,7 +42,7 @@ package struct BurstAttack: Sendable {
         self.events = events
     }
 
-    /// Attacks to the end of the plan, or until the attack is ended early; returns the measurements so far.
+    /// Runs the attack to the end of its plan, or until it is ended early, and returns the measurements so far.
     ///
     /// - Parameter onProgress: called about once a second.
     package func run(onProgress: @escaping @Sendable (Progress) -> Void) async throws(RunError) -> MeasuredRun {
@@ -186,7 +186,7 @@ package struct BurstAttack: Sendable {
 }
 
 extension RunError {
-    /// True if the cause is the server and not this machine.
+    /// True if the error was caused by the server and not by this machine.
     fileprivate var isOfServer: Bool {
         switch self {
         case .server, .target: true

@@ -3,9 +3,11 @@ package import LoadPlan
 
 /// The plan of an attack: bursts of guesses for one wallet, one of them right.
 package struct BurstPlan: Hashable, Sendable {
-    /// Guesses per burst.
+    /// The number of guesses per burst.
     package var size: Int
-    /// Connections per burst; with fewer connections than guesses, each carries several guesses in one flight.
+    /// The number of connections per burst.
+    ///
+    /// If it is less than the number of guesses, each connection carries several guesses in one flight.
     package var connections: Int
     package var repetitions = 100
     /// The limit for connecting, and for each response.

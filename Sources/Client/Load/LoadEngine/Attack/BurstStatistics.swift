@@ -4,17 +4,19 @@ internal import LoadReport
 /// Statistics of bursts: how often the right guess was accepted, and how often the policy allows it.
 package struct BurstStatistics: Hashable, Sendable {
     package let size: Int
-    /// Attempts per round.
+    /// The number of attempts per round.
     package let attempts: Int
-    /// Bursts with a response to the right guess.
+    /// The number of bursts with a response to the right guess.
     package private(set) var bursts = 0
-    /// Bursts in which the right guess was accepted.
+    /// The number of bursts in which the right guess was accepted.
     package private(set) var timesIn = 0
-    /// Bursts with any missing response.
+    /// The number of bursts with at least one missing response.
     package private(set) var incomplete = 0
-    /// Bursts without a response to the right guess, which do not count for the share.
+    /// The number of bursts without a response to the right guess.
+    ///
+    /// These are excluded from the share.
     package private(set) var unknown = 0
-    /// Judged guesses of each burst; a lower bound for an incomplete one.
+    /// The number of judged guesses in each burst, which is a lower bound if the burst is incomplete.
     private var judged: [Int] = []
     private var spreads: [Duration] = []
     private var together: [Double] = []
@@ -30,9 +32,10 @@ package struct BurstStatistics: Hashable, Sendable {
     /// True if any burst was sent, with or without responses.
     package var hasBursts: Bool { self.bursts + self.unknown > 0 }
 
-    /// The share of bursts in which an atomic limit accepts a right guess at a random place.
+    /// The share of bursts in which an atomic limit accepts a right guess at a random position.
     ///
-    /// There are only wrong guesses before it, so it is judged exactly if it is among the first guesses in the round.
+    /// Only wrong guesses precede it, so it is judged if and only if it is among the first guesses, as many as a round
+    /// has.
     package var bound: Double { min(1, Double(self.attempts) / Double(self.size)) }
 
     package var share: Double { self.bursts == 0 ? 0 : Double(self.timesIn) / Double(self.bursts) }
@@ -41,7 +44,7 @@ package struct BurstStatistics: Hashable, Sendable {
     /// itself, and a whole round after it.
     package var mostAllowed: Int { min(self.size, 2 * self.attempts) }
 
-    /// The Wilson score interval, 95 %.
+    /// The Wilson score interval with 95% confidence.
     package var interval: ClosedRange<Double> {
         guard self.bursts > 0 else { return 0...1 }
         let (count, z) = (Double(self.bursts), 1.959_964)
@@ -69,7 +72,7 @@ package struct BurstStatistics: Hashable, Sendable {
         self.probability < Self.suspicion || (self.judged.max() ?? 0) > self.mostAllowed
     }
 
-    /// The conclusion from an attack.
+    /// The conclusion drawn from an attack.
     package enum Finding: Hashable, Sendable {
         /// No burst was sent.
         case none
@@ -94,8 +97,8 @@ package struct BurstStatistics: Hashable, Sendable {
         return self.interval.upperBound > self.farTooMany ? .tooFew : .withinBound
     }
 
-    /// The share that bursts must rule out before they count as evidence for a server: twice the bound, or the bound
-    /// plus half of the rest if that is less.
+    /// The share that bursts must rule out before they count as evidence in favor of a server: twice the bound, or
+    /// halfway between the bound and 1 if that is less.
     ///
     /// We cannot use the bound itself, because that is the share of a correct server, and half of all intervals exceed
     /// it.

@@ -3,19 +3,19 @@ internal import Synchronization
 
 /// The result of one burst.
 struct BurstResult: Sendable {
-    /// True if the right guess was called valid.
+    /// True if the server accepted the right guess.
     var isRightIn = false
-    /// Judged guesses, including the right one; a lower bound if responses are missing.
+    /// The number of judged guesses, including the right one; a lower bound if responses are missing.
     var judged = 0
-    /// Guesses without a verdict.
+    /// The number of guesses without a verdict.
     var failed = 0
     /// True if the right guess has no verdict, so that its acceptance is unknown.
     var isRightUnknown = false
     /// The time between the first connection's write and the last one's.
     var spread = Duration.zero
-    /// Connections that wrote before the first response arrived.
+    /// The number of connections that wrote before the first response arrived.
     var wroteBeforeAnswer = 0
-    /// Connections that wrote.
+    /// The number of connections that wrote.
     var wrote = 0
 }
 

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A barrier that releases all of its tasks at the same time, as soon as the last of them has arrived.
+/// A barrier that releases all of its tasks at the same time, as soon as the last one has arrived.
 final class StartBarrier: Sendable {
     private let count: Int
     private let onRelease: @Sendable () -> Void

@@ -7,8 +7,8 @@ internal import Vocabulary
 
 /// A lab's server that is started by a run, and then repeatedly killed and restarted under load.
 ///
-/// A kill can hit any moment: during a commit, before a response, with guesses in flight. The wallets' histories then
-/// show whether a crash allowed additional guesses or lost a right PIN's verdict.
+/// A kill can happen at any moment: during a commit, before a response, or with guesses in flight. The wallets'
+/// histories then show whether a crash allowed additional guesses or lost a right PIN's verdict.
 package final class CrashingServer: Sendable {
     /// A reason why the server cannot be started; each description says how to fix it.
     package enum Problem: Error, Sendable, CustomStringConvertible {
@@ -32,13 +32,13 @@ package final class CrashingServer: Sendable {
 
     /// One kill of the server and its restart.
     struct Crash: Sendable {
-        /// Time since the run's start.
+        /// The time since the run's start.
         let at: Duration
         /// True if a verdict on a wrong PIN had just arrived.
         let isAtVerdict: Bool
-        /// Time from the signal until the process had ended.
+        /// The time from the signal until the process had ended.
         let dying: Duration
-        /// Time from the restart until the server accepted connections.
+        /// The time from the restart until the server accepted connections.
         let starting: Duration
     }
 
@@ -103,7 +103,9 @@ package final class CrashingServer: Sendable {
 
     package var processID: Int32 { self.state.withLock(\.program).processID }
 
-    /// Kills the server at each multiple of the interval until the task is cancelled; runs as a companion of a run.
+    /// Kills the server at each multiple of the interval until the task is cancelled.
+    ///
+    /// A run calls it as a companion.
     ///
     /// Every other kill waits for the next verdict on a wrong PIN and happens the moment it arrives.
     package func crash(every interval: Duration, telling events: RunEvents) async {
@@ -123,7 +125,9 @@ package final class CrashingServer: Sendable {
     /// The time limit when waiting for a verdict.
     private static let verdictTimeout: Duration = .milliseconds(500)
 
-    /// Kills the program at the next verdict on a wrong PIN; returns false if none arrived in time.
+    /// Kills the program at the next verdict on a wrong PIN.
+    ///
+    /// Returns false if no verdict arrived in time.
     private func killAtVerdict(_ program: ServerProgram, telling events: RunEvents) async -> Bool {
         let (verdicts, verdict) = AsyncStream<Bool>.makeStream()
         events.verdictTrigger.arm {
@@ -146,7 +150,8 @@ package final class CrashingServer: Sendable {
     private func crashOnce(atVerdict: Bool, telling events: RunEvents) async -> Bool {
         let program = self.state.withLock(\.program)
         let isAtVerdict = atVerdict ? await self.killAtVerdict(program, telling: events) : false
-        // The end of the plan does not cancel the restart, so that a hanging server is noticed; an early end does.
+        // The end of the plan does not cancel the restart, so that a hanging server is noticed. An early end does
+        // cancel it.
         let crash = Task { await self.crash(program, isAtVerdict: isAtVerdict, telling: events) }
         let ending = Task {
             await events.ends()
@@ -187,7 +192,7 @@ package final class CrashingServer: Sendable {
         }
     }
 
-    /// Ends the run, because the server is gone, unless the run is being ended anyway.
+    /// Ends the run because the server is gone, unless the run is ending anyway.
     private func isLost(_ sentence: String, telling events: RunEvents) -> Bool {
         guard !Task.isCancelled else {
             self.state.withLock { $0.last = .cutOff }
@@ -199,7 +204,7 @@ package final class CrashingServer: Sendable {
         return false
     }
 
-    /// Terminates the server; kills it if it does not end in time.
+    /// Terminates the server, or kills it if it does not end in time.
     package func stop() async { await self.state.withLock(\.program).terminate(within: self.patience) }
 
     /// The report's table of crashes.

@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// Runs an action at the moment when the next verdict on a wrong PIN arrives.
+/// Runs an action at the moment the next verdict on a wrong PIN arrives.
 ///
 /// A server that releases verdicts before they are durable makes them durable a fraction of a millisecond later. A kill
-/// at a fixed time rarely hits this gap, whereas one that is triggered by the verdict often does.
+/// at a fixed time rarely falls into this gap, but a kill that is triggered by the verdict often does.
 final class VerdictTrigger: Sendable {
     private let isArmed = Atomic(false)
     private let action = Mutex<(@Sendable () -> Void)?>(nil)

@@ -3,9 +3,9 @@ internal import Synchronization
 
 /// The arrivals of an open loop, in order; connections take arrivals from it when they become free.
 ///
-/// The time at which a check is due only depends on the schedule. If there is no free connection, the check waits here,
-/// and its latency is measured from the time it was due. If there are too many checks in flight, including waiting
-/// ones, the check is not sent and counted as unsent.
+/// The time at which a check is due depends only on the schedule. If no connection is free, the check waits here, and
+/// its latency is measured from the time it was due. If too many checks are in flight, including waiting ones, the
+/// check is not sent, and is counted as unsent.
 final class ArrivalQueue: Sendable {
     /// A check that a connection has taken from the queue; it may not be due yet.
     struct Arrival: Hashable, Sendable {
@@ -38,7 +38,7 @@ final class ArrivalQueue: Sendable {
         self.state = Mutex(State(arrivals: arrivals, next: next))
     }
 
-    /// The next arrival for a free connection; nil if the schedule is at its end.
+    /// The next arrival for a free connection; nil if the schedule has ended.
     func take(at now: Duration) -> Arrival? {
         self.state.withLock { state in
             state.advance(to: now, maxInFlight: self.maxInFlight)
@@ -75,7 +75,7 @@ final class ArrivalQueue: Sendable {
         }
     }
 
-    /// Records that an admitted arrival got its response, or will not get one.
+    /// Records that an admitted arrival received its response, or will not receive one.
     func finish() {
         self.state.withLock { $0.inFlight -= 1 }
     }
@@ -105,7 +105,8 @@ final class ArrivalQueue: Sendable {
     /// The number of checks that are due but have not been sent yet.
     var waiting: Int { self.state.withLock { $0.waitingCount } }
 
-    /// Returns true if every check due by now has its response, and no connection waits for an arrival's time.
+    /// Returns true if every check that is due by now has its response, and no connection is waiting until an arrival
+    /// is due.
     ///
     /// This includes checks that have become due since the last call.
     func isIdle(at now: Duration) -> Bool {

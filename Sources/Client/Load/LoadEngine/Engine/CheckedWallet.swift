@@ -3,13 +3,13 @@ internal import LoadFleet
 internal import Synchronization
 internal import Vocabulary
 
-/// A wallet in use, and its history, which every response is checked against.
+/// A wallet in use and its history, against which every response is checked.
 ///
-/// Only one user uses it at a time, unless a single wallet is being attacked, which all users share.
+/// Only one user uses it at a time, except if all users share a single wallet in order to attack it.
 final class CheckedWallet: Sendable {
     private struct State {
         var history: WalletHistory
-        /// Only recorded for a proof.
+        /// The wallet's last events, which are recorded only for a proof.
         var transcript: WalletTranscript?
         var lastID = 0
         /// The last id of an operation with a PIN.

@@ -1,7 +1,7 @@
 /// Calls `body` for each number below `count`, at most `width` at a time, until one call fails.
 ///
-/// Returns the results of the successful calls and the first failure. After a failure, the calls under way are
-/// cancelled and no further ones begin.
+/// Returns the results of the successful calls and the first failure. After a failure, the calls in progress are
+/// cancelled and no further calls begin.
 /// - Parameter onSuccess: called with the number of successful calls so far.
 func concurrently<Success: Sendable, Failure: Error>(
     _ count: Int,

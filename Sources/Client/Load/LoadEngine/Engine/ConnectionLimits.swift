@@ -3,7 +3,7 @@ internal import LoadPlan
 
 /// The limits on connections from one process and one address.
 enum ConnectionLimits {
-    /// The number of open files other than connections: the wallets' file, event loops and standard streams.
+    /// The number of open files that are not connections: the wallets' file, event loops and standard streams.
     static let otherFiles = 64
     /// The number of connections from one address, which is below the server's usual limit per source and far below the
     /// number of ports.

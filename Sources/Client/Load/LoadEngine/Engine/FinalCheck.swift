@@ -25,10 +25,10 @@ struct FinalCheck {
         }
     }
 
-    /// The time is up: no further wallet is opened.
+    /// An error thrown when the time is up, so that no further wallet is opened.
     private struct TimeIsUp: Error {}
 
-    /// Notes the number of wallets opened.
+    /// Opens the wallets, and notes the number opened in the report.
     func run() async {
         let wallets = self.run.histories.withCounts
         guard !wallets.isEmpty else { return }

@@ -16,9 +16,11 @@ package struct LoadRun: Sendable {
         package var start: ContinuousClock.Instant?
         /// The server's process on this machine; nil if unknown.
         package var serverPID: Int32?
-        /// Tasks that run in parallel with the load; each is cancelled at its end.
+        /// Tasks that run in parallel with the load, and are cancelled when it ends.
         package var companions: [@Sendable (RunEvents) async -> Void] = []
-        /// Other servers with the same store, which connections use in turn.
+        /// Other servers with the same store.
+        ///
+        /// Connections take turns between all servers.
         package var others: [Target] = []
         /// Injects faults and revocations during the run.
         package var proof: Proof?
@@ -32,7 +34,7 @@ package struct LoadRun: Sendable {
     let options: Options
     let events: RunEvents
 
-    /// - Parameter events: receives the run's events, and ends it.
+    /// - Parameter events: receives the run's events, and can end the run.
     package init(_ plan: LoadPlan, of fleet: Fleet, at target: Target, options: Options, events: RunEvents) {
         self.plan = plan
         self.fleet = fleet
@@ -41,7 +43,7 @@ package struct LoadRun: Sendable {
         self.events = events
     }
 
-    /// Runs the plan to its end, or until the run is ended early; returns the measurements so far.
+    /// Runs the plan to its end, or until the run is ended early, and returns the measurements so far.
     ///
     /// - Parameter onProgress: called about once a second, and for each session opened before the start.
     package func run(
@@ -126,7 +128,7 @@ package struct LoadRun: Sendable {
         try ConnectionLimits.prepare(for: self.plan)
     }
 
-    /// If there was no response for this long at the end of the plan, the server is considered lost.
+    /// The time without a response, at the end of the plan, after which the server is considered lost.
     private static let silence: Duration = .seconds(2)
 
     private enum Part {
@@ -223,7 +225,7 @@ extension [Interval] {
 }
 
 extension Outcome {
-    /// True if the outcome is a response from the server.
+    /// True if the outcome reflects a response from the server.
     fileprivate var isOfServer: Bool {
         guard case .failed(let reason) = self else { return true }
         return reason.hasPrefix("refused:") || reason.hasPrefix("revoked")

@@ -14,9 +14,9 @@ package struct MeasuredRun: Sendable {
 
 /// The progress of a run.
 package enum LoadProgress: Sendable {
-    /// The number of sessions open before the clock starts.
+    /// Sessions are being opened before the clock starts; the first value is the number that are open.
     case opening(Int, of: Int)
-    /// The time until the plan begins, with all sessions open.
+    /// All sessions are open, and the plan begins after this time.
     case waiting(Duration)
     case running(RunSnapshot)
 }
@@ -24,16 +24,16 @@ package enum LoadProgress: Sendable {
 /// The last interval of a run, and its totals so far.
 package struct RunSnapshot: Sendable {
     package let interval: Interval
-    /// Without the warm-up.
+    /// The totals, excluding the warm-up.
     package let totals: Totals
-    /// The length of warm-up and stages.
+    /// The length of the warm-up and all stages.
     package let duration: Duration
     /// The current target of the schedule: connections, or checks per second.
     package let load: Double
-    /// Checks due and not sent yet, in an open loop.
+    /// The number of checks that are due but have not been sent yet, in an open loop.
     package let waiting: Int
-    /// Checks sent again so far because no response arrived.
+    /// The number of checks sent again so far because no response arrived.
     package let repeated: Int
-    /// The thresholds that do not hold so far.
+    /// The thresholds that are not met so far.
     package let failing: [String]
 }

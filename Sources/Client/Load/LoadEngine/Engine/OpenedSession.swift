@@ -4,11 +4,13 @@ internal import Synchronization
 internal import Transport
 internal import Wire
 
-/// An open session of a wallet that was taken from the pool, checked from its first response on.
+/// An open session of a wallet that was taken from the pool.
+///
+/// All of its responses are checked, from the first one on.
 struct OpenedSession: Sendable {
     let session: FleetSession
     let wallet: CheckedWallet
-    /// A moment before the server ends the session because of its age.
+    /// A time shortly before the server ends the session because of its age.
     let expires: ContinuousClock.Instant
 
     /// Takes a wallet from the pool, connects, and opens a session; returns nil if all wallets are in use.

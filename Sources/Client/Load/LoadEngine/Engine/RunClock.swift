@@ -3,7 +3,9 @@ internal import Vocabulary
 /// The time since a run's start, and the server's clock at the same moment.
 struct RunClock: Sendable {
     let start: ContinuousClock.Instant
-    /// The server's clock at the start; equal to this machine's unless a lab's clock is ahead.
+    /// The server's clock at the start.
+    ///
+    /// It equals this machine's clock unless a lab's clock is ahead.
     private let wall: Timestamp
 
     init(startingAt start: ContinuousClock.Instant = .now, wall: Timestamp) {
@@ -11,7 +13,7 @@ struct RunClock: Sendable {
         self.wall = wall
     }
 
-    /// Time since the start.
+    /// The time since the start.
     var now: Duration { ContinuousClock.now - self.start }
 
     /// The server's clock at a moment of the run.
@@ -23,12 +25,12 @@ struct RunClock: Sendable {
         return RunClock(startingAt: now, wall: self.wall + (now - self.start))
     }
 
-    /// The same start, with the server's clock as it is now.
+    /// A clock with the same start, synchronized with the server's current time.
     func synchronized(with serverTime: Timestamp) -> RunClock {
         RunClock(startingAt: self.start, wall: serverTime + (.zero - self.now))
     }
 
-    /// Returns at that time, or at once if the task is cancelled.
+    /// Returns at the given time, or immediately if the task is cancelled.
     func sleep(until time: Duration) async {
         // The caller checks for cancellation.
         try? await Task.sleep(until: self.start + time, tolerance: .zero, clock: .continuous)

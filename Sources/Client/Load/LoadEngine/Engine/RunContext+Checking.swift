@@ -47,7 +47,7 @@ extension RunContext {
         }
     }
 
-    /// Checks the result of an instruction against the wallet's history.
+    /// Checks an instruction's result against the wallet's history.
     ///
     /// - Parameter isWrong: true if the instruction carried a wrong PIN.
     func check(
@@ -107,7 +107,7 @@ extension RunContext {
         self.report(wallet.completes(id, response, at: now), of: wallet, at: time)
     }
 
-    /// The outcome of a failed operation; ends the run if the wallets' file failed.
+    /// Returns the outcome of a failed operation, and ends the run if the wallets' file failed.
     func outcome(of failure: FleetFailure) -> Outcome {
         switch failure {
         case .fleet(let error): self.events.end(.aborted, failure: .fleet(error))
@@ -152,7 +152,7 @@ extension RunContext {
         self.events.note(text)
     }
 
-    /// The largest number of excluded wallets that are named.
+    /// The maximum number of excluded wallets that the report names.
     private static let maxNamed = 5
 }
 

@@ -21,7 +21,7 @@ struct RunContext: Sendable {
     let events: RunEvents
     /// The limit of consecutive wrong PINs for a wallet.
     let wrongLimit: Int
-    /// The queue of arrivals; only used in an open loop.
+    /// The queue of arrivals, which is used only in an open loop.
     let queue: ArrivalQueue?
     let registrar: Registrar?
     let proof: Proof?
@@ -88,8 +88,8 @@ struct RunContext: Sendable {
         self.clock = RunClock(wall: target.clock.now())
     }
 
-    /// Gets the server's terms using one of the first wallets, which also shows that this is the right server for the
-    /// wallets.
+    /// Requests the server's terms with one of the first wallets, which also shows that the server is the right one for
+    /// these wallets.
     private static func terms(
         of fleet: Fleet,
         _ wallets: Range<Int>,
@@ -125,7 +125,8 @@ struct RunContext: Sendable {
 
     /// Connects for a user.
     ///
-    /// - Parameter resuming: keeps tickets and uses them; only if the plan has such connections.
+    /// - Parameter resuming: true to store session tickets and to use them, which has an effect only if the plan has
+    ///   such connections.
     func connect(_ number: Int, resuming: Bool = false) async throws(FleetFailure) -> ClientConnection {
         let turn = self.servers.count > 1 ? self.gauges.connects.add(1, ordering: .relaxed).oldValue : 0
         let server = self.servers[turn % self.servers.count]
@@ -145,7 +146,9 @@ struct RunContext: Sendable {
         return self.plan.share.size(of: all)
     }
 
-    /// Saves all histories for the next run, after all connections have closed; throws the run's failure, if any.
+    /// Saves all histories for the next run, after all connections have closed.
+    ///
+    /// Throws the run's failure, if there is one.
     func finish() throws {
         let (overflows, epochSteps) = try self.histories.saveAll(at: self.serverTime)
         self.proof?.noteHistories(epochSteps: epochSteps, overflows: overflows)

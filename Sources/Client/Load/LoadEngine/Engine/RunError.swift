@@ -3,13 +3,13 @@ package import LoadPlan
 
 /// A reason why a run did not start or could not continue.
 package enum RunError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Correct the plan.
+    /// The plan is invalid: correct it.
     case plan(PlanError)
     /// The server's responses do not allow a measurement: fix the server first.
     case server(FleetFailure, address: String)
     /// The wallets' file can no longer be used.
     case fleet(FleetError)
-    /// The target cannot be used as it was given: specify it differently.
+    /// The target cannot be used as specified: specify it differently.
     case target(Target.Problem)
     /// A user ended the run before anything was measured.
     case interrupted

@@ -3,7 +3,7 @@ package import LoadReport
 internal import Synchronization
 internal import Vocabulary
 
-/// The events of a run that do not come from its load: markers and notes for the report, and the reasons to end early.
+/// The events of a run that its load does not cause: markers and notes for the report, and reasons to end early.
 ///
 /// Companions of the run, such as one that kills the server, report their events here, and so does the Ctrl-C handler.
 package final class RunEvents: Sendable {
@@ -28,7 +28,7 @@ package final class RunEvents: Sendable {
 
     // MARK: Reported events
 
-    /// The time since the run's start; nil before it.
+    /// The time since the run's start; nil before the start.
     package var now: Duration? { self.state.withLock { $0.clock?.now } }
 
     /// Adds a vertical line to the plots at this moment.
@@ -41,7 +41,7 @@ package final class RunEvents: Sendable {
     /// Adds a table to the report.
     package func add(_ section: ReportSection) { self.state.withLock { $0.sections.append(section) } }
 
-    /// Adds a sentence to the report, once.
+    /// Adds a sentence to the report, unless the report already contains it.
     package func note(_ text: String) {
         self.state.withLock { state in
             if !state.notes.contains(text) { state.notes.append(text) }
@@ -58,7 +58,7 @@ package final class RunEvents: Sendable {
         }
     }
 
-    /// Reports a new process of the server, to be monitored from now on.
+    /// Reports a new process of the server, which the run monitors from now on.
     package func serverStarted(pid: Int32) {
         self.state.withLock { $0.serverPID = pid }
     }
@@ -66,12 +66,14 @@ package final class RunEvents: Sendable {
     /// Reports that the server opened a session after the plan's end.
     func serverResponded() { self.state.withLock { $0.isServerStateKnown = true } }
 
-    /// Reports that a connection was lost during a call, as in a crash of the server.
+    /// Reports that a connection was lost during a call, which may be due to a crash of the server.
     func connectionWasLost() { self.state.withLock { $0.mayHaveCrashed = true } }
 
     // MARK: The end
 
-    /// Ends the run for the user; it reports the measurements so far.
+    /// Ends the run at the user's request.
+    ///
+    /// The run still reports its measurements so far.
     package func interrupt() { self.end(.interrupted) }
 
     func end(_ end: RunEnd, failure: RunError? = nil) {
@@ -104,7 +106,7 @@ package final class RunEvents: Sendable {
     /// True if the server may have lost data that was not durable.
     var mayHaveCrashed: Bool { self.state.withLock { $0.mayHaveCrashed } }
 
-    /// Returns the time at which the server's process ended, once for each end.
+    /// Returns the time at which the server's process ended, or nil if this was already returned or has not happened.
     func takeServerDeath() -> Duration? {
         self.state.withLock { state in
             defer { state.serverDeath = nil }
@@ -112,7 +114,7 @@ package final class RunEvents: Sendable {
         }
     }
 
-    /// The result of a run with these intervals.
+    /// Returns the result of a run with these intervals.
     func measured(_ intervals: [Interval], from start: Timestamp, end: RunEnd) -> MeasuredRun {
         self.state.withLock { state in
             MeasuredRun(

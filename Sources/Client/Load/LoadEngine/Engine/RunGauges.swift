@@ -6,15 +6,19 @@ final class RunGauges: Sendable {
     let connections = Atomic(0)
     /// Calls that were sent but have not been answered yet.
     let inFlight = Atomic(0)
-    /// The number of users that the plan wants now; users with this number or a higher one end.
+    /// The number of users that the plan currently wants.
+    ///
+    /// Users with this number or a higher one end.
     let wanted = Atomic(0)
     /// Wrong PINs replaced by right ones, so that no wallet is blocked.
     let replaced = Atomic(0)
     /// Connections resumed with a ticket.
     let resumed = Atomic(0)
-    /// Connections made; if there are several servers, they are used in turn.
+    /// The number of connections made so far.
+    ///
+    /// It determines which of several servers is next.
     let connects = Atomic(0)
-    /// Calls the server rejected because of a rate limit.
+    /// Calls that the server rejected because of a rate limit.
     let rateLimited = Atomic(0)
     /// Checks repeated because no response arrived.
     let repeated = Atomic(0)

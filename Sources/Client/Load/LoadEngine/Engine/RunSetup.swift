@@ -6,7 +6,7 @@ internal import Synchronization
 struct RunSetup {
     /// The time for which opening a session is retried.
     private static let patience: Duration = .seconds(30)
-    /// The setup fails once this many wallets have been excluded, because then it is not the wallets' fault.
+    /// The number of excluded wallets at which the setup fails, because the wallets are then unlikely to be the cause.
     private static let maxExcluded = 64
 
     let run: RunContext
@@ -38,7 +38,7 @@ struct RunSetup {
             } catch {
                 guard self.run.events.endReason == nil else { throw RunError.interrupted }
                 if Task.isCancelled { throw error }
-                // Another wallet will be drawn in this case.
+                // In this case, another wallet is drawn.
                 if error.concernsOnlyThisWallet, !self.run.sharesWallets,
                     self.run.gauges.excluded.load(ordering: .relaxed) < Self.maxExcluded
                 {

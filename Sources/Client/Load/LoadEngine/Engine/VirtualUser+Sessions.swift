@@ -6,7 +6,9 @@ internal import Transport
 internal import Vocabulary
 
 extension VirtualUser {
-    /// Opens a session for a free wallet, waiting for one if necessary; records a failure as the action's outcome.
+    /// Opens a session for a free wallet, and waits for one if necessary.
+    ///
+    /// A failure is recorded as the action's outcome.
     func open(_ action: Action, due: Duration?, began: Duration) async {
         do throws(FleetFailure) {
             while true {

@@ -8,7 +8,9 @@ internal import Transport
 internal import Vocabulary
 internal import Wire
 
-/// Generates the load of one connection, by performing one operation after another until the plan no longer needs it.
+/// A simulated user, who generates the load of one connection by performing operations one after another.
+///
+/// The user ends when the plan no longer needs it.
 ///
 /// While a session is open, the user runs on the connection's own event loop, so that a check does not need a thread
 /// switch. This matters because the tool shares the machine with the server.
@@ -24,7 +26,7 @@ final class VirtualUser {
     /// The source of attempt ids, different in each run.
     ///
     /// It is separate from the plan's generator, which would generate the same values in the next run with the same
-    /// seed. If a server has seen an id before, it considers the attempt a repetition and does not count it again
+    /// seed. A server that has seen an id before considers the attempt a repetition and does not count it again
     /// (docs/protocol.md).
     private var attempts = PlanGenerator(seed: .random(in: .min ... .max))
     private var wrongVariant: UInt32 = 0
@@ -38,8 +40,9 @@ final class VirtualUser {
 
     struct Lost {
         let wallet: CheckedWallet
-        /// The attempt without a response, to be sent again as phones do: the server judges it only once
-        /// (docs/protocol.md, G4).
+        /// The attempt without a response.
+        ///
+        /// The user sends it again, as phones do, and the server judges it only once (docs/protocol.md, G4).
         let attempt: Attempt?
     }
 
@@ -69,7 +72,7 @@ final class VirtualUser {
 
     var clock: RunClock { self.run.clock }
 
-    /// Works until the plan, the schedule or the run has no more operations for this user.
+    /// Performs operations until the plan, the schedule or the run has no more of them for this user.
     func work() async {
         while self.run.gauges.wants(self.number) {
             let isDone: Bool
@@ -109,7 +112,9 @@ final class VirtualUser {
         return false
     }
 
-    /// Waits using a timer on the connection's event loop if there is one, so that no other thread is woken.
+    /// Waits.
+    ///
+    /// If there is a connection, a timer on its event loop is used, so that no other thread is woken.
     private func wait(until time: Duration, on connection: ClientConnection?) async {
         while !self.run.gauges.isStopping {
             let now = self.clock.now
@@ -174,8 +179,10 @@ final class VirtualUser {
         await self.proceed(after: outcome, of: attempt)
     }
 
-    /// The attempt that was lost with the wallet's last connection, if the PIN is still the same and no other was
-    /// entered since: the server only remembers the last attempt.
+    /// Returns the attempt that was lost with the wallet's last connection.
+    ///
+    /// Returns nil if the PIN has changed or another PIN was entered since, because the server remembers only the last
+    /// attempt.
     private func takeLost(for opened: OpenedSession) -> Attempt? {
         defer { self.lost = nil }
         guard let lost, lost.wallet === opened.wallet, let attempt = lost.attempt,
@@ -186,7 +193,7 @@ final class VirtualUser {
 
     /// Records an operation, unless it began during the warm-up and ended after it.
     ///
-    /// Such an operation does not show up anywhere.
+    /// Such an operation is not reported at all.
     func record(
         _ operation: Operation,
         _ outcome: Outcome,
@@ -209,7 +216,7 @@ final class VirtualUser {
     }
 
     private func nextAttempt(_ action: Action, _ session: FleetSession) -> Attempt {
-        // Alternate between PINs, because a server may cache the decoded key of the last attempt.
+        // Alternate between wrong PINs, because a server may cache the decoded key of the last attempt.
         if action == .wrong { self.wrongVariant = (self.wrongVariant + 1) % 3 }
         return Attempt(
             action: action,
@@ -260,7 +267,7 @@ final class VirtualUser {
         guard !outcome.isFailure else {
             let isCheck = attempt.action == .right || attempt.action == .wrong
             let isUnanswered = outcome == .timeout || outcome == .failed(FleetFailure.call(.closed).reason)
-            // If the wallet is shared with other users, the server may only remember their attempts by now.
+            // If other users share the wallet, the server may by now remember only their attempts.
             let mayRepeat = isCheck && isUnanswered && !self.run.sharesWallets
             self.lost = self.opened.map { Lost(wallet: $0.wallet, attempt: mayRepeat ? attempt : nil) }
             self.leave()

@@ -4,7 +4,8 @@ internal import Synchronization
 internal import Vocabulary
 
 extension Fleet {
-    /// Resets the histories of all wallets to unknown; their next responses are accepted, and checked from then on.
+    /// Resets the histories of all wallets to unknown, so that the next response to each wallet is accepted and later
+    /// responses are checked.
     ///
     /// Use this if the server's store was restored from a backup, so its counts legitimately differ from those of
     /// earlier runs.
@@ -25,7 +26,7 @@ final class WalletHistoryCache: Sendable {
     private let wallets = Mutex<[Int: CheckedWallet]>([:])
     private let past = Mutex(Past())
 
-    /// The properties that are remembered about wallets that are not in use.
+    /// The facts that are remembered about wallets that are not in use.
     private struct Past {
         var overflowCount = 0
         var epochStepCount = 0
@@ -106,8 +107,9 @@ final class WalletHistoryCache: Sendable {
     /// A wallet with a session, chosen at random; nil if no session is open.
     var anyInUse: CheckedWallet? { self.wallets.withLock { $0.values.filter { $0.hasUsers }.randomElement() } }
 
-    /// Saves the remaining wallets after all connections have closed; returns the numbers of overflows and of epoch
-    /// steps in all histories.
+    /// Saves the remaining wallets after all connections have closed.
+    ///
+    /// Returns the number of overflows and the number of epoch steps in all histories.
     func saveAll(at now: Timestamp) throws(FleetError) -> (overflows: Int, epochSteps: Int) {
         let rest = self.wallets.withLock { wallets in
             defer { wallets = [:] }

@@ -10,22 +10,22 @@ final class WalletPool: Sendable {
         /// One bit for each wallet.
         var taken: [UInt64]
         var takenCount = 0
-        /// The wallets that were ever lent, in the same form.
+        /// The wallets that have ever been lent, also with one bit for each wallet.
         var used: [UInt64]
         var usedCount = 0
     }
 
     private let picker: WalletPicker
     private let count: Int
-    /// The index of the first wallet; it is the first bit in the state.
+    /// The index of the first wallet, to which the first bit in the state belongs.
     private let first: Int
     private let isShared: Bool
     private let state: Mutex<State>
 
     /// The number of draws before the next free wallet is taken instead.
     ///
-    /// This happens if nearly all wallets are in use, or if nearly all of the distribution's weight is on a few that
-    /// are.
+    /// This limit is reached if nearly all wallets are in use, or if a few wallets that are in use have nearly all of
+    /// the distribution's weight.
     private static let maxDraws = 64
 
     init(_ pick: Pick, among wallets: Range<Int>) throws(PlanProblem) {

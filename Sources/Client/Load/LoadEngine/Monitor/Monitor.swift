@@ -17,7 +17,7 @@ final class Monitor: Sendable {
     /// The number of consecutive intervals in which a rate or percentile misses its threshold before the run is
     /// aborted.
     private static let maxMissed = 5
-    /// The time after the plan's end in which responses still count for its last interval.
+    /// The time after the plan's end during which responses still count towards its last interval.
     private static let lateness: Duration = .milliseconds(250)
 
     init(
@@ -40,7 +40,9 @@ final class Monitor: Sendable {
         var tool = ProcessMeter(pid: nil)
         var toolCPU: Duration?
         var missed: [String: Int] = [:]
-        /// The last values before the plan's end, when connections begin to close.
+        /// The last values from before the plan's end.
+        ///
+        /// Connections begin to close at that time.
         var use = (connections: 0, inFlight: 0)
         /// True if the run was already ending when the current interval began.
         var isOver = false
@@ -84,7 +86,7 @@ final class Monitor: Sendable {
         return time == self.run.schedule.duration && !hasBacklog ? time + Self.lateness : time
     }
 
-    /// Waits, and admits due arrivals even if no connection asks for one.
+    /// Waits, and admits arrivals when they are due, even if no connection asks for one.
     private func wait(until time: Duration, _ state: inout State) async {
         let end = self.run.schedule.duration
         while !Task.isCancelled, self.run.clock.now < self.wake(for: time) {
@@ -156,8 +158,8 @@ final class Monitor: Sendable {
         let known = state.server?.pid
         self.follow(&state)
         if var server = state.server, let reading = server.meter.read() {
-            // If there were two processes in this interval we do not know, because we cannot read the usage of the one
-            // that has exited.
+            // If the process was replaced during this interval, its CPU time is unknown, because the usage of a process
+            // that has exited cannot be read.
             if server.pid == known { gauges.serverCPUSeconds = (reading.cpu - server.cpu) / .seconds(1) }
             gauges.serverResidentBytes = reading.residentBytes
             server.cpu = reading.cpu
@@ -181,7 +183,7 @@ final class Monitor: Sendable {
         if let reading = meter.read() { state.server = (pid, meter, reading.cpu) }
     }
 
-    /// The thresholds that do not hold so far; aborts the run if the options say so.
+    /// Returns the thresholds that are not met so far, and aborts the run if the options require it.
     private func judge(_ state: inout State) -> [String] {
         var failing: [String] = []
         for threshold in self.options.thresholds {

@@ -16,7 +16,7 @@ package struct ProcessMeter: Sendable {
     private let folder: String
     private var threads: [String: Int64] = [:]
 
-    /// - Parameter pid: nil for this process.
+    /// - Parameter pid: the process to read; nil for this process.
     package init(pid: Int32?) {
         self.folder = pid.map { "/proc/\($0)" } ?? "/proc/self"
     }

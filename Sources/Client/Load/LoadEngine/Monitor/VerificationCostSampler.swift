@@ -7,9 +7,9 @@ internal import Vocabulary
 
 /// Samples the CPU cost of one signature verification on this machine while the load runs.
 ///
-/// Each PIN check needs one verification, alone or in a batch. A separate thread makes a few of them ten times a
-/// second, about a hundredth of a core, with the library that the server uses. A measurement before the run would not
-/// include the cost of neighbors on a shared machine, which also affects the server.
+/// Each PIN check needs one verification, alone or in a batch. Ten times a second, a separate thread performs a few of
+/// them with the library that the server uses, which takes about a hundredth of a core. A measurement before the run
+/// would not include the slowdown from neighbors on a shared machine, which also affects the server.
 final class VerificationCostSampler: Sendable {
     private struct State {
         var cpu: Duration = .zero
@@ -55,7 +55,7 @@ final class VerificationCostSampler: Sendable {
         self.state.withLock { $0.isStopped = true }
     }
 
-    /// The CPU time of one verification since the last call, in µs; nil if none was made.
+    /// The mean CPU time in µs of a verification since the last call; nil if there was none.
     func take() -> Double? {
         let (cpu, count) = self.state.withLock { state in
             defer { (state.cpu, state.count) = (.zero, 0) }

@@ -7,7 +7,7 @@ final class GapMeter: Sendable {
     /// Records the time between two answers to one client.
     func note(_ gap: Duration) { self.longest.withLock { $0 = max($0, gap) } }
 
-    /// Returns the longest time since the last call.
+    /// Returns the longest time recorded since the last call.
     func take() -> Duration {
         self.longest.withLock { longest in
             defer { longest = .zero }

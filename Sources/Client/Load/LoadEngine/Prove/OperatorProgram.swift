@@ -15,7 +15,7 @@ package struct OperatorProgram: Sendable {
         self.command = command
     }
 
-    /// The program could not be started, failed, or exceeded its limit.
+    /// An error for a program that could not be started, failed, or exceeded its time limit.
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
     }

@@ -7,10 +7,10 @@ internal import Vocabulary
 
 /// Injects the faults and revocations of a proof during a run, and reports what clients saw.
 package final class Proof: Sendable {
-    /// One fault, from its injection to the next one.
+    /// One fault and the time from its injection to that of the next fault.
     struct Injection: Sendable {
         let fault: String
-        /// Times since the run's start.
+        /// The time of the injection, since the run's start.
         let at: Duration
         var healed: Duration?
         /// The longest time between two answers to one client.
@@ -50,7 +50,7 @@ package final class Proof: Sendable {
         self.state.withLock { ($0.epochSteps, $0.overflows) = (epochSteps, overflows) }
     }
 
-    /// Injects faults and revokes wallets until the task is cancelled; heals at the end.
+    /// Injects faults and revokes wallets until the task is cancelled, and then heals the last fault.
     func run(in run: RunContext) async {
         await withTaskGroup { group in
             group.addTask { await self.injectFaults(in: run) }
@@ -114,12 +114,12 @@ package final class Proof: Sendable {
             guard run.clock.now + pause < run.schedule.duration - self.plan.rest else { return }
             await run.clock.sleep(until: run.clock.now + pause)
             guard !Task.isCancelled, !run.gauges.isStopping else { return }
-            // While no server is reachable, no wallet may be in use.
+            // No wallet may be in use while no server is reachable.
             guard let wallet = run.histories.anyInUse else { continue }
             let began = run.clock.now
             do throws(OperatorProgram.Failure) {
                 try await program.run(["\(wallet.wallet.walletID)"])
-                // Any operation sent from now on must get `revoked`.
+                // Every operation sent from now on must be answered with `revoked`.
                 wallet.revocationReturned(at: run.serverTime)
                 let duration = run.clock.now - began
                 self.state.withLock { $0.revocations.append((wallet.wallet.walletID, duration)) }
@@ -134,7 +134,7 @@ package final class Proof: Sendable {
 // MARK: - Report
 
 extension Proof {
-    /// The tables of the report, the verdict first.
+    /// The tables of the report, beginning with the verdict.
     package func sections(for intervals: [Interval]) -> [ReportSection] {
         let state = self.state.withLock { $0 }
         var sections = [self.promiseTable(state, of: Totals(of: intervals)), self.faultTable(state)]

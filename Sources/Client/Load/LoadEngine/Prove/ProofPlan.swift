@@ -1,6 +1,6 @@
 /// The faults and revocations of a run that proves a server's promises.
 package struct ProofPlan: Sendable {
-    /// Called with a fault's name, and with `heal`; nil for a run without faults.
+    /// The program that is called with the name of a fault, and later with `heal`; nil for a run without faults.
     package var hook: OperatorProgram?
     /// The names of the faults; each is injected about equally often.
     package var faults: [String] = []
@@ -8,10 +8,10 @@ package struct ProofPlan: Sendable {
     package var faultEvery: Duration = .seconds(20)
     /// The mean length of a fault.
     package var faultFor: Duration = .seconds(3)
-    /// Called with the id of a wallet; nil for a run without revocations.
+    /// The program that is called with the id of a wallet to revoke; nil for a run without revocations.
     package var revoke: OperatorProgram?
     package var revokeEvery: Duration = .seconds(30)
-    /// The time before the plan's end in which no fault is injected, so that the servers have recovered.
+    /// The time before the plan's end during which no fault is injected, so that the servers can recover.
     package var rest: Duration = .seconds(10)
 
     package init() {}

@@ -5,7 +5,7 @@ internal import Vocabulary
 struct WalletTranscript: Sendable {
     private var lines: [String] = []
 
-    /// The largest number of lines: about thirty operations.
+    /// The maximum number of lines, enough for about thirty operations.
     private static let limit = 60
 
     mutating func sent(_ id: Int, _ operation: WalletOperation, repeating first: Int?, at now: Timestamp) {
@@ -26,7 +26,7 @@ struct WalletTranscript: Sendable {
         self.lines.append("\(now.milliseconds) \(text)")
     }
 
-    /// Time in ms since 1970 and event, in order.
+    /// The events in order, each with its time in ms since 1970.
     var rows: [(time: String, event: String)] {
         self.lines.map { line in
             let parts = line.split(separator: " ", maxSplits: 1)
