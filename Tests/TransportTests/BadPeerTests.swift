@@ -318,13 +318,17 @@ struct BadPeerTests {
         var limits = TransportLimits()
         limits.connections = 4
         limits.freshness = .zero
+        let (reasons, source) = AsyncStream.makeStream(of: RefusedConnections.Reason.self)
+        let failures = Failures { if case .refused(let reason) = $0 { source.yield(reason) } }
         let context = try self.certificates.clientContext()
-        try await withServer(self.certificates, limits: limits, serve: sessions) { port, _, _ in
+        try await withServer(self.certificates, limits: limits, failures: failures, serve: sessions) { port, _, _ in
+            var refused = reasons.makeAsyncIterator()
             let first = try await connect(port, context)
             #expect(await first.answer(.reportWipe) == .other("reportWipe"))
             let (second, third) = (try await connect(port, context), try await connect(port, context))
             // One place is free, but the stale connections have theirs already.
             let fourth = try await connect(port, context)
+            #expect(await refused.next(isolation: nil) == .withoutSession, "not closed for being idle")
             await second.closed()
             for connection in [first, third, fourth] {
                 #expect(try await token(connection) == connection.channelBinding.bytes)

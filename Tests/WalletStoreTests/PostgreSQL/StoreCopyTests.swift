@@ -247,11 +247,19 @@ struct StoreCopyTests {
             try FileManager.default.copyItem(atPath: self.folder.file(name), toPath: inLog.file(name))
         }
         await store.close()
-        let before = try self.folder.contents()
-        for folder in [self.folder, inLog] {
+        // SQLite would remove a log that does not belong to the file.
+        let withLog = TemporaryFolder()
+        for (name, folder) in [
+            ("wallets.db", self.folder), ("wallets.db-mark", self.folder), ("wallets.db-wal", inLog),
+        ] {
+            try FileManager.default.copyItem(atPath: folder.file(name), toPath: withLog.file(name))
+        }
+        let (before, found) = (try self.folder.contents(), try withLog.contents())
+        for folder in [self.folder, withLog, inLog] {
             #expect(throws: StoreOpenError.moved) { try SQLiteWalletStore.open(folder: folder.path, key: .test) }
         }
         #expect(try self.folder.contents() == before)
+        #expect(try withLog.contents() == found)
         let again = try self.source()
         #expect(try await again.movedTo() == "copy 1")
         #expect(try await again.copiedFacts().operatorValues.values.keys.sorted() == ["flag.a", "percent"])
