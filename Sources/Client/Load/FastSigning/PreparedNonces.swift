@@ -5,14 +5,16 @@ internal import Vocabulary
 
 /// Precomputed signature nonces: for each k, the point R = k·G and 1/k, which do not depend on the key or the message.
 ///
-/// We only need one inversion for the whole batch (Montgomery's trick: Speeding the Pollard and elliptic curve methods
-/// of factorization, 1987); a separate one would take as long as the rest of a signature.
+/// A whole batch needs only one inversion (Montgomery's trick: Speeding the Pollard and elliptic curve methods of
+/// factorization, 1987). A separate inversion would take as long as the rest of a signature.
 ///
 /// **Invariant: a nonce signs once.** Two signatures with the same nonce reveal the key (FIPS 186-5 §6.4.1).
 ///
 /// `@unchecked Sendable`: ``withPooled(_:)`` lends each instance to one caller at a time.
 @safe final class PreparedNonces: @unchecked Sendable {
-    /// Nonces per batch; at this size, the cost of the inversion is negligible.
+    /// The number of nonces per batch.
+    ///
+    /// At this size, the cost of the inversion is negligible.
     private static let batch = 32
 
     private let group: OpaquePointer
@@ -20,7 +22,7 @@ internal import Vocabulary
     /// libcrypto's temporary variables.
     private let scratch: OpaquePointer
     private let nonces: [Nonce]
-    /// The number of unused nonces, which come before the used ones.
+    /// The number of unused nonces, which precede the used ones.
     private var left = 0
     private let point: OpaquePointer
     private let factor: OpaquePointer
@@ -84,7 +86,7 @@ internal import Vocabulary
             && BN_mod_mul(self.factor, self.factor, nonce.x, order, self.scratch) == 1
             && BN_add(self.sum, self.sum, self.factor) == 1
             && BN_mod_mul(self.sum, self.sum, nonce.inverse, order, self.scratch) == 1
-        // s is 0 with a probability of 2⁻²⁵⁶.
+        // The probability that s is 0 is about 2⁻²⁵⁶.
         guard isSigned, let r = unsafe bytes(of: nonce.x), let s = unsafe bytes(of: self.sum),
             let y = unsafe bytes(of: nonce.y), let signature = P256Signature(r + s), let nonceY = P256NonceY(y)
         else { preconditionFailure("libcrypto is out of memory") }
@@ -119,7 +121,7 @@ internal import Vocabulary
     /// The probability of this is about 2⁻¹³⁰.
     private func draw(_ nonce: Nonce) -> Bool {
         repeat {
-            // k is 0, for which R has no coordinates, with a probability of 2⁻²⁵⁶.
+            // If k is 0, R has no coordinates. The probability of this is about 2⁻²⁵⁶.
             let isDrawn =
                 unsafe BN_priv_rand_range(nonce.k, self.order) == 1
                 && EC_POINT_mul(self.group, self.point, nonce.k, nil, nil, self.scratch) == 1

@@ -1,7 +1,8 @@
-/// Responses that are not placed in every possible order, in the order in which their operations were sent.
+/// The responses that are not yet placed in every possible order, sorted by the time at which their operations were
+/// sent.
 struct Backlog: Sendable {
     private var all: [SentOperation] = []
-    /// The index of the first one; all before it have been placed.
+    /// The index of the first such response; all responses before it have been placed.
     private var start = 0
     /// The responses with a judged attempt, by number.
     private var byNumber: [UInt64: SentOperation] = [:]

@@ -26,7 +26,7 @@ package final class CheckerRules: Sendable {
 }
 
 extension CheckerRules {
-    /// Length in milliseconds of the block that begins after this many wrong PINs; 0 if none begins.
+    /// The length in milliseconds of the block that begins after this many wrong PINs; 0 if none begins.
     func blockLength(after failures: Int) -> Int64 {
         guard failures.isMultiple(of: self.policy.attemptsPerRound), let last = self.policy.blocks.last else {
             return 0

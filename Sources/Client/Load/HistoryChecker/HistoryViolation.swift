@@ -23,7 +23,7 @@ package enum HistoryViolation: Error, Hashable, Sendable {
     case impossibleOpening(said: PINState, possible: [PINState])
     /// The reported PIN key cannot be the result of any change.
     case impossiblePINKey
-    /// A verdict has no receipt.
+    /// The verdict has no receipt.
     case missingReceipt
     /// A receipt does not match its verdict, for example if it says that a blocked attempt was judged.
     case receiptContradictsVerdict
@@ -35,7 +35,7 @@ package enum HistoryViolation: Error, Hashable, Sendable {
     case olderEpoch
     /// A verdict or a session was given to a revoked wallet.
     case answeredAfterRevocation
-    /// A response that does not belong to the request.
+    /// The response does not belong to the request.
     case answerToAnotherQuestion
 }
 
@@ -168,7 +168,7 @@ extension HistoryViolation {
         }
     }
 
-    /// The violation if a PIN was judged although no state allows it; otherwise the other one.
+    /// Returns the violation for a PIN that was judged although no state allows it, or `other` if a state does.
     private static func judged(
         _ states: [ModelState],
         _ window: Window,

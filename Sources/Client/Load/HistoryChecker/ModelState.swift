@@ -2,7 +2,7 @@ internal import Vocabulary
 
 /// A possible state of one wallet on its server.
 struct ModelState: Hashable, Sendable {
-    /// Wrong PINs since the last right one.
+    /// The number of wrong PINs since the last right one.
     var failures = 0
     var isPermanent = false
     /// The block started by the last wrong PIN, which may be over.
@@ -31,7 +31,7 @@ struct ModelState: Hashable, Sendable {
     }
 }
 
-/// The time at which a block ends, as far as it is known; milliseconds since 1970, tolerance included.
+/// The range of times at which a block may end, in milliseconds since 1970, including the tolerance.
 struct BlockSpan: Hashable, Sendable {
     var earliest: Int64
     var latest: Int64
@@ -152,7 +152,9 @@ extension ModelState {
         }
     }
 
-    /// Narrows down the end of the block; the shorter the operation, the more exact the end it reports.
+    /// Narrows down the end of the block.
+    ///
+    /// A shorter operation yields a more precise end.
     private func with(remaining: Int64, _ window: Window, _ rules: CheckerRules) -> ModelState {
         guard let block = self.block else { return self }
         let tolerance = rules.tolerance(over: remaining)
@@ -162,7 +164,7 @@ extension ModelState {
         return self.with { $0.block = BlockSpan(earliest: earliest, latest: latest, length: block.length) }
     }
 
-    /// The state and the verdict after an operation is counted and judged; nil if it would not be.
+    /// The state and the verdict after the server counts and judges an operation; nil if it would not judge it.
     func judging(
         _ operation: WalletOperation,
         by attempt: Int,
@@ -170,7 +172,7 @@ extension ModelState {
         _ rules: CheckerRules
     ) -> (state: ModelState, verdict: PINVerdict)? {
         guard let named = operation.generation, self.mayHave(named), self.mayBeOpen(window) else { return nil }
-        // The invariant of a repeated attempt id: it never leads to more than one answer.
+        // The invariant for a repeated attempt id: it never leads to more than one answer.
         if self.lastWrong == .attempt(attempt) { return nil }
         if operation.isRight { return (ModelState(generation: operation.generationAfterwards), .valid) }
         var state = ModelState(failures: self.failures + 1, generation: named, lastWrong: .attempt(attempt))

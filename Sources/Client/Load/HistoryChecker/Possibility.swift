@@ -8,7 +8,9 @@ struct Possibility: Hashable, Sendable {
     var state: ModelState
     /// The number of judged attempts; nil before the first receipt.
     var number: UInt64?
-    /// The latest event at which a placed operation was sent: a lost one that expired before that cannot come after it.
+    /// The latest event at which a placed operation was sent.
+    ///
+    /// A lost operation that expired before this event cannot come next.
     var latest = 0
     /// The ids of lost operations that were judged.
     var used: Set<Int> = []
@@ -20,7 +22,7 @@ struct Possibility: Hashable, Sendable {
         self.number = number
     }
 
-    /// The same order followed by a response that left this state.
+    /// The same order, followed by a response after which the wallet is in this state.
     func placing(_ operation: SentOperation, _ state: ModelState) -> Possibility {
         var next = self
         next.state = state
@@ -29,7 +31,7 @@ struct Possibility: Hashable, Sendable {
         return next
     }
 
-    /// The same order followed by a lost operation that left this state.
+    /// The same order, followed by a lost operation after which the wallet is in this state.
     func taking(_ lost: SentOperation, _ state: ModelState) -> Possibility {
         var next = self
         next.state = state

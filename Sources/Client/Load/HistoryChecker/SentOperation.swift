@@ -1,6 +1,6 @@
 internal import Vocabulary
 
-/// An operation that was sent, with its response once that has arrived.
+/// An operation that was sent, and its response once it has arrived.
 struct SentOperation: Sendable {
     let id: Int
     /// The attempt that it belongs to: the id of the first operation with its attempt id.
@@ -15,7 +15,8 @@ struct SentOperation: Sendable {
     let oldest: Int64
     /// Its position in the order of events.
     let began: Int
-    /// The event before which it took effect, if it did: its response, or the expiry of a lost operation.
+    /// The event before which the operation took effect, if at all: its response, or its expiry if the response was
+    /// lost.
     var ended = Int.max
     /// The latest time of that event.
     var until = Int64.max
@@ -41,7 +42,7 @@ struct SentOperation: Sendable {
         Window(from: self.sent, until: min(self.until, until), oldest: self.oldest)
     }
 
-    /// Returns true if the response is possible when ignoring the history.
+    /// Returns true if the response is possible, regardless of the history.
     func allows(_ response: WalletResponse) -> Bool {
         switch response {
         case .verdict(.valid, let place): self.operation.isRight && place?.isJudged == true

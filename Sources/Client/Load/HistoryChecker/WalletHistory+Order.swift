@@ -113,7 +113,7 @@ extension WalletHistory {
                 continue
             }
             let isFirst = (lost.ended, lost.began) < (known.lost.ended, known.lost.began)
-            // Any of them may have started a block or run into one, each at a different time.
+            // Any of them may have started a block or been rejected by one, each at a different time.
             candidates[OperationClass(lost)] = (isFirst ? lost : known.lost, known.window.hull(with: window))
         }
         return candidates.values.compactMap { lost, window in
@@ -125,7 +125,7 @@ extension WalletHistory {
     /// Operations that the server cannot tell apart.
     private struct OperationClass: Hashable {
         let operation: WalletOperation
-        /// Only set if the attempt was repeated, because the server only counts a repeated attempt once.
+        /// Set only if the attempt was repeated, because the server counts a repeated attempt only once.
         let attempt: Int?
 
         init(_ sent: SentOperation) {
@@ -148,7 +148,7 @@ extension WalletHistory {
         self.possibilities = self.inFlight.isEmpty ? Self.merged(self.possibilities) : Array(Set(self.possibilities))
     }
 
-    /// Merges possibilities that differ only in a block's end into one with the hull of both spans.
+    /// Merges possibilities that differ only in the end of a block into one whose span covers both.
     private static func merged(_ possibilities: [Possibility]) -> [Possibility] {
         var merged: Set<Possibility> = []
         var blocks: [Possibility: BlockSpan] = [:]

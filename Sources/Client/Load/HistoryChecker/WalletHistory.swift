@@ -8,18 +8,18 @@ package import Vocabulary
 /// into account. It does not contain any secrets or read the clock; the time is passed by the caller.
 ///
 /// The receipts number the judged attempts, so the server itself states their order, and the checker only verifies it.
-/// A response is placed once every operation that might come before it has its response or is lost. There is only a
-/// choice for lost operations and for responses without a receipt, so the time is linear in the length of the history
-/// if the number of overlapping operations is bounded.
+/// A response is placed once every operation that might come before it has its response or is lost. Only lost
+/// operations and responses without a receipt leave a choice, so the time is linear in the length of the history if the
+/// number of overlapping operations is bounded.
 ///
-/// Times are the server's as far as they are known: for an operation the earliest at which it can have met the server's
-/// clock, for a response the latest.
+/// Times are the server's, as far as they are known. An operation has the earliest time that the server's clock may
+/// have shown when the operation took effect, and a response the latest.
 package struct WalletHistory: Sendable {
     let rules: CheckerRules
     var possibilities: [Possibility]
     /// Operations without a response, in the order in which they were sent.
     var inFlight: [SentOperation] = []
-    /// Operations that will not get a response, but may still have a place in the order.
+    /// Operations that will not receive a response, but may still have a place in the order.
     var lost: [SentOperation] = []
     var backlog = Backlog()
     /// The number of events so far.
@@ -36,7 +36,9 @@ package struct WalletHistory: Sendable {
     /// unknown.
     package private(set) var epochStepCount = 0
 
-    /// The largest number of possibilities; beyond it the state is reset to unknown.
+    /// The maximum number of possibilities.
+    ///
+    /// If there are more, the state is reset to unknown.
     static let maxPossibilities = 2048
 
     /// Begins with a newly registered wallet, or with an earlier run's summary.
@@ -147,14 +149,15 @@ package struct WalletHistory: Sendable {
         self.expire(at: .min)
     }
 
-    /// Records that an operator's revocation of the wallet has returned: from here on no operation gets a verdict or a
-    /// session.
+    /// Records that an operator's revocation of the wallet has returned.
+    ///
+    /// From this point on, no operation may receive a verdict or a session.
     package mutating func revocationReturned() {
         self.events += 1
         self.revoked = min(self.revoked, self.events)
     }
 
-    /// Ends the time in which lost operations can take effect, if it is over.
+    /// Expires the lost operations that can no longer take effect.
     private mutating func expire(at now: Int64) {
         for index in self.lost.indices where self.lost[index].ended == .max {
             let lost = self.lost[index]
@@ -168,9 +171,10 @@ package struct WalletHistory: Sendable {
         }
     }
 
-    /// The summary for a later run, which sends nothing before all of this run's connections have ended.
+    /// Returns the summary for a later run, which must not send anything before all of this run's connections have
+    /// ended.
     ///
-    /// - Parameter generation: the generation of the PIN key that the later run will take for the current one.
+    /// - Parameter generation: the generation of the PIN key that the later run will assume to be current.
     package func summary(at now: Timestamp, generation: Int) -> HistorySummary {
         var other = self
         for operation in self.inFlight { _ = other.lose(operation.id, at: now) }
@@ -179,7 +183,9 @@ package struct WalletHistory: Sendable {
 }
 
 extension WalletHistory {
-    /// Files a response; returns a violation if its receipt contradicts the numbers so far.
+    /// Stores a response.
+    ///
+    /// Returns a violation if its receipt contradicts the numbers so far.
     private mutating func receive(_ sent: SentOperation) -> HistoryViolation? {
         if let place = sent.place {
             if let epoch = self.epoch, place.epoch != epoch {
@@ -205,7 +211,9 @@ extension WalletHistory {
         return nil
     }
 
-    /// Resets the state to unknown; pending operations may then get any response, and may still be judged.
+    /// Resets the state to unknown.
+    ///
+    /// Pending operations may then receive any response, and may still be judged.
     mutating func reset() {
         for index in self.inFlight.indices {
             self.inFlight[index].predatesReset = true

@@ -5,7 +5,7 @@ package import Vocabulary
 /// A PIN key is identified by its generation: 0 as registered, another number for each new key. The load tool
 /// knows which PIN is right for each generation; the server knows only keys.
 package enum WalletOperation: Hashable, Sendable {
-    /// An instruction that requires a PIN; `generation` is that of the PIN key id it contains.
+    /// An instruction that requires a PIN. `generation` is the generation of the PIN key whose id it contains.
     case check(isRight: Bool, generation: Int)
     /// A check whose effect is a new PIN key.
     case change(isRight: Bool, generation: Int, to: Int)
@@ -23,7 +23,8 @@ package enum WalletResponse: Hashable, Sendable {
     case opened(PINState, generation: Int)
     /// The PIN was not judged because a different PIN key is current; nil if the wallet never had that key.
     case pinKeyChanged(current: Int?)
-    /// The call was rejected before the PIN was judged: too many calls, out of order, not allowed.
+    /// The call was rejected before the PIN was judged, for example because there were too many calls or they were out
+    /// of order.
     ///
     /// `unavailable` and `internal` do not tell us whether the PIN was judged, so they are treated as lost responses
     /// instead.
@@ -34,9 +35,9 @@ package enum WalletResponse: Hashable, Sendable {
 
 /// The place of a verdict in the server's order of the wallet's attempts, as its receipt states it.
 package struct VerdictPlace: Hashable, Sendable {
-    /// The epoch of the store, which each restore increases.
+    /// The epoch of the store, which increases with every restore.
     package var epoch: UInt64
-    /// The wallet's judged attempts up to this verdict.
+    /// The number of the wallet's judged attempts up to this verdict.
     package var number: UInt64
     /// False for a block, and for the repetition of a wrong attempt.
     package var isJudged: Bool
@@ -54,7 +55,7 @@ package struct VerdictPlace: Hashable, Sendable {
 }
 
 extension WalletOperation {
-    /// The generation of the PIN key that it names.
+    /// The generation of the PIN key that the operation names.
     var generation: Int? {
         switch self {
         case .check(_, let generation), .change(_, let generation, _): generation
@@ -69,7 +70,7 @@ extension WalletOperation {
         }
     }
 
-    /// The generation in force after its PIN was found right.
+    /// The generation in force after the operation's PIN was found right.
     var generationAfterwards: Int? {
         switch self {
         case .check(_, let generation): generation

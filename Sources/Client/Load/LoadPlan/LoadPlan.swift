@@ -13,17 +13,17 @@ package struct LoadPlan: Hashable, Sendable {
     package var arrivals = ArrivalProcess.constant
     /// The number of connections in an open loop, at least 1.
     ///
-    /// In a closed loop the stages state it.
+    /// In a closed loop, the stages specify the number.
     package var openConnections = 64
     /// The maximum number of due and unanswered checks in an open loop.
     ///
-    /// Checks beyond it are counted as unsent.
+    /// Checks beyond this number are counted as unsent.
     package var maxInFlight = 10_000
     package var mix = Mix(only: .right)
     package var connectionUse = Weights<ConnectionUse>(only: .warm)
-    /// The number of checks after which a warm connection is replaced by another wallet's.
+    /// The number of checks after which a warm connection is replaced by a connection of another wallet.
     ///
-    /// If nil, it is kept.
+    /// If nil, the connection is kept.
     package var checksPerWallet: Int?
     package var pick = Pick.uniform
     package var think = ThinkTime.none

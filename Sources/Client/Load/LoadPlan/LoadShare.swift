@@ -1,6 +1,6 @@
 /// One machine's share of a load that several machines generate together.
 ///
-/// Together the shares make up exactly the load of one machine: the same arrivals, connections and wallets.
+/// Together, the shares are equal to the load of a single machine: the same arrivals, connections and wallets.
 package struct LoadShare: Hashable, Sendable {
     /// From 1 to ``count``.
     package let number: Int
@@ -32,11 +32,13 @@ package struct LoadShare: Hashable, Sendable {
 
     package var text: String { "\(self.number)/\(self.count)" }
 
-    /// The members of `total` things that belong to this share; the shares differ by at most one.
+    /// The items of `total` that belong to this share.
+    ///
+    /// The sizes of the shares differ by at most one.
     package func range(of total: Int) -> Range<Int> {
         total * (self.number - 1) / self.count..<total * self.number / self.count
     }
 
-    /// The number of `total` things that belong to this share.
+    /// The number of items of `total` that belong to this share.
     package func size(of total: Int) -> Int { self.range(of: total).count }
 }

@@ -10,7 +10,7 @@ package final class Proof: Sendable {
     /// One fault and the time from its injection to that of the next fault.
     struct Injection: Sendable {
         let fault: String
-        /// The time of the injection, since the run's start.
+        /// The times since the run's start at which the fault was injected and healed.
         let at: Duration
         var healed: Duration?
         /// The longest time between two answers to one client.
@@ -50,7 +50,9 @@ package final class Proof: Sendable {
         self.state.withLock { ($0.epochSteps, $0.overflows) = (epochSteps, overflows) }
     }
 
-    /// Injects faults and revokes wallets until the task is cancelled, and then heals the last fault.
+    /// Injects faults and revokes wallets until the task is cancelled.
+    ///
+    /// Every injected fault is healed before this returns.
     func run(in run: RunContext) async {
         await withTaskGroup { group in
             group.addTask { await self.injectFaults(in: run) }

@@ -1,6 +1,6 @@
 /// The distribution from which wallets are chosen.
 package enum Pick: Hashable, Sendable {
-    /// All wallets with the same probability.
+    /// All wallets have the same probability.
     case uniform
     /// A Zipf distribution by position in the file: the probability of the k-th wallet is proportional to k^−exponent.
     case zipf(exponent: Double)

@@ -1,8 +1,8 @@
 /// The process by which checks become due in an open loop.
 package enum ArrivalProcess: String, Hashable, Sendable, CaseIterable {
-    /// At even intervals.
+    /// Checks become due at even intervals.
     case constant
-    /// At random, as if caused by many independent users.
+    /// Checks become due at random times, as if caused by many independent users.
     case poisson
 }
 
@@ -18,8 +18,8 @@ package struct Arrivals: Sendable {
     /// The mean distance between two arrivals on the integral.
     private let step: Double
 
-    /// - Parameter share: constant arrivals of all shares together are those of the whole load; of Poisson arrivals,
-    ///   each share is an independent process.
+    /// - Parameter share: with constant arrivals, all shares together have the arrivals of the whole load. With Poisson
+    ///   arrivals, each share is an independent process.
     package init(_ process: ArrivalProcess, _ schedule: Schedule, seed: UInt64, share: LoadShare = .whole) {
         self.schedule = schedule
         self.process = process

@@ -4,7 +4,7 @@
 package struct Schedule: Hashable, Sendable {
     private struct Segment: Hashable, Sendable {
         var name: String
-        /// In seconds since the start of the run.
+        /// The start in seconds since the start of the run.
         var start: Double
         var length: Double
         var from: Double

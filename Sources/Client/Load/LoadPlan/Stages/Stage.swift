@@ -10,7 +10,7 @@ package enum LoadUnit: String, Hashable, Sendable, CaseIterable {
 
 /// A part of a run in which the load is constant or changes at a constant rate.
 package struct Stage: Hashable, Sendable {
-    /// The course of the load during the stage.
+    /// The way the load changes during the stage.
     package enum Shape: Hashable, Sendable {
         /// A linear change from the load at the end of the previous stage; the first stage starts at 0.
         case ramp(to: Double)
@@ -20,9 +20,11 @@ package struct Stage: Hashable, Sendable {
         case hold
     }
 
-    /// Empty for a stage without a name.
+    /// The name of the stage; empty if it has none.
     package var name: String
-    /// May be zero, which turns a ramp into a jump.
+    /// The duration, which may be zero.
+    ///
+    /// A ramp without a duration is a jump.
     package var duration: Duration
     package var shape: Shape
 

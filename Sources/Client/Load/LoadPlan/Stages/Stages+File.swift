@@ -1,7 +1,9 @@
 internal import ConfigText
 
 extension Stages {
-    /// Reads stages from a file's text, with names; each problem names its line.
+    /// Reads stages and their names from the text of a file.
+    ///
+    /// Each problem names the line that it is in.
     ///
     ///     stages:
     ///       - name: warm up

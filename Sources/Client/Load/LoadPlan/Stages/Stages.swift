@@ -62,7 +62,7 @@ package struct Stages: Hashable, Sendable {
         try self.init(stages, unit ?? .connections, place: place)
     }
 
-    /// The text without spaces at both ends.
+    /// The text without leading and trailing spaces.
     static func trimmed(_ text: Substring) -> Substring {
         var text = text.drop { $0 == " " }
         while text.last == " " { text = text.dropLast() }

@@ -1,7 +1,7 @@
 import ArgumentParser
 internal import HostSystem
 
-/// `pin-load profiles`: explains the ready-made plans.
+/// `pin-load profiles`: explains the predefined plans.
 struct ProfilesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "profiles",

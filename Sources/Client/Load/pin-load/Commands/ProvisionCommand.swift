@@ -176,7 +176,7 @@ extension ProvisioningProgress {
 }
 
 extension PinLoadFailure {
-    /// The wallet file cannot be used.
+    /// Creates the failure for a wallet file that cannot be used.
     init(_ error: FleetError) {
         switch error {
         case .inUse: self.init(.inUse, error.description)
@@ -187,7 +187,7 @@ extension PinLoadFailure {
         }
     }
 
-    /// The server did not register a wallet.
+    /// Creates the failure for a wallet that the server did not register.
     fileprivate init(_ failure: FleetFailure, held: String) {
         if case .fleet(let error) = failure {
             self.init(error)

@@ -65,7 +65,7 @@ extension LoadReportFormat {
 
 /// The files of results.
 enum ResultFile {
-    /// Well above the JSON of a run that takes a day.
+    /// The size limit, which is well above the size of the JSON of a run that takes a day.
     private static let sizeLimit = 1 << 30
 
     static func read(_ path: String) throws(PinLoadFailure) -> RunResult {

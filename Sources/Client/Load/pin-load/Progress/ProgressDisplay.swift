@@ -4,7 +4,9 @@ internal import HostSystem
 internal import Synchronization
 internal import UnixSignals
 
-/// The state of a running command, in parts: one per line on a terminal, all on one line in a log.
+/// The state of a running command, in parts.
+///
+/// A terminal shows one part per line, and a log all parts on one line.
 struct ProgressText: Sendable {
     let parts: [String]
     /// Parts that a terminal highlights.
@@ -60,7 +62,9 @@ final class ProgressDisplay: Sendable {
         }
     }
 
-    /// Refreshes the display twice per second on a terminal; otherwise after one second, then every five seconds.
+    /// Refreshes the display twice per second on a terminal.
+    ///
+    /// Otherwise it prints a line after one second, then every five seconds.
     private func follow(_ text: @Sendable () -> ProgressText) async {
         var pause: Duration = self.isBlock ? .milliseconds(500) : .seconds(1)
         while true {
@@ -73,7 +77,7 @@ final class ProgressDisplay: Sendable {
 
     /// Runs `body` and shows its state.
     ///
-    /// The first SIGINT or SIGTERM calls `stop`, upon which `body` should return. The second one ends the process.
+    /// The first SIGINT or SIGTERM calls `stop`, after which `body` should return. The second one ends the process.
     ///
     /// - Parameter text: The state to show at regular intervals; nil if `body` itself calls ``show(_:)``.
     func run<Value, Failure: Error>(

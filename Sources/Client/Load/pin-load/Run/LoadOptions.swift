@@ -143,7 +143,7 @@ struct LoadOptions: ParsableArguments {
 }
 
 extension LoadOptions {
-    /// The moment of `--start-at`; nil if the option is not given.
+    /// The time given by `--start-at`; nil if the option is not given.
     func start() throws(PinLoadFailure) -> ContinuousClock.Instant? {
         guard let text = self.startAt else { return nil }
         guard let time = try? Date(text, strategy: .iso8601) else {
@@ -227,7 +227,7 @@ extension LoadOptions {
         }
     }
 
-    /// One constant load.
+    /// The single stage of a constant load.
     private func constant(_ reader: inout OptionReader) -> Stages? {
         var (level, duration): (Double?, Duration?)
         reader.read("--duration", self.duration, OptionReader.time) { duration = $0 }

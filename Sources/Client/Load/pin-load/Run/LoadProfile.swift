@@ -1,11 +1,11 @@
-/// A ready-made plan for a common question about a server.
+/// A predefined plan that answers a common question about a server.
 struct LoadProfile: Sendable {
     let name: String
     /// The question that the run answers.
     let question: String
     /// The text that tells a tester how to read the result.
     let reading: String
-    /// The course of the load as for `--stages`.
+    /// The stages of the load, in the format of `--stages`.
     let stages: String
     var warmup: String?
     var arrivals: String?

@@ -141,7 +141,7 @@ struct LoadRunCommand: AsyncParsableCommand {
         }
     }
 
-    /// The kind of a run.
+    /// The kind of run.
     enum Work {
         case load(LoadPlan)
         case attack(BurstPlan)
@@ -280,12 +280,12 @@ struct LoadRunCommand: AsyncParsableCommand {
 }
 
 extension PinLoadFailure {
-    /// The options are invalid.
+    /// Creates the failure for invalid options.
     init(_ error: PlanError) {
         self.init(.usage, error.problems.map(\.description).joined(separator: "\npin-load: "))
     }
 
-    /// The run could not start.
+    /// Creates the failure for a run that could not start.
     init(_ error: RunError) {
         switch error {
         case .plan(let error): self.init(error)
