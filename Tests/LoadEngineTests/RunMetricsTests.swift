@@ -4,18 +4,6 @@ import Testing
 
 @Suite("The metrics of a running load test")
 struct RunMetricsTests {
-    /// Returns the value of a series, or nil if the page does not contain it.
-    private static func value(_ series: String, in page: String) -> Double? {
-        let line = page.split(whereSeparator: \.isNewline).first { $0.hasPrefix(series + " ") }
-        return line.flatMap { Double($0.dropFirst(series.count + 1)) }
-    }
-
-    private static func page(port: Int) async throws -> String {
-        let client = try await RawClient(port: port)
-        await client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        return await client.receive()
-    }
-
     @Test("Prometheus finds verdicts, their latency and connections while the run goes on, and nothing after it")
     func scrape() async throws {
         let lab = try await LoadLab.start(wallets: 4)
@@ -35,17 +23,20 @@ struct RunMetricsTests {
             }.first
         )
         let valid = "pin_load_operations_total{operation=\"check\",outcome=\"valid\"}"
-        var page = try await Self.page(port: port)
+        let observed = ObservedServer(port: port)
+        var page = try await observed.get("/metrics")
         #expect(page.hasPrefix("HTTP/1.1 200 "))
         // The end of the first interval has no other sign.
-        while try #require(Self.value(valid, in: page)) == 0 { page = try await Self.page(port: port) }
-        let count = try #require(Self.value(valid, in: page))
-        #expect(Self.value("pin_load_latency_seconds_count{operation=\"check\"}", in: page) == count)
-        #expect(Self.value("pin_load_operations_total{operation=\"check\",outcome=\"failed\"}", in: page) == 0)
-        #expect(Self.value("pin_load_connections", in: page) == 2)
-        #expect(Self.value("pin_load_target", in: page) == 2)
-        #expect(Self.value("pin_load_violations_total", in: page) == 0)
-        #expect(try #require(Self.value("process_cpu_seconds_total", in: page)) > 0)
+        while try #require(ObservedServer.value(valid, in: page)) == 0 { page = try await observed.get("/metrics") }
+        let count = try #require(ObservedServer.value(valid, in: page))
+        #expect(ObservedServer.value("pin_load_latency_seconds_count{operation=\"check\"}", in: page) == count)
+        #expect(
+            ObservedServer.value("pin_load_operations_total{operation=\"check\",outcome=\"failed\"}", in: page) == 0
+        )
+        #expect(ObservedServer.value("pin_load_connections", in: page) == 2)
+        #expect(ObservedServer.value("pin_load_target", in: page) == 2)
+        #expect(ObservedServer.value("pin_load_violations_total", in: page) == 0)
+        #expect(try #require(ObservedServer.value("process_cpu_seconds_total", in: page)) > 0)
         run.send(SIGINT)
         #expect(await run.ended() == 130)
         await #expect(throws: (any Error).self) { try await RawClient(port: port) }

@@ -12,6 +12,8 @@ internal import Synchronization
 final class RunMetrics: Sendable {
     private let registry: MetricRegistry
     private let last = Mutex<RunSnapshot?>(nil)
+    private let violations: Counter
+    private let unsent: Counter
     private let listener: ObservationListener
 
     /// Serves metrics while `body` runs, and writes their URL to standard error; does nothing if the address is nil.
@@ -48,18 +50,18 @@ final class RunMetrics: Sendable {
             throw PinLoadFailure(.usage, "--metrics: cannot listen on \(address): \(error.reason)")
         }
         self.registry = registry
+        self.violations = Counter(label: Self.violationCount.name, factory: registry)
+        self.unsent = Counter(label: Self.unsentCount.name, factory: registry)
         let bound = HostAndPort(host: address.host, port: self.listener.port)
         StandardStreams.writeError("metrics at http://\(bound)/metrics\n")
         registry.watchProcess()
-        for (name, figure) in Self.probes {
-            registry.probe(name) { [weak self] in self?.last.withLock { $0.map(figure) } }
+        for (metric, figure) in Self.figures {
+            registry.probe(metric.name) { [weak self] in self?.last.withLock { $0.map(figure) } }
         }
-        // Each counter starts at 0, so that the first increase is visible to `rate()`.
+        // Each series exists from the beginning, so that its first increase is visible to `rate()`.
         for operation in Operation.allCases {
-            for outcome in Self.outcomes { self.counter(operation, outcome).increment(by: 0) }
+            for outcome in Self.outcomes { _ = self.counter(operation, outcome) }
         }
-        Counter(label: Self.violations, factory: registry).increment(by: 0)
-        Counter(label: Self.unsent, factory: registry).increment(by: 0)
     }
 
     /// Adds the last interval of a run.
@@ -70,18 +72,18 @@ final class RunMetrics: Sendable {
                 self.counter(operation, outcome.isFailure ? Self.failed : outcome.rawValue).increment(by: count)
             }
             let dimensions = [("operation", operation.rawValue)]
-            let latency = Recorder(label: Self.latency, dimensions: dimensions, factory: self.registry)
+            let latency = Recorder(label: Self.latencies.name, dimensions: dimensions, factory: self.registry)
             for cell in figures.latency.cells {
                 for _ in 0..<cell.count { latency.record(Double(cell.value) / 1_000_000) }
             }
         }
-        Counter(label: Self.violations, factory: self.registry).increment(by: snapshot.interval.violations.count)
-        Counter(label: Self.unsent, factory: self.registry).increment(by: snapshot.interval.unsent)
+        self.violations.increment(by: snapshot.interval.violations.count)
+        self.unsent.increment(by: snapshot.interval.unsent)
     }
 
     private func counter(_ operation: Operation, _ outcome: String) -> Counter {
         Counter(
-            label: Self.operations,
+            label: Self.operations.name,
             dimensions: [("operation", operation.rawValue), ("outcome", outcome)],
             factory: self.registry
         )
@@ -89,59 +91,67 @@ final class RunMetrics: Sendable {
 }
 
 extension RunMetrics {
-    private static let operations = "pin_load_operations_total"
-    private static let latency = "pin_load_latency_seconds"
-    private static let violations = "pin_load_violations_total"
-    private static let unsent = "pin_load_unsent_total"
     /// The outcome of all operations without a verdict; their reasons are in the report.
     private static let failed = "failed"
     private static let outcomes = Outcome.answers.map(\.rawValue) + [RunMetrics.failed]
-
-    /// The gauges, and the counter whose value the run keeps.
-    private static let probes: [(String, @Sendable (RunSnapshot) -> Double)] = [
-        ("pin_load_repeated_total", { Double($0.repeated) }),
-        ("pin_load_connections", { Double($0.interval.gauges.connections) }),
-        ("pin_load_in_flight", { Double($0.interval.gauges.inFlight) }),
-        ("pin_load_waiting", { Double($0.waiting) }),
-        ("pin_load_target", { $0.load }),
-        ("pin_load_failing_thresholds", { Double($0.failing.count) }),
-    ]
 
     private static let operationLabel = MetricDefinition.Label(
         "operation",
         .listed(Operation.allCases.map(\.rawValue))
     )
+    private static let operations = MetricDefinition(
+        "pin_load_operations_total",
+        .counter,
+        "Operations that ended, by kind and outcome.",
+        labels: [RunMetrics.operationLabel, MetricDefinition.Label("outcome", .listed(RunMetrics.outcomes))]
+    )
+    private static let latencies = MetricDefinition(
+        "pin_load_latency_seconds",
+        .histogram(bounds: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30]),
+        "Time from the moment an operation was due to its answer or timeout.",
+        labels: [RunMetrics.operationLabel]
+    )
+    private static let violationCount = MetricDefinition(
+        "pin_load_violations_total",
+        .counter,
+        "Answers that no correct server gives."
+    )
+    private static let unsentCount = MetricDefinition(
+        "pin_load_unsent_total",
+        .counter,
+        "Operations that were due and not sent, because the maximum number was in flight."
+    )
+
+    /// The metrics that are read from the last interval.
+    private static let figures: [(metric: MetricDefinition, of: @Sendable (RunSnapshot) -> Double)] = [
+        (
+            MetricDefinition("pin_load_repeated_total", .counter, "Checks sent again because no response arrived."),
+            { Double($0.repeated) }
+        ),
+        (
+            MetricDefinition("pin_load_connections", .gauge, "Open connections, including idle ones."),
+            { Double($0.interval.gauges.connections) }
+        ),
+        (
+            MetricDefinition("pin_load_in_flight", .gauge, "Operations sent and not yet answered."),
+            { Double($0.interval.gauges.inFlight) }
+        ),
+        (
+            MetricDefinition("pin_load_waiting", .gauge, "Operations due and not yet sent; 0 in a closed loop."),
+            { Double($0.waiting) }
+        ),
+        (
+            MetricDefinition("pin_load_target", .gauge, "Planned connections, or planned operations per second."),
+            { $0.load }
+        ),
+        (
+            MetricDefinition("pin_load_failing_thresholds", .gauge, "Thresholds that are not met so far."),
+            { Double($0.failing.count) }
+        ),
+    ]
 
     /// Every metric, in the order of the exposition.
     private static let definitions =
-        [
-            MetricDefinition(
-                RunMetrics.operations,
-                .counter,
-                "Operations that ended, by kind and outcome.",
-                labels: [RunMetrics.operationLabel, MetricDefinition.Label("outcome", .listed(RunMetrics.outcomes))]
-            ),
-            MetricDefinition(
-                RunMetrics.latency,
-                .histogram(bounds: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30]),
-                "Time from the moment an operation was due to its answer or timeout.",
-                labels: [RunMetrics.operationLabel]
-            ),
-            MetricDefinition(RunMetrics.violations, .counter, "Answers that no correct server gives."),
-            MetricDefinition(
-                RunMetrics.unsent,
-                .counter,
-                "Operations that were due and not sent, because the maximum number was in flight."
-            ),
-            MetricDefinition(
-                "pin_load_repeated_total",
-                .counter,
-                "Checks sent again because no response arrived."
-            ),
-            MetricDefinition("pin_load_connections", .gauge, "Open connections, including idle ones."),
-            MetricDefinition("pin_load_in_flight", .gauge, "Operations sent and not yet answered."),
-            MetricDefinition("pin_load_waiting", .gauge, "Operations due and not yet sent; 0 in a closed loop."),
-            MetricDefinition("pin_load_target", .gauge, "Planned connections, or planned operations per second."),
-            MetricDefinition("pin_load_failing_thresholds", .gauge, "Thresholds that are not met so far."),
-        ] + MetricDefinition.process
+        [RunMetrics.operations, RunMetrics.latencies, RunMetrics.violationCount, RunMetrics.unsentCount]
+        + RunMetrics.figures.map(\.metric) + MetricDefinition.process
 }
