@@ -11,16 +11,17 @@ struct AuditRecordFormatTests {
     private let written = Written()
 
     private final class Written: Sendable {
-        private let kept = Mutex<[[UInt8]]>([])
-        var lines: [[UInt8]] { self.kept.withLock { $0 } }
-        func add(_ line: [UInt8]) { self.kept.withLock { $0.append(line) } }
+        private let kept = Mutex<[(AuditEntry, [UInt8])]>([])
+        var lines: [[UInt8]] { self.kept.withLock { $0.map(\.1) } }
+        var last: (entry: AuditEntry, line: [UInt8])? { self.kept.withLock { $0.last } }
+        func add(_ entry: AuditEntry, _ line: [UInt8]) { self.kept.withLock { $0.append((entry, line)) } }
     }
 
     init() throws { self.log = try LogUnderTest() }
 
     private var parts: AuditLog.Parts {
         var parts = self.log.parts
-        parts.onWritten = { [written] in written.add($0) }
+        parts.onWritten = { [written] in written.add($0, $1) }
         return parts
     }
 
@@ -77,8 +78,8 @@ struct AuditRecordFormatTests {
         let subject = AuditSubject(wallets: Array(LogUnderTest.wallets.prefix(2)))
         try await audit.append(.revokeWallets, by: actor, on: subject, .failed(of: nil, reason: "no"))
         await audit.close()
-        let line = try #require(self.written.lines.last)
-        let record = AuditRecordFormat.journal.record(of: line, processID: 7)
+        let (entry, line) = try #require(self.written.last)
+        let record = AuditRecordFormat.journal.record(of: entry, line: line, processID: 7)
         #expect(try Self.value("PRIORITY", in: record) == ["4"])
         #expect(try Self.value("REMOTE_PIN_AUDIT_NUMBER", in: record) == ["2"])
         #expect(try Self.value("REMOTE_PIN_AUDIT_EVENT", in: record) == ["revoke wallet"])
@@ -96,8 +97,8 @@ struct AuditRecordFormatTests {
     @Test("a syslog message has priority, sender and the whole line as JSON")
     func syslog() async throws {
         try await AuditLog.create(self.parts)
-        let line = try #require(self.written.lines.last)
-        let text = String(decoding: AuditRecordFormat.syslog.record(of: line, processID: 7), as: UTF8.self)
+        let (entry, line) = try #require(self.written.last)
+        let text = String(decoding: AuditRecordFormat.syslog.record(of: entry, line: line, processID: 7), as: UTF8.self)
         #expect(text == "<85>remote-pin-audit[7]: @cee:" + String(decoding: line.dropLast(), as: UTF8.self))
     }
 
@@ -109,10 +110,10 @@ struct AuditRecordFormatTests {
         let subject = AuditSubject(wallets: wallets)
         try await audit.append(.purge, by: .server, on: subject, .done(of: nil, result: ""))
         await audit.close()
-        let line = try #require(self.written.lines.last)
+        let (entry, line) = try #require(self.written.last)
         try #require(line.count > AuditRecordFormat.longestLine)
         for format in [AuditRecordFormat.journal, .syslog] {
-            let record = format.record(of: line, processID: 7)
+            let record = format.record(of: entry, line: line, processID: 7)
             #expect(record.count < AuditRecordFormat.longestLine)
             #expect(
                 String(decoding: record, as: UTF8.self).contains("audit entry 2: purge done by server, 3000 wallets")

@@ -202,8 +202,8 @@ package enum AuditPhase: Hashable, Sendable {
     /// The change may have been made: the store did not answer, and the caller was asked to repeat the command.
     case unclear(of: UInt64, reason: String)
 
-    /// The name of the phase in the file.
-    var name: String {
+    /// The name of the phase, in the file and for operators.
+    package var name: String {
         switch self {
         case .begun: "begun"
         case .done: "done"

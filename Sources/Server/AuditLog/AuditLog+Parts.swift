@@ -20,8 +20,8 @@ extension AuditLog {
         ///
         /// The server's log stream records it, so that a later truncation of the file can be detected.
         package var onNewest: @Sendable (AuditMark) -> Void
-        /// Receives the line of each entry once it is on disk, in order and with its line feed, for log services.
-        package var onWritten: @Sendable ([UInt8]) -> Void = { _ in }
+        /// Receives each entry and its line, including the line feed, once they are on disk, in order.
+        package var onWritten: @Sendable (AuditEntry, [UInt8]) -> Void = { _, _ in }
         /// Ends the process with this log line, because the contents of the file have become unknown.
         package var onFatal: @Sendable (String) -> Never
 

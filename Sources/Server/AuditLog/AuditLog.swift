@@ -90,9 +90,9 @@ package final class AuditLog: Sendable {
             event: .logBegun,
             phase: .done(of: nil, result: "log \(String(UInt64.random(in: .min ... .max), radix: 36))")
         )
-        let (line, _) = try await Self.line(of: record, after: nil, vault: parts.vault)
+        let (line, mark) = try await Self.line(of: record, after: nil, vault: parts.vault)
         do throws(FileError) { try DurableFile.create(line, at: parts.path) } catch { throw .file(error) }
-        parts.onWritten(line)
+        parts.onWritten(AuditEntry(number: mark.number, record: record), line)
     }
 
     /// Verifies every entry and opens the log for appending.
@@ -204,7 +204,7 @@ package final class AuditLog: Sendable {
             }
         }
         self.state.withLock { $0.newest = mark }
-        self.parts.onWritten(line)
+        self.parts.onWritten(AuditEntry(number: mark.number, record: record), line)
     }
 }
 
@@ -302,14 +302,13 @@ extension AuditLog {
     }
 
     private func write(_ batch: [Waiting]) async {
-        var (lines, marks): ([[UInt8]], [AuditMark]) = ([], [])
+        var written: [(mark: AuditMark, line: [UInt8])] = []
         var (newest, owed) = self.state.withLock { ($0.newest, $0.owed) }
         var needsRoom = false
         do throws(AuditLogError) {
             for waiting in batch {
                 let (line, mark) = try await Self.line(of: waiting.record, after: newest, vault: self.parts.vault)
-                lines.append(line)
-                marks.append(mark)
+                written.append((mark, line))
                 newest = mark
                 switch waiting.record.phase {
                 case .begun:
@@ -320,7 +319,8 @@ extension AuditLog {
                 case .done(nil, _), .failed(nil, _): needsRoom = true
                 }
             }
-            try await self.write(Array(lines.joined()), leavingRoomFor: needsRoom ? owed.values.reduce(0, +) : 0)
+            let bytes = Array(written.map(\.line).joined())
+            try await self.write(bytes, leavingRoomFor: needsRoom ? owed.values.reduce(0, +) : 0)
         } catch {
             // Written one at a time, so that an entry without space cannot block the ends, for which space is reserved.
             if batch.count > 1 {
@@ -333,8 +333,10 @@ extension AuditLog {
         self.state.withLock { ($0.newest, $0.owed) = (newest, owed) }
         // Called before any answer, so that the log stream contains every position that a caller receives.
         self.parts.onNewest(newest)
-        for line in lines { self.parts.onWritten(line) }
-        for (waiting, mark) in zip(batch, marks) { waiting.waiter.resume(returning: .success(mark)) }
+        for (waiting, new) in zip(batch, written) {
+            self.parts.onWritten(AuditEntry(number: new.mark.number, record: waiting.record), new.line)
+        }
+        for (waiting, new) in zip(batch, written) { waiting.waiter.resume(returning: .success(new.mark)) }
     }
 
     /// Returns the space that the end of the command in this line may need: the same length plus the result, of which

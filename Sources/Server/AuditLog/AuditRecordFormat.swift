@@ -1,5 +1,3 @@
-internal import Foundation
-
 /// The form in which a log service receives an audit entry.
 package enum AuditRecordFormat: Sendable {
     /// The native protocol of journald: fields with lengths (systemd, "Native Journal Protocol").
@@ -14,12 +12,13 @@ package enum AuditRecordFormat: Sendable {
     /// The maximum length of a line in a record, in bytes; a datagram has to fit into the socket's buffer.
     static let longestLine = 64 << 10
 
-    /// Returns the datagram for the line of an entry.
+    /// Returns the datagram for an entry.
     ///
-    /// A longer line than fits is left out of the record, which then refers to the audit log.
-    package func record(of line: [UInt8], processID: Int32) -> [UInt8] {
-        let line = line.last == 0x0A ? line.dropLast() : line[...]
-        let entry = AuditLine.entry(in: line)
+    /// A line that does not fit is left out; the record still names the entry.
+    ///
+    /// - Parameter line: The entry's line in the audit log, including the line feed.
+    package func record(of entry: AuditEntry, line: [UInt8], processID: Int32) -> [UInt8] {
+        let line = line.dropLast()
         let isWhole = line.count <= Self.longestLine
         switch self {
         case .journal:
@@ -28,17 +27,13 @@ package enum AuditRecordFormat: Sendable {
                 ("PRIORITY", Array("\(Self.severity(of: entry))".utf8)),
                 ("SYSLOG_FACILITY", Array("\(Self.facility)".utf8)),
                 ("SYSLOG_IDENTIFIER", Array(Self.identifier.utf8)),
+                ("REMOTE_PIN_AUDIT_NUMBER", Array("\(entry.number)".utf8)),
+                ("REMOTE_PIN_AUDIT_EVENT", Array(entry.record.event.rawValue.utf8)),
+                ("REMOTE_PIN_AUDIT_PHASE", Array(entry.record.phase.name.utf8)),
+                ("REMOTE_PIN_AUDIT_ACTOR", Array(entry.record.actor.rawValue.utf8)),
             ]
-            if let entry {
-                fields += [
-                    ("REMOTE_PIN_AUDIT_NUMBER", Array("\(entry.number)".utf8)),
-                    ("REMOTE_PIN_AUDIT_EVENT", Array(entry.record.event.rawValue.utf8)),
-                    ("REMOTE_PIN_AUDIT_PHASE", Array(entry.record.phase.name.utf8)),
-                    ("REMOTE_PIN_AUDIT_ACTOR", Array(entry.record.actor.rawValue.utf8)),
-                ]
-                fields += entry.record.subject.wallets.prefix(Self.mostWallets).map {
-                    ("REMOTE_PIN_AUDIT_WALLET", Array("\($0)".utf8))
-                }
+            fields += entry.record.subject.wallets.prefix(Self.mostWallets).map {
+                ("REMOTE_PIN_AUDIT_WALLET", Array("\($0)".utf8))
             }
             if isWhole { fields.append(("REMOTE_PIN_AUDIT_LINE", Array(line))) }
             return fields.reduce(into: []) { $0 += Self.field($1.0, $1.1) }
@@ -58,8 +53,7 @@ package enum AuditRecordFormat: Sendable {
         return Array(name.utf8) + [0x0A] + count + value + [0x0A]
     }
 
-    private static func summary(of entry: AuditEntry?) -> String {
-        guard let entry else { return "audit entry that cannot be read; see the audit log" }
+    private static func summary(of entry: AuditEntry) -> String {
         let record = entry.record
         let count = record.subject.wallets.count
         let wallets = count == 0 ? "" : count == 1 ? ", wallet \(record.subject.wallets[0])" : ", \(count) wallets"
@@ -68,9 +62,9 @@ package enum AuditRecordFormat: Sendable {
     }
 
     /// Returns the severity of RFC 3164: `warning` for a failure, otherwise `notice`.
-    private static func severity(of entry: AuditEntry?) -> Int {
-        switch entry?.record.phase {
-        case .failed, .unclear, nil: 4
+    private static func severity(of entry: AuditEntry) -> Int {
+        switch entry.record.phase {
+        case .failed, .unclear: 4
         case .begun, .done: 5
         }
     }

@@ -9,8 +9,11 @@ internal import Synchronization
 /// Sends each audit entry to a log service once it is on disk.
 ///
 /// A send never waits, so that a hanging log service delays no command. The audit log is the record; entries that the
-/// service did not take are counted and logged with their numbers.
+/// service did not take are counted and logged.
 final class AuditExporter: Sendable {
+    /// Receives an entry and its line in the audit log.
+    typealias Sender = @Sendable (AuditEntry, [UInt8]) -> Void
+
     private let format: AuditRecordFormat
     private let socket: DatagramSocket
     private let report: @Sendable (String) -> Void
@@ -19,43 +22,49 @@ final class AuditExporter: Sendable {
     /// The number of entries in a row that the service did not take.
     private let missing = Mutex(0)
 
-    /// Returns nil if the settings name no log service.
+    /// Returns the function that sends entries to the log service, and does nothing if the settings name none.
     ///
     /// - Parameter report: Receives a sentence when the service stops taking entries, and when it takes them again.
-    init?(
+    static func sender(
         _ settings: ServerSettings,
         metrics: any MetricsFactory = NOOPMetricsHandler.instance,
         report: @escaping @Sendable (String) -> Void
-    ) throws(StartFailure) {
-        let standardPath: String
+    ) throws(StartFailure) -> Sender {
+        // Created in any case, so that each series starts at 0 even if no log service is set.
+        func counter(_ outcome: String) -> Counter {
+            Counter(label: "remote_pin_audit_exports_total", dimensions: [("outcome", outcome)], factory: metrics)
+        }
+        let (sent, failed) = (counter("sent"), counter("failed"))
+        let (format, standardPath): (AuditRecordFormat, String)
         switch settings[SettingTable.auditExport] {
-        case .none: return nil
-        case .journal: (self.format, standardPath) = (.journal, "/run/systemd/journal/socket")
-        case .syslog: (self.format, standardPath) = (.syslog, "/dev/log")
+        case .none: return { _, _ in }
+        case .journal: (format, standardPath) = (.journal, "/run/systemd/journal/socket")
+        case .syslog: (format, standardPath) = (.syslog, "/dev/log")
         }
         let path = settings[SettingTable.auditExportSocket] ?? standardPath
         guard let socket = DatagramSocket(path: path) else {
             throw StartFailure(.configuration, "`audit.export-socket`: \(path) is longer than 107 bytes")
         }
+        let exporter = AuditExporter(format, socket, sent: sent, failed: failed, report: report)
+        return { exporter.send($0, line: $1) }
+    }
+
+    private init(
+        _ format: AuditRecordFormat,
+        _ socket: DatagramSocket,
+        sent: Counter,
+        failed: Counter,
+        report: @escaping @Sendable (String) -> Void
+    ) {
+        self.format = format
         self.socket = socket
         self.report = report
-        (self.sent, self.failed) = Self.counters(metrics)
+        (self.sent, self.failed) = (sent, failed)
     }
 
-    /// Creates both series, so that each starts at 0 even if no log service is set.
-    static func announce(to metrics: any MetricsFactory) { _ = self.counters(metrics) }
-
-    private static func counters(_ metrics: any MetricsFactory) -> (sent: Counter, failed: Counter) {
-        func counter(_ outcome: String) -> Counter {
-            Counter(label: "remote_pin_audit_exports_total", dimensions: [("outcome", outcome)], factory: metrics)
-        }
-        return (counter("sent"), counter("failed"))
-    }
-
-    /// Sends the line of an entry.
-    func send(_ line: [UInt8]) {
+    private func send(_ entry: AuditEntry, line: [UInt8]) {
         do throws(FileError) {
-            try self.socket.send(self.format.record(of: line, processID: getpid()))
+            try self.socket.send(self.format.record(of: entry, line: line, processID: getpid()))
         } catch {
             self.failed.increment()
             let count = self.missing.withLock { missing in

@@ -40,10 +40,7 @@ extension RunningServer {
                 exit(StartFailure.Kind.operatorMustAct.rawValue)
             }
         )
-        AuditExporter.announce(to: metrics)
-        if let exporter = try AuditExporter(files.settings, metrics: metrics, report: { log.error("\($0)") }) {
-            parts.onWritten = { exporter.send($0) }
-        }
+        parts.onWritten = try AuditExporter.sender(files.settings, metrics: metrics) { log.error("\($0)") }
         parts.generation = { store.soleGeneration }
         parts.last = try await Self.named(by: store)
         var check = StartCheck(after: parts.last)

@@ -34,7 +34,7 @@ package struct Restoration: Sendable {
         /// Called as each stage begins; if it throws, the restore stops there as if the process had been killed.
         package var stage: @Sendable (Stage) throws -> Void
         package var onNewest: @Sendable (AuditMark) -> Void
-        package var onWritten: @Sendable ([UInt8]) -> Void = { _ in }
+        package var onWritten: @Sendable (AuditEntry, [UInt8]) -> Void = { _, _ in }
         package var onFatal: @Sendable (String) -> Never
 
         package init(

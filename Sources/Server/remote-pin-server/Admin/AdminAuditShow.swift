@@ -117,11 +117,12 @@ private struct AuditPhaseText {
     let text: String
 
     init(_ phase: AuditPhase) {
+        self.name = phase.name
         switch phase {
-        case .begun: (self.name, self.of, self.text) = ("begun", nil, "")
-        case .done(let of, let result): (self.name, self.of, self.text) = ("done", of, result)
-        case .failed(let of, let reason): (self.name, self.of, self.text) = ("failed", of, reason)
-        case .unclear(let of, let reason): (self.name, self.of, self.text) = ("unclear", of, reason)
+        case .begun: (self.of, self.text) = (nil, "")
+        case .done(let of, let result): (self.of, self.text) = (of, result)
+        case .failed(let of, let reason): (self.of, self.text) = (of, reason)
+        case .unclear(let of, let reason): (self.of, self.text) = (of, reason)
         }
     }
 }

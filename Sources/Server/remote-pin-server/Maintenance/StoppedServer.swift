@@ -119,11 +119,8 @@ struct StoppedServer {
     }
 
     /// Returns the function that sends each audit entry to the log service, or does nothing without one.
-    func exporting() throws -> @Sendable ([UInt8]) -> Void {
-        guard let exporter = try AuditExporter(self.settings, report: { StandardStreams.writeError("\($0)\n") }) else {
-            return { _ in }
-        }
-        return { exporter.send($0) }
+    func exporting() throws -> AuditExporter.Sender {
+        try AuditExporter.sender(self.settings) { StandardStreams.writeError("\($0)\n") }
     }
 
     /// Opens the audit log to append entries of this epoch.
