@@ -28,6 +28,24 @@ struct SessionTests {
         }
     }
 
+    @Test(
+        "rejected proofs are answered at the same moment, whether or not the wallet exists",
+        arguments: [true, false]
+    )
+    func rejectionTime(isKnown: Bool) async throws {
+        try await InProcessServer.run { server in
+            let (wallet, other) = (try await server.wallet(.android), try await server.wallet(.android))
+            for _ in 0..<5 {
+                let connection = try await server.endpoint.greet(.android)
+                let walletID = isKnown ? other.walletID : .random()
+                let call = try await TestWallet.sessionCall(of: wallet.device, walletID, on: connection)
+                let sent = ContinuousClock.now
+                #expect(await connection.answer(.openSession(call)) == .refused(.authenticationFailed))
+                #expect(ContinuousClock.now - sent >= Conversation.rejectionInterval)
+            }
+        }
+    }
+
     @Test("the form of a proof never decides the form that is required", arguments: Platform.allCases)
     func form(platform: Platform) async throws {
         try await InProcessServer.run { server in

@@ -3,7 +3,6 @@ internal import Secrets
 internal import Synchronization
 internal import Vault
 internal import Vocabulary
-internal import WalletStore
 
 /// A stand-in for wallets that do not exist, against which proofs of unknown wallets are checked.
 ///
@@ -13,8 +12,6 @@ final class Decoy: Sendable {
     let record: IdentityRecord
     private let sealed: Mutex<[UInt8]>
     private let sealedShare: [UInt8]
-    /// The id of a wallet that exists, or nil until the first session.
-    private let known = Mutex<WalletID?>(nil)
     private let walletID: WalletID
     private let vault: any Vault
 
@@ -39,15 +36,6 @@ final class Decoy: Sendable {
         self.vault = vault
         self.sealed = Mutex(try await vault.seal(SecretBytes(copying: record.bytes), as: .identity, of: walletID))
         self.sealedShare = try await vault.seal(Share.random().copy(), as: .unlockShare, of: walletID)
-    }
-
-    /// Remembers a wallet that exists, for ``find(in:)``.
-    func note(_ wallet: WalletID) { self.known.withLock { $0 = wallet } }
-
-    /// Reads a wallet that exists, at the same cost as when a proof of a known wallet is rejected.
-    func find(in store: any WalletStore) async throws(StoreError) {
-        guard let wallet = self.known.withLock({ $0 }) else { return }
-        _ = try await store.identity(of: wallet)
     }
 
     /// Unseals a share with the vault, at the same cost as for a correct PIN.

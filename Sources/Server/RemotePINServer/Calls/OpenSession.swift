@@ -12,6 +12,7 @@ extension Conversation {
     mutating func openSession(_ call: OpenSession) async throws -> CallResult {
         let release = try self.machine.receiveOpenSession()
         _ = try OpenSessionBody(decoding: call.body)
+        let arrival = ContinuousClock.now
         let statement = Statement(
             .session,
             channelBinding: self.channelBinding,
@@ -19,7 +20,7 @@ extension Conversation {
             body: call.body
         )
         for _ in 0..<Self.identityAttempts {
-            let proven = try await self.verify(call, statement: statement)
+            let proven = try await self.verify(call, statement: statement, arrival: arrival)
             if let result = try await self.begin(proven, release: release, of: call.walletID) {
                 return result
             }
@@ -29,25 +30,36 @@ extension Conversation {
     }
 
     /// Returns the identity that the proof is valid for, with the counter of the proof.
-    private func verify(_ call: OpenSession, statement: Statement) async throws -> ProvenIdentity {
+    private func verify(
+        _ call: OpenSession,
+        statement: Statement,
+        arrival: ContinuousClock.Instant
+    ) async throws -> ProvenIdentity {
         let devices = self.server.devices
         guard let stored = try await self.server.store.identity(of: call.walletID) else {
-            // The same work as for an existing wallet and in the same order, so that the time does not tell them
-            // apart: a read, the check, and a second read. Two reads in a row would be faster, because the store's
-            // thread is still awake for the second one.
+            // The same check as for an existing wallet.
             _ = await devices.proofs.check(call.deviceProof, of: statement, by: devices.decoy.open())
-            try await devices.decoy.find(in: self.server.store)
+            await Self.waitToReject(since: arrival)
             throw CallFailure.authentication(.unknownWallet)
         }
         let identity = try await self.identity(stored.identity, of: call.walletID)
         switch devices.proofs.check(call.deviceProof, of: statement, by: identity.record) {
         case .good(let counter):
-            devices.decoy.note(call.walletID)
             return ProvenIdentity(identity: identity, assertionCounter: counter)
         case .bad:
-            _ = try await self.server.store.identity(of: .random())
+            await Self.waitToReject(since: arrival)
             throw CallFailure.authentication(.deviceProof)
         }
+    }
+
+    /// Waits until a rejected proof may be answered: a multiple of ``rejectionInterval`` after the call's arrival.
+    ///
+    /// The two kinds of rejection differ by a few microseconds of work, such as decoding the wallet's row. Without this
+    /// wait, an attacker could tell from many answers whether a wallet id exists.
+    private static func waitToReject(since arrival: ContinuousClock.Instant) async {
+        let intervals = (ContinuousClock.now - arrival) / Self.rejectionInterval
+        // The sleep is canceled when the server stops.
+        try? await Task.sleep(until: arrival + Self.rejectionInterval * Int(intervals + 1))
     }
 
     /// Stores the proof's counter durably and opens the session; returns nil if the identity is no

@@ -16,6 +16,10 @@ internal import Wire
 struct Conversation {
     /// The maximum number of times that a call reads a changing identity before it gives up without a verdict.
     static let identityAttempts = 3
+    /// The step, counted from a call's arrival, at which rejected device proofs are answered.
+    ///
+    /// It is longer than a check takes on an idle server. See `OpenSession.swift`.
+    static let rejectionInterval = Duration.milliseconds(2)
 
     let server: ServerState
     let connection: ServerConnection
