@@ -2,7 +2,7 @@ internal import ConfigText
 internal import Vocabulary
 internal import WalletFlows
 
-/// The expectations of a scenario: of the screen, the server, and the host's events.
+/// The steps that check the screen, the server, or the events sent to the host.
 enum ExpectationTable {
     static let screen: [Field] = [
         Field("screen", StepTable.step, "Step that shows the screen."),

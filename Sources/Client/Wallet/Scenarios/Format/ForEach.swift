@@ -1,10 +1,12 @@
 internal import Yams
 
-/// Replaces each step `for each` with its steps, once for each value or row, before the file is checked.
+/// Expands `for each` steps: before the file is checked, their steps are repeated for every value or row.
 enum ForEach {
     static let name = "for each"
 
-    /// The file's tree with repeated steps; a `for each` with a wrong form stays, so that the checker reports it.
+    /// Expands the steps of a parsed file.
+    ///
+    /// A malformed `for each` is left alone, so that the checker reports it.
     static func expanded(_ root: Node) -> Node {
         guard case .mapping(var mapping) = root else { return root }
         for key in ["steps", "before", "after"] {
@@ -18,7 +20,7 @@ enum ForEach {
         return Node.Sequence(nodes, steps.tag, steps.style, steps.mark)
     }
 
-    /// The steps that a valid `for each` expands to; nil for any other step.
+    /// Returns the expanded steps of a valid `for each`, or nil for any other step.
     private static func repeated(_ step: Node) -> [Node]? {
         guard let mapping = step.mapping, mapping.count == 1, let heading = mapping[Node(Self.name)]?.mapping,
             Set(heading.keys.map { $0.scalar?.string }) == ["name", "in", "do"],
@@ -32,7 +34,9 @@ enum ForEach {
         }
     }
 
-    /// The rows of the table: a value for one name, a list of as many values for several names.
+    /// Returns the table's rows.
+    ///
+    /// With one name, each row is a single value; with several, it has one value per name.
     private static func rows(_ node: Node, columns: Int) -> [[String]]? {
         let nodes = node.sequence.map { Array($0) } ?? [node]
         let rows = nodes.map(Self.texts)
@@ -40,7 +44,7 @@ enum ForEach {
         return rows.compactMap(\.self)
     }
 
-    /// A text as a list of one, or a list of texts; nil for any other node.
+    /// Returns the node's text or list of texts, or nil if it is neither.
     private static func texts(_ node: Node) -> [String]? {
         let nodes = node.sequence.map { Array($0) } ?? [node]
         let texts = nodes.compactMap(\.scalar?.string)
@@ -49,7 +53,7 @@ enum ForEach {
 }
 
 extension Node {
-    /// The node with each `${NAME}` replaced by its value, in all scalars below it; marks stay.
+    /// Returns a copy with each `${NAME}` replaced by its value, including in nested nodes.
     func filled(with values: [(name: String, value: String)]) -> Node {
         values.reduce(self) { $0.replacing("${\($1.name)}", with: $1.value) }
     }

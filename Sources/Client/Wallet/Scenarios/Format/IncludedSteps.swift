@@ -2,7 +2,7 @@ internal import ConfigText
 internal import HostSystem
 internal import Yams
 
-/// The steps of other files: of `include`, and those that all scenarios of a folder share.
+/// Steps that come from another file: an `include`, or the steps shared by a folder's scenarios.
 enum IncludedSteps {
     static let name = "include"
 
@@ -15,16 +15,18 @@ enum IncludedSteps {
         Field("steps", .list(StepTable.anyStep), "The steps in order.", required: true)
     ]
 
-    /// The end of the names of files that are only included; `wallet run` plays no such file of a folder.
+    /// The suffix of files that can only be included.
+    ///
+    /// `wallet run` skips them when it is given a folder.
     static let suffix = ".steps.yaml"
 
-    /// Reads the file of an `include`.
+    /// Reads the file named by an `include` step.
     ///
     /// - Parameters:
-    ///   - value: The value of the step.
-    ///   - path: The file of the step.
-    ///   - files: The files that are being read.
-    /// - Throws: All problems of the included file at once.
+    ///   - value: The value of the `include` step.
+    ///   - path: The file that contains the step.
+    ///   - files: The files currently being read.
+    /// - Throws: A single error that lists every problem in the included file.
     static func read(_ value: ConfigValue, from path: String, in files: [String]) throws(ConfigError) -> [Step] {
         let file = DurableFile.folder(of: path) + "/" + (value.text ?? value["file"]?.text ?? "")
         func fail(_ message: String) -> ConfigError {
@@ -40,7 +42,7 @@ enum IncludedSteps {
         return steps.map { Self.placed($0, in: file).included(at: value.line ?? 0) }
     }
 
-    /// Checks a file of steps after its names were replaced by values.
+    /// Checks a file of steps after its placeholders have been replaced.
     static func read(
         _ bytes: [UInt8],
         of file: String,
@@ -54,7 +56,7 @@ enum IncludedSteps {
         return value
     }
 
-    /// The step with its file and line in its text.
+    /// Prefixes the step's text with its file and line.
     static func placed(_ step: Step, in file: String) -> Step {
         var step = step
         step.text = "\(file.split(separator: "/").last ?? ""):\(step.line) \(step.text)"
@@ -62,7 +64,7 @@ enum IncludedSteps {
     }
 }
 
-/// The steps before and after each scenario of a folder, from its file `folder.yaml`.
+/// The steps that run before and after every scenario in a folder, read from the folder's `folder.yaml`.
 struct FolderSteps {
     static let fileName = "folder.yaml"
 
@@ -78,10 +80,10 @@ struct FolderSteps {
         ),
     ]
 
-    /// No steps.
+    /// Creates an instance with no steps.
     init() {}
 
-    /// Reads the file in a scenario's folder, if there is one.
+    /// Reads `folder.yaml` next to the scenario, if there is one.
     init(beside path: String) throws(ConfigError) {
         let folder = DurableFile.folder(of: path)
         let file = "\(folder)/\(Self.fileName)"

@@ -1,8 +1,8 @@
 internal import ConfigText
 
-/// The reference of keys in docs/testing-guide.md.
+/// The key reference in docs/testing-guide.md.
 package enum ScenarioManual {
-    /// Tables in Markdown: the keys of the file, the steps, and the expectations.
+    /// Markdown tables for the file's keys, the steps, and the expectations.
     package static var markdown: String {
         let tables: [(String, [Field])] = [
             ("The file", ScenarioTable.root), ("`server`", ServerTable.settings), ("`wallet`", ScenarioTable.wallet),

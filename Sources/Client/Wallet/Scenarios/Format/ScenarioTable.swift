@@ -23,7 +23,9 @@ enum ScenarioTable {
         Field("lock_warning_after", .duration, "Time without input after which the wallet warns."),
     ]
 
-    /// Keys of a device profile; a missing key does not change the phone.
+    /// The keys of a device profile.
+    ///
+    /// Keys that are left out do not change the phone.
     static let device = Shape.named("profile", allowed: "keys of a device profile (docs/devices.md)") {
         DeviceProfile.shape
     }
@@ -44,9 +46,9 @@ enum ScenarioTable {
     }
 }
 
-/// The settings of a scenario's server: those of docs/settings.md that change the behavior of a wallet.
+/// The server settings that a scenario can change: those in docs/settings.md that affect a wallet.
 ///
-/// The names are the server's, which a test compares. The server checks the values, too.
+/// The names are the same as the server's, which a test verifies. The server also checks the values.
 enum ServerTable {
     static let settings: [Field] = [
         Field("pin.rounds", .number(1...16), "Number of rounds of attempts."),
@@ -82,7 +84,9 @@ enum ServerTable {
 }
 
 extension Shape {
-    /// A text that a rule accepts; a text with a `${NAME}` is checked once the name is replaced.
+    /// A text value checked by `accepts`.
+    ///
+    /// If the text contains `${NAME}`, it is checked after the name has been replaced.
     static func matching(_ allowed: String, _ pattern: String, _ accepts: @escaping @Sendable (String) -> Bool) -> Shape
     {
         Kind<String>.word(

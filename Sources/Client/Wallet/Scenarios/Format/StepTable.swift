@@ -2,11 +2,11 @@ internal import ConfigText
 internal import DeviceInterface
 internal import WalletFlows
 
-/// The steps of a scenario: actions of the user, the phone, the operator and the network, and expectations.
+/// The steps of a scenario: expectations, and actions by the user, the phone, the operator and the network.
 enum StepTable {
     static let all: [Field] = Self.app + Self.shortcuts + Self.world + Self.operators + Self.expectations
 
-    /// One step: its name, or its name with a value.
+    /// A single step, either just its name or a name with a value.
     static let anyStep = Shape.named("step") { .entry(name: "step", Self.all) }
 
     static let action = Shape.named("action") { .name("action", ActionID.allCases.map(\.rawValue).sorted()) }

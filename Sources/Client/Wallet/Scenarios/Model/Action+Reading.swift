@@ -3,7 +3,7 @@ internal import DeviceInterface
 internal import WalletFlows
 
 extension Step.Action {
-    /// Returns nil if the name is not in the table or the value does not have its shape.
+    /// Returns nil if the step is unknown or its value has the wrong shape.
     init?(_ name: String, _ value: ConfigValue) {
         let action =
             Self.ofApp(name, value) ?? Self.ofWorld(name, value) ?? Self.ofOperator(name, value)

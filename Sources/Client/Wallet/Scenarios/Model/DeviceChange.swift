@@ -1,12 +1,14 @@
 internal import ConfigText
 internal import SimulatedPhone
 
-/// The properties of a phone that a scenario states; the others do not change.
+/// The phone properties that a scenario sets.
+///
+/// All other properties keep their values.
 struct DeviceChange: Sendable {
-    /// Keys of a device profile; nil if nothing is stated.
+    /// Keys of a device profile, or nil if none are set.
     private let value: ConfigValue?
 
-    /// - Precondition: The checker accepted `value` as a profile's keys.
+    /// - Precondition: `value` was accepted by the checker as the keys of a profile.
     init(_ value: ConfigValue?) {
         self.value = value?.fields == nil ? nil : value
     }
@@ -15,7 +17,9 @@ struct DeviceChange: Sendable {
 
     func apply(to profile: inout DeviceProfile) { profile.apply(self.value) }
 
-    /// A new phone with the stated properties: by default an Android phone whose prompts the scenario answers.
+    /// The profile for a new phone.
+    ///
+    /// The default is an Android phone whose prompts are answered by the scenario.
     var newProfile: DeviceProfile {
         var profile = DeviceProfile(self.value)
         if self.value?["sensor"] == nil { profile.sensor = .ask }

@@ -4,15 +4,15 @@ internal import DeviceInterface
 internal import WalletFlows
 
 extension Scenario {
-    /// False for a file of a folder that is no YAML, or holds only steps for the scenarios of the folder.
+    /// Returns false for files in a folder that are not YAML, or that only contain steps for the folder's scenarios.
     package static func isScenario(file: String) -> Bool {
         (file.hasSuffix(".yaml") || file.hasSuffix(".yml")) && !file.hasSuffix(IncludedSteps.suffix)
             && !file.hasSuffix("/\(FolderSteps.fileName)")
     }
 
-    /// Reads a file.
+    /// Reads a scenario file.
     ///
-    /// - Throws: All problems of the file at once.
+    /// - Throws: A single error that lists every problem in the file.
     package init(file path: String) throws(ConfigError) {
         let text: String
         do throws(FileError) {
@@ -23,7 +23,9 @@ extension Scenario {
         try self.init(yaml: text, path: path, in: FolderSteps(beside: path))
     }
 
-    /// Reads a file's text; problems name `path`.
+    /// Parses the text of a scenario file.
+    ///
+    /// `path` is used in error messages.
     package init(yaml: String, path: String) throws(ConfigError) {
         try self.init(yaml: yaml, path: path, in: FolderSteps())
     }
@@ -63,11 +65,13 @@ extension AppConfiguration {
 }
 
 extension Step {
-    /// The steps of a list, with those of the files that it includes; nil if there are none, or one has no value.
+    /// Reads a list of steps, including the files it refers to.
+    ///
+    /// Returns nil if the list is empty or a step has no value.
     ///
     /// - Parameters:
-    ///   - path: The file of the list.
-    ///   - files: The files that are being read, of which none may be included again.
+    ///   - path: The file that contains the list.
+    ///   - files: The files currently being read, none of which may be included again.
     static func all(_ list: [ConfigValue], of path: String, in files: [String] = []) throws(ConfigError) -> [Step]? {
         var steps: [Step] = []
         for value in list {
@@ -81,14 +85,14 @@ extension Step {
         return steps.isEmpty ? nil : steps
     }
 
-    /// The step at a line of the file that includes it.
+    /// Returns the step with the line number of the `include` that pulled it in.
     func included(at line: Int) -> Step {
         var step = self
         step.line = line
         return step
     }
 
-    /// - Precondition: The checker accepted `step`: one known name with a value of its shape.
+    /// - Precondition: The checker accepted `step`: a single known name with a value of the right shape.
     private init?(_ step: ConfigValue) {
         guard let (name, value) = step.fields?.first, let action = Action(name, value) else { return nil }
         self.line = step.line ?? 0
@@ -99,7 +103,7 @@ extension Step {
 }
 
 extension ConfigValue {
-    /// The value in a few words, for a report.
+    /// A short form of the value for reports.
     fileprivate var summary: String {
         switch self.content {
         case .nothing: ""

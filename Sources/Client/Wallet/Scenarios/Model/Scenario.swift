@@ -1,28 +1,30 @@
 internal import DeviceInterface
 internal import WalletFlows
 
-/// A checked scenario file, which describes one logical test case.
+/// A validated scenario file, which describes a single logical test case.
 package struct Scenario: Sendable {
-    /// The path from the command line.
+    /// The path given on the command line.
     package let path: String
-    /// The logical test case: `LTC46`.
+    /// The id of the logical test case, such as `LTC46`.
     package let caseID: String
-    /// The behavior that the scenario shows.
+    /// The behavior demonstrated by the scenario.
     package let title: String
-    /// Words by which `wallet run --tag` selects scenarios.
+    /// The tags matched by `wallet run --tag`.
     package let tags: [String]
-    /// The number of this repetition, from 1; nil if the scenario is played once.
+    /// The repetition's number, starting at 1, or nil if the scenario runs only once.
     package var repetition: Int?
-    /// The server's settings that differ from a lab's, as the server's configuration file writes them.
+    /// The server settings that differ from the lab defaults, written as in the server's configuration file.
     let server: [String: String]
     let device: DeviceChange
     let wallet: AppConfiguration
     let steps: [Step]
-    /// The steps after those of the scenario, which are executed even if one of them failed.
+    /// Steps that run after the scenario's own, even if one of those failed.
     let tearDown: [Step]
 }
 
-/// The configuration of a scenario's app; nil values are the app's defaults.
+/// How the scenario's app is configured.
+///
+/// If a value is nil, the app's default applies.
 struct AppConfiguration: Hashable, Sendable {
     var language: String?
     var product: String?
@@ -32,11 +34,11 @@ struct AppConfiguration: Hashable, Sendable {
     var lockWarningAfter: Duration?
 }
 
-/// One step of a scenario.
+/// A single step of a scenario.
 struct Step: Sendable {
-    /// The line in the scenario's file; for a step of another file, the line that includes it.
+    /// The line in the scenario file, or the line of the `include` for an included step.
     var line: Int
-    /// The text for reports: `tap skip`; for a step of another file, with its place: `login.yaml:3 tap skip`.
+    /// The text used in reports, such as `tap skip`, or `login.yaml:3 tap skip` for an included step.
     var text: String
     var action: Action
 
@@ -44,41 +46,41 @@ struct Step: Sendable {
         case launch(LinkText?)
         case resume(LinkText?)
         case background(Duration?)
-        /// At once, or right before the n-th write from now.
+        /// Kills the app immediately, or right before the n-th write from now.
         case killApp(atWrite: Int?)
         case tap([ActionID])
         case enter([String])
         case present([Presentation])
         case link(LinkText)
         case hostSession(HostSession?)
-        /// One of `tap`, `enter` and `present`, which the app must refuse.
+        /// A `tap`, `enter` or `present` that the app must refuse.
         indirect case refused(Action)
         case setUp(SetUp)
         case unlock(String)
         case advance(Duration)
         case device(DeviceChange)
-        /// The stated values are those of the app's next process.
+        /// Takes effect in the app's next process.
         case configure(AppConfiguration)
         case setClockBack(Duration)
         case enroll(BiometricSupport)
         case wipeKeychain
         case restore(DeviceChange)
-        /// Unlocks the phone, which also unlocks its sensor.
+        /// Unlocks the phone, which also lifts a sensor lockout.
         case enterPasscode
         case phone(String, DeviceChange)
-        /// Copies the whole phone, as an attacker can who reads all of it.
+        /// Copies the entire phone, like an attacker with full read access.
         case clone(String)
-        /// Keeps a copy of the app's data, without hardware key and keychain.
+        /// Saves a copy of the app's data, excluding the hardware key and the keychain.
         case backUp(String)
         case restoreBackup(String)
         case stopServer
         case killServer
-        /// Settings that differ from now on, by the names of docs/settings.md.
+        /// Settings to change from now on, keyed by their names in docs/settings.md.
         case startServer([String: String])
         case freezeServer
         case thawServer
         case exchangeCertificate(ExchangedCertificate)
-        /// Names for later steps, each with the name of the screen's value.
+        /// Maps names for use in later steps to values on the screen.
         case keep([String: String])
         case operate(OperatorStep)
         /// Enters a code in the deletion portal.
@@ -90,7 +92,7 @@ struct Step: Sendable {
         case expectServer(ServerExpectation)
         case expectEvent(EventExpectation)
 
-        /// True if the step runs the app, so that a planned crash can happen in it.
+        /// Whether the step runs the app, which means that a planned crash can happen during it.
         var usesApp: Bool {
             switch self {
             case .launch, .resume, .background, .killApp(atWrite: nil), .tap, .enter, .present, .link, .hostSession,
@@ -106,34 +108,34 @@ struct Step: Sendable {
     }
 }
 
-/// A link in which `${NAME}` is not yet replaced.
+/// A link that may still contain `${NAME}` placeholders.
 struct LinkText: Hashable, Sendable {
     var url: String
     var source: IncomingLink.Source
 }
 
-/// A new certificate of the server.
+/// A replacement for the server's certificate.
 enum ExchangedCertificate: String, Sendable, CaseIterable {
-    /// By the same authority and for the same names.
+    /// Issued by the same authority for the same names.
     case renewed
-    /// By the same authority for another name.
+    /// Issued by the same authority for a different name.
     case otherName = "other-name"
-    /// By another authority for the same names.
+    /// Issued by a different authority for the same names.
     case otherAuthority = "other-authority"
 }
 
-/// The answers during the setup of a wallet.
+/// The answers given while a wallet is set up.
 struct SetUp: Hashable, Sendable {
     var pin: String
     var enablesBiometrics: Bool
     var obtainsPID: Bool
-    /// The name of the deletion code for later steps.
+    /// The name under which later steps can use the deletion code.
     var codeName: String?
 }
 
-/// A command of an operator through the admin socket.
+/// An operator command sent over the admin socket.
 enum OperatorStep: Hashable, Sendable {
-    /// The current phone's wallet, or a named phone's.
+    /// Revokes the named phone's wallet, or the current phone's if `phone` is nil.
     case revokeWallet(phone: String?)
     case revokeRecoveryCode(String)
     case removeFromDenyList(String)
@@ -149,7 +151,9 @@ enum OperatorStep: Hashable, Sendable {
         case phones([String])
     }
 
-    /// One rule of the update policy; without rules the server's settings apply again.
+    /// A rule in the update policy.
+    ///
+    /// If a policy has no rules, the server's settings apply again.
     struct Rule: Hashable, Sendable {
         var word: String
         var from: String?
@@ -159,7 +163,9 @@ enum OperatorStep: Hashable, Sendable {
     }
 }
 
-/// The expected screen; nil and empty values are not compared.
+/// The expected screen.
+///
+/// Nil and empty values are not compared.
 struct ScreenExpectation: Hashable, Sendable {
     var screen: String?
     var kind: String?
@@ -177,22 +183,24 @@ struct ScreenExpectation: Hashable, Sendable {
     var keychainItems: Int?
 }
 
-/// The expected steps since the previous comparison.
+/// The steps expected since the last comparison.
 enum TraceExpectation: Hashable, Sendable {
     /// Exactly these steps.
     case exactly([String])
-    /// These steps in this order; others may occur between them.
+    /// These steps in this order, possibly with others in between.
     case contains([String])
 }
 
-/// The expected record of the wallet on the server; nil values are not compared.
+/// The wallet's expected state on the server.
+///
+/// Nil values are not compared.
 struct ServerExpectation: Hashable, Sendable {
     var state: String?
     var attemptsLeft: Int?
     var failedAttempts: Int?
     var round: Int?
     var isFinalRound: Bool?
-    /// A reason, or `no`.
+    /// A revocation reason, or `no`.
     var revoked: String?
     var isSolutionRevoked: Bool?
     var hasRecoveryCode: Bool?
@@ -200,7 +208,7 @@ struct ServerExpectation: Hashable, Sendable {
     var wantsSafeMode: Bool?
 }
 
-/// The expected event for the host; `none` for no event.
+/// The event that the host is expected to receive, or `none`.
 struct EventExpectation: Hashable, Sendable {
     var name: String
     var kind: String?

@@ -6,7 +6,7 @@ internal import WalletCore
 internal import WalletFlows
 internal import Yams
 
-/// Values of a recorded scenario as YAML on one line.
+/// Formats the values in a recorded scenario as single-line YAML.
 enum RecordedText {
     static func fields(_ fields: [(String, ConfigValue)]) -> String {
         "{\(fields.map { "\($0.0): \(Self.text($0.1))" }.joined(separator: ", "))}"
@@ -22,9 +22,11 @@ enum RecordedText {
     }
 }
 
-/// The settings of a lab's server that a scenario can state.
+/// The lab server's settings that can be written to a scenario.
 enum RecordedServer {
-    /// The settings in the configuration of the lab's server; those from its command line are unknown.
+    /// Reads the settings from the lab server's configuration file.
+    ///
+    /// Settings from the command line are not included.
     static func settings(lab: String) throws -> [(name: String, value: String)] {
         let file = try LabFile(of: LabFolder(lab)).server + "/server.yaml"
         let text = String(decoding: try DurableFile.read(file, atMost: 1 << 20), as: UTF8.self)
@@ -43,7 +45,7 @@ enum RecordedServer {
 }
 
 extension WalletSettings {
-    /// The settings that differ from the app's defaults, by their names in a scenario.
+    /// Returns the value under its name in a scenario if it differs from the app's default.
     fileprivate func differing<Value: Equatable>(
         _ name: String,
         _ value: Value,

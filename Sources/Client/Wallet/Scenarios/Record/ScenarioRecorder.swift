@@ -8,17 +8,17 @@ internal import Vocabulary
 package import WalletCore
 internal import WalletFlows
 
-/// Writes the scenario that a person or a program plays on a new phone of a lab, with an expectation after each step.
+/// Records a scenario while a person or program uses a new phone in a lab, with an expectation after each action.
 ///
-/// The time that passes becomes `advance`: before a step if ten seconds have passed, and when the screen changes
-/// without an action. The file is complete after each step.
+/// Elapsed time is recorded as an `advance` step: before an action if at least ten seconds have passed, and when the
+/// screen changes on its own. The file is a complete scenario after every step.
 package final class ScenarioRecorder: Sendable {
     private struct State {
         var text = ""
         var pins = TestPINs()
-        /// The profile after the last action; conditions that have happened are gone from it.
+        /// The profile after the last action, without the conditions that have already happened.
         var profile: DeviceProfile?
-        /// The time that the recorded steps have reached.
+        /// The point in time reached by the recorded steps.
         var time: Timestamp
         var isActing = false
         var step = ""
@@ -31,12 +31,14 @@ package final class ScenarioRecorder: Sendable {
     private let server: [(name: String, value: String)]
     private let state: Mutex<State>
 
-    /// The time after which a pause is recorded although no screen has changed.
+    /// The longest pause that is not recorded if the screen has not changed.
     private static let longestPause: Int64 = 10_000
 
+    /// Creates a recorder.
+    ///
     /// - Parameters:
-    ///   - path: A file that does not exist yet.
-    ///   - settings: The settings of the phone, which must use a lab.
+    ///   - path: The file to write. It must not exist.
+    ///   - settings: The phone's settings, which must point to a lab.
     ///   - lab: The lab's folder.
     package init(_ path: String, _ settings: WalletSettings, lab: String) throws {
         self.path = path
@@ -47,12 +49,12 @@ package final class ScenarioRecorder: Sendable {
         try DurableFile.create([], at: path, mode: 0o644)
     }
 
-    /// The observer of the phone's actions.
+    /// Observes the phone's actions for the recorder.
     package var actions: ActionObserver {
         ActionObserver(begin: { self.begin($0) }, end: { self.end($0, $1, $2) })
     }
 
-    /// Records a screen that appears without an action, as at the end of a block.
+    /// Records a screen that appears on its own, for example when a block ends.
     package func note(_ event: WalletEvent) {
         guard case .screen(let screen, _) = event else { return }
         self.state.withLock { state in
@@ -64,7 +66,7 @@ package final class ScenarioRecorder: Sendable {
         }
     }
 
-    /// Throws if the file could not be written.
+    /// Throws the error if the file could not be written.
     package func finish() throws {
         if let failure = self.state.withLock(\.failure) { throw failure }
     }
@@ -97,7 +99,7 @@ package final class ScenarioRecorder: Sendable {
         }
     }
 
-    /// Adds the time that has passed since the recorded steps, in whole seconds, so that every timer of it ends.
+    /// Records the time that has passed since the last step, rounded up to whole seconds so that all timers have fired.
     private func advance(_ state: inout State, atLeast limit: Int64) {
         let passed = (self.clock.now() - state.time).milliseconds
         guard passed > 0, passed >= limit else { return }
@@ -125,7 +127,7 @@ package final class ScenarioRecorder: Sendable {
             lines.append("server: {\(self.server.map { "\($0.name): \($0.value)" }.joined(separator: ", "))}")
         }
         var profile = profile
-        // The person or program answers the prompts that a sensor would match.
+        // Prompts that a sensor would match are answered by the person or program instead.
         if profile.sensor == .match { profile.sensor = .ask }
         var device = [("platform", ConfigValue.word(profile.platform.rawValue))]
         device += profile.changes(from: DeviceProfile(profile.platform)).filter { $0.0 != "platform" }
@@ -162,7 +164,7 @@ package final class ScenarioRecorder: Sendable {
         return parts.joined(separator: ", ")
     }
 
-    /// The values that do not depend on the run, such as the attempts that are left.
+    /// The values that are the same in every run, such as the remaining attempts.
     private static let values: Set = ["attemptsLeft", "finalRound", "rule", "cause"]
 
     private static func expectation(of screen: Screen) -> String {

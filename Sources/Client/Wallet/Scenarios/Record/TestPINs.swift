@@ -1,29 +1,31 @@
 internal import WalletFlows
 
-/// Test PINs in place of typed ones: the same for the same PIN, and as weak as it.
+/// Replaces the PINs a person types with test PINs.
 ///
-/// A recording must not contain a PIN that a person uses elsewhere. The typed PINs are kept in memory while the
-/// recording runs, to recognize the same PIN; a recording works only against a lab.
+/// The same PIN always gets the same replacement, which breaks the same PIN rule, if any.
+///
+/// A recording must never contain a PIN that the person also uses elsewhere. To recognize repeated PINs, the typed ones
+/// are kept in memory while the recording is in progress. Recording is only possible with a lab.
 struct TestPINs {
     private var known: [(entry: PINEntry, text: String)] = []
 
-    /// The digits to write for an input.
+    /// Returns the digits to record for an input.
     mutating func text(for input: PINInput) -> String {
         guard case .complete(let entry) = input else {
-            // Never compared with another PIN, so that its length and characters are the only relation to keep.
+            // An incomplete PIN is never compared with another one, so only its kind matters.
             return if case .malformed(.digitsOnly) = input { "02479x" } else { "02479" }
         }
         if let (_, text) = self.known.first(where: { $0.entry.isEqual(to: entry) }) { return text }
         let used = self.known.filter { $0.entry.brokenRule == entry.brokenRule }.count
         let candidates = Self.candidates(entry.brokenRule)
-        // There are as many candidates as PINs that break the rule, and a thousand of the others.
+        // For each rule there are as many candidates as PINs that break it, and a thousand candidates that break none.
         let text = candidates[min(used, candidates.count - 1)]
-        // The caller's entry is wiped when the flows release it; this one lives as long as the recording.
+        // The caller's entry is wiped once the flows release it. This copy lasts until the recording ends.
         if case .complete(let copy) = input.enteredAgain() { self.known.append((copy, text)) }
         return text
     }
 
-    /// The test PINs that break a rule for new PINs, or none.
+    /// Returns test PINs that break the given rule for new PINs, or no rule if it is nil.
     private static func candidates(_ rule: PINRule?) -> [String] {
         let all: [String] =
             switch rule {

@@ -2,13 +2,15 @@ internal import ConfigText
 internal import HostSystem
 internal import TerminalApp
 
-/// The screens of a run as a recording for asciinema (format 2): one frame for each step.
+/// Renders a run's screens as an asciinema recording (format 2) with one frame per step.
 package enum CastReport {
     private static let size = TerminalSize(columns: 62, rows: 22)
-    /// The time for which a frame is shown: real steps take milliseconds.
+    /// How long each frame is shown.
+    ///
+    /// Actual steps only take milliseconds.
     private static let timePerFrame = Duration.milliseconds(1200)
 
-    /// The recording's text: a header and one line for each frame.
+    /// Returns the text of the recording: a header followed by one line per frame.
     package static func text(_ results: [ScenarioResult]) -> String {
         let title = results.count == 1 ? results[0].name : "\(results.count) scenarios"
         var lines = [
@@ -26,7 +28,7 @@ package enum CastReport {
                 frame += 1
             }
         }
-        // A last frame, so that players show the last step as long as the others.
+        // Add a final frame so that players show the last step as long as the others.
         lines.append(Self.frame(frame, ""))
         return lines.joined(separator: "\n") + "\n"
     }

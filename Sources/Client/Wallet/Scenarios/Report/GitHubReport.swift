@@ -1,4 +1,4 @@
-/// Results as annotations for GitHub Actions (workflow commands), which the website shows at the lines of the files.
+/// Formats results as GitHub Actions workflow commands, which appear as annotations on the scenario files.
 enum GitHubReport {
     static func text(_ report: Report) -> String {
         var lines: [String] = []
@@ -35,7 +35,7 @@ enum GitHubReport {
         return "::\(name) \(list)::\(Self.escaped(message))"
     }
 
-    /// Escapes the characters that end a command or a property.
+    /// Escapes characters that would end a command or a property.
     private static func escaped(_ text: String, isProperty: Bool = false) -> String {
         var result = ""
         for scalar in text.unicodeScalars {

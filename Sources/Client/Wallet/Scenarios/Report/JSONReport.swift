@@ -1,6 +1,6 @@
 internal import ConfigText
 
-/// Results as one JSON object; names keep their meaning within version 1.
+/// Formats results as a JSON object whose names keep their meaning throughout version 1.
 enum JSONReport {
     static func text(_ report: Report) -> String { JSONText.encoded(Document(report: report), isPretty: true) + "\n" }
 

@@ -1,7 +1,7 @@
 internal import TerminalApp
 internal import WalletFlows
 
-/// Results as JUnit XML for CI servers: a test suite for each folder, with a test case for each scenario.
+/// Formats results as JUnit XML for CI servers: one test suite per folder and one test case per scenario.
 enum JUnitReport {
     static func text(_ report: Report) -> String {
         var suites: [Suite] = []
@@ -21,7 +21,7 @@ enum JUnitReport {
         return text + suites.map(\.text).joined() + "</testsuites>\n"
     }
 
-    /// The scenarios of one folder.
+    /// The scenarios in one folder.
     private struct Suite {
         let name: String
         var time = Duration.zero
@@ -83,7 +83,7 @@ enum JUnitReport {
         return text + "    </testcase>\n"
     }
 
-    /// The properties that test management tools import.
+    /// Returns the properties imported by test management tools.
     private static func properties(_ result: ScenarioResult) -> String {
         let properties = [
             ("case", result.caseID), ("steps", "\(result.stepsDone) of \(result.stepsInAll)"),
@@ -100,7 +100,7 @@ enum JUnitReport {
         return "      <\(name)\(attributes)>\(Self.escaped(detail))</\(name)>\n"
     }
 
-    /// The steps of the file, each with the screen after it and the steps of the flows.
+    /// Lists the file's steps, each with the resulting screen and the flow steps taken.
     private static func trace(_ result: ScenarioResult) -> String {
         result.steps.map { step in
             let screen = step.picture.screen
@@ -132,7 +132,9 @@ enum JUnitReport {
         pairs.map { " \($0.0)=\"\(Self.escaped($0.1))\"" }.joined()
     }
 
-    /// Text for XML 1.0; characters that XML cannot represent become U+FFFD.
+    /// Escapes text for XML 1.0.
+    ///
+    /// Characters that XML cannot represent are replaced with U+FFFD.
     private static func escaped(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// Reads the time of a line in the server's log, in both of its formats.
+/// Parses the timestamp of a server log line in either format.
 enum LogTime {
-    /// The milliseconds since 1970; nil if the line does not start with a time.
+    /// Returns the timestamp in milliseconds since 1970, or nil if the line does not start with one.
     static func milliseconds(of line: String) -> Int64? {
         var text = line[...]
         let name = "{\"time\":\""
@@ -13,6 +13,6 @@ enum LogTime {
         return Int64((date.timeIntervalSince1970 * 1000).rounded())
     }
 
-    /// The present time of the system's clock, which also writes the log.
+    /// The current time according to the system clock, which is also used for the log.
     static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 }

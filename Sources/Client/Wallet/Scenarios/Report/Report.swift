@@ -1,22 +1,22 @@
-/// A format of the report.
+/// An output format for the report.
 package enum ReportFormat: String, Sendable, CaseIterable {
-    /// Text for people.
+    /// Human-readable text.
     case text
-    /// Test Anything Protocol 14.
+    /// Test Anything Protocol, version 14.
     case tap
-    /// JUnit's XML, for CI servers.
+    /// JUnit XML for CI servers.
     case junit
-    /// Annotations for GitHub Actions.
+    /// GitHub Actions annotations.
     case github
-    /// One JSON object.
+    /// A single JSON object.
     case json
 }
 
-/// The results of a run, which can be written in each format.
+/// The results of a run, which can be rendered in any format.
 package struct Report: Sendable {
     package let results: [ScenarioResult]
     package let duration: Duration
-    /// Nil if coverage was not requested.
+    /// The coverage of the flow steps, or nil if it was not requested.
     package let coverage: Coverage?
 
     package init(results: [ScenarioResult], duration: Duration, coverage: Coverage? = nil) {
@@ -27,7 +27,7 @@ package struct Report: Sendable {
 
     func count(_ verdict: ScenarioResult.Verdict) -> Int { self.results.count { $0.verdict == verdict } }
 
-    /// The repeated scenarios of which some repetitions passed and others did not, with both numbers.
+    /// The repeated scenarios that passed in some repetitions but not in all of them.
     var unsteady: [(path: String, passed: Int, count: Int)] {
         let repeated = self.results.filter { $0.repetition != nil }
         return Dictionary(grouping: repeated, by: \.path).sorted { $0.key < $1.key }.compactMap { path, results in
@@ -37,12 +37,12 @@ package struct Report: Sendable {
         }
     }
 
-    /// True if no scenario failed and no step is missing in the coverage.
+    /// Whether no scenario failed and, if coverage was requested, every step was reached.
     package var isSuccess: Bool {
         !self.results.contains(where: \.hasFailed) && (self.coverage?.missing.isEmpty ?? true)
     }
 
-    /// The report's text, which ends with a newline.
+    /// Renders the report as text that ends with a newline.
     package func text(as format: ReportFormat, colored isColored: Bool = false) -> String {
         switch format {
         case .text: TextReport(isColored: isColored).text(self)
@@ -54,14 +54,14 @@ package struct Report: Sendable {
     }
 }
 
-/// The coverage of the flows' steps by a run.
+/// How many of the flow steps a run has covered.
 package struct Coverage: Hashable, Sendable {
-    /// The steps that no scenario reached, in the list's order.
+    /// The steps that no scenario reached, in the order of the list.
     package let missing: [String]
     /// The number of steps in the list.
     package let inAll: Int
 
-    /// - Parameter steps: The list's text, one id per line; empty lines and `#` comments are ignored.
+    /// - Parameter steps: The list of step ids, one per line. Empty lines and `#` comments are ignored.
     package init(of results: [ScenarioResult], in steps: String) {
         let reached = results.reduce(into: Set<String>()) { $0.formUnion($1.reached) }
         let ids = steps.split(separator: "\n").map(String.init).filter { !$0.isEmpty && !$0.hasPrefix("#") }

@@ -1,8 +1,10 @@
 internal import WalletFlows
 
-/// The page docs/scenarios.md: each case with its file and the steps of the flows that it takes in a run.
+/// Generates docs/scenarios.md, which lists every test case with its file and the flow steps it takes.
 package enum ScenarioPage {
-    /// The page's text; equal runs give equal texts.
+    /// Returns the text of the page.
+    ///
+    /// Identical runs produce identical text.
     package static func text(_ results: [ScenarioResult]) -> String {
         var lines = [
             "# Scenarios",
@@ -22,13 +24,13 @@ package enum ScenarioPage {
 
     private static let folder = "Tests/Scenarios/"
 
-    /// The path below the folder of the repository's scenarios; the file's name if it is not below it.
+    /// Returns the path relative to the repository's scenario folder, or the file name if the file is elsewhere.
     private static func name(of path: String) -> Substring {
         guard let folder = path.ranges(of: Self.folder).last else { return path.split(separator: "/").last ?? "" }
         return path[folder.upperBound...]
     }
 
-    /// A sort key by which numbers in names are compared as numbers: SB2 before SB10.
+    /// Returns a sort key that compares numbers numerically, so that SB2 comes before SB10.
     private static func order(_ name: String) -> String {
         var result = ""
         var digits = ""
@@ -44,7 +46,7 @@ package enum ScenarioPage {
         return result
     }
 
-    /// Steps grouped by flow, in the flows' order: `PF2.8 1.1a 2.1 2.1a`.
+    /// Groups the steps by flow in document order, for example `PF2.8 1.1a 2.1 2.1a`.
     private static func steps(_ reached: [String]) -> String {
         let known = StepID.documented.map(\.description).filter(Set(reached).contains)
         var groups: [(flow: String, numbers: [String])] = []

@@ -1,60 +1,62 @@
-/// The result of one scenario.
+/// The result of a scenario.
 package struct ScenarioResult: Hashable, Sendable {
     package var path: String
     package var caseID: String
     package var title: String
-    /// The number of the repetition, from 1; nil if the scenario is played once.
+    /// The repetition's number, starting at 1, or nil if the scenario ran only once.
     package var repetition: Int?
     package var outcome: Outcome
-    /// The failures of the attempts before this one, with `--retries`.
+    /// The failures of earlier attempts, if `--retries` is used.
     package var earlierFailures: [Failure] = []
-    /// The real time from the first to the last step, including the server's start.
+    /// The wall-clock time from the first step to the last, including the server's startup.
     package var duration: Duration
-    /// The number of executed steps of the file.
+    /// The number of the file's steps that were executed.
     package var stepsDone: Int
     package var stepsInAll: Int
-    /// The steps of the flows that were taken, each once, in order of first occurrence.
+    /// The flow steps that were taken, without duplicates, in order of first occurrence.
     package var reached: [String]
-    /// The steps that were skipped, with their reasons.
+    /// The steps that were skipped, and why.
     package var skips: [Skip]
-    /// Every executed step, including the failed one.
+    /// All executed steps, including the one that failed.
     package var steps: [StepRecord] = []
-    /// The folder of the lab and the phones, if it was kept.
+    /// The folder with the lab and the phones, if it was kept.
     package var folder: String?
 
     package enum Outcome: Hashable, Sendable {
         case passed
         case failed(Failure)
-        /// No expectation failed, but a step could not be executed, for this reason.
+        /// No expectation failed, but a step could not be executed for the given reason.
         case skipped(String)
     }
 
-    /// A skipped step of the file.
+    /// A step that was skipped.
     package struct Skip: Hashable, Sendable {
         package var line: Int
         package var step: String
         package var reason: String
     }
 
-    /// The information about a failure that a tester needs.
+    /// Everything a tester needs to know about a failure.
     package struct Failure: Hashable, Sendable {
-        /// The line in the file; 0 before the first step.
+        /// The line in the file, or 0 if the failure happened before the first step.
         package var line: Int
-        /// The step's text.
+        /// The text of the step.
         package var step: String
-        /// The reason in one sentence.
+        /// The reason for the failure, in one sentence.
         package var message: String
-        /// Expected and actual values; empty if the step did not compare values.
+        /// Expected and actual values.
+        ///
+        /// Empty if the step did not compare any.
         package var differences: [Difference] = []
-        /// The current screen, in lines.
+        /// The text of the screen, line by line.
         package var screen: [String] = []
-        /// The steps of the flows since the last `trace`.
+        /// The flow steps taken since the last `trace`.
         package var trace: [String] = []
-        /// The server's log lines that concern the wallet.
+        /// The server log lines about this wallet.
         package var log: [String] = []
     }
 
-    /// A value that differs from the expected one.
+    /// A value that differs from what was expected.
     package struct Difference: Hashable, Sendable {
         package var what: String
         package var expected: String
@@ -63,10 +65,10 @@ package struct ScenarioResult: Hashable, Sendable {
 
     package var hasFailed: Bool { self.verdict == .failed }
 
-    /// The word for the outcome in each format of the report.
+    /// The outcome, as written in every report format.
     package enum Verdict: String, Sendable {
         case passed
-        /// Passed only after a failed attempt.
+        /// Passed, but only after a failed attempt.
         case flaky
         case failed
         case skipped
@@ -80,12 +82,12 @@ package struct ScenarioResult: Hashable, Sendable {
         }
     }
 
-    /// The case, with the repetition if there are several, and the title.
+    /// The test case and title, with the repetition's number if there are several.
     var name: String { "\(self.caseID)\(self.repetition.map { " (\($0))" } ?? "") \(self.title)" }
 }
 
 extension ScenarioResult {
-    /// A result of a scenario that has executed no step.
+    /// Creates the result of a scenario that did not execute any step.
     init(_ scenario: Scenario, _ outcome: Outcome) {
         self.init(
             path: scenario.path,
@@ -103,7 +105,7 @@ extension ScenarioResult {
 }
 
 extension Duration {
-    /// Seconds with three decimals, for reports.
+    /// The duration in seconds with three decimals, for reports.
     var secondsText: String {
         let (seconds, attoseconds) = self.components
         let thousandths = attoseconds / 1_000_000_000_000_000

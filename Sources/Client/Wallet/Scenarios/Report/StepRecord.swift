@@ -1,22 +1,26 @@
 package import TerminalApp
 
-/// The record of one executed step of a scenario, for reports that show each step.
+/// A record of one executed step, for reports that show individual steps.
 package struct StepRecord: Hashable, Sendable {
     /// The line in the file.
     package var line: Int
-    /// The step's text.
+    /// The text of the step.
     package var text: String
     package var outcome = Outcome.done
     package var duration: Duration
-    /// The name of the phone after the step; several phones have several screens.
+    /// The phone in use after the step.
+    ///
+    /// Every phone has its own screen.
     package var phone: String
-    /// The phone after the step.
+    /// The picture on the phone after the step.
     package var picture: Picture
-    /// The steps of the flows that the app took in this step.
+    /// The flow steps that the app took during this step.
     package var trace: [String]
-    /// The lines that the server wrote to its log in this step.
+    /// The lines that the server logged during this step.
     package var log: [String] = []
-    /// The start of the step in milliseconds since 1970, by which log lines are assigned.
+    /// When the step started, in milliseconds since 1970.
+    ///
+    /// Used to match log lines to steps.
     package var startMilliseconds: Int64
 
     package enum Outcome: Hashable, Sendable {
@@ -29,7 +33,7 @@ package struct StepRecord: Hashable, Sendable {
 extension [StepRecord] {
     /// Assigns each log line to the last step that began before the line was written.
     ///
-    /// A line without a time belongs to the line above it. Lines from before the first step are left out.
+    /// A line without a timestamp belongs with the line before it. Lines logged before the first step are dropped.
     mutating func assign(log: String) {
         var index: Int?
         for line in log.split(separator: "\n").map(String.init) {

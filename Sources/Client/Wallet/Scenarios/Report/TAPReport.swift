@@ -1,6 +1,6 @@
 internal import ConfigText
 
-/// Results in the Test Anything Protocol, version 14 (testanything.org).
+/// Formats results in the Test Anything Protocol, version 14 (testanything.org).
 enum TAPReport {
     static func text(_ report: Report) -> String {
         var lines = ["TAP version 14", "1..\(report.results.count + (report.coverage == nil ? 0 : 1))"]
@@ -38,7 +38,7 @@ enum TAPReport {
         }
     }
 
-    /// A YAML diagnostic block, indented by two spaces.
+    /// Returns a YAML diagnostic block, indented by two spaces.
     private static func block(_ lists: [(String, [String])], _ words: [(String, String)]) -> [String] {
         var lines = ["  ---"]
         for (name, word) in words { lines.append("  \(name): \(Self.quoted(word))") }
@@ -49,11 +49,11 @@ enum TAPReport {
         return lines + ["  ..."]
     }
 
-    /// Escapes a description, so that it does not look like a directive.
+    /// Escapes a description so that it cannot be taken for a directive.
     private static func escaped(_ text: String) -> String {
         text.map { $0 == "#" || $0 == "\\" ? "\\\($0)" : $0.isNewline ? " " : "\($0)" }.joined()
     }
 
-    /// A double-quoted YAML scalar, in the form of a JSON string.
+    /// Returns the text as a double-quoted YAML scalar, which has the same syntax as a JSON string.
     private static func quoted(_ text: String) -> String { JSONText.quoted(text) }
 }

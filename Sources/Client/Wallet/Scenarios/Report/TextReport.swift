@@ -1,6 +1,6 @@
 internal import ConfigText
 
-/// Results for people: one line per scenario, and details of each failure.
+/// Formats results for people, with one line per scenario and the details of each failure.
 package struct TextReport: Sendable {
     private let isColored: Bool
 
@@ -8,12 +8,12 @@ package struct TextReport: Sendable {
         self.isColored = isColored
     }
 
-    /// The whole report.
+    /// Returns the complete report.
     func text(_ report: Report) -> String {
         report.results.map(self.result).joined() + self.end(report)
     }
 
-    /// One scenario.
+    /// Returns the text for a single scenario.
     package func result(_ result: ScenarioResult) -> String {
         let number = result.repetition.map { " (\($0))" } ?? ""
         let name = "\(result.caseID)\(number)  \(result.title)"
@@ -36,7 +36,7 @@ package struct TextReport: Sendable {
         }
     }
 
-    /// The totals, and the steps that were not reached.
+    /// Returns the totals and the steps that were not reached.
     package func end(_ report: Report) -> String {
         let failed = report.results.filter(\.hasFailed)
         var text = self.totals(report) + "\n"
@@ -50,7 +50,7 @@ package struct TextReport: Sendable {
         return text
     }
 
-    /// The numbers of scenarios by verdict, in one line.
+    /// Returns a line with the number of scenarios for each verdict.
     func totals(_ report: Report) -> String {
         let flaky = report.count(.flaky)
         let counts =
@@ -68,7 +68,7 @@ package struct TextReport: Sendable {
         return text
     }
 
-    /// Expected and actual values, side by side if they are short enough.
+    /// Returns the expected and actual values, side by side if they are short enough.
     private func table(_ differences: [ScenarioResult.Difference]) -> String {
         guard !differences.isEmpty else { return "" }
         let rows = [("", "expected", "seen")] + differences.map { ($0.what, $0.expected, $0.seen) }

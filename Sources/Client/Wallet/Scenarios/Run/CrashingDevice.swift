@@ -2,9 +2,9 @@ internal import DeviceInterface
 internal import Secrets
 internal import Vocabulary
 
-/// The phone of an app whose process may die: calls of a dead process have no effect.
+/// The phone as seen by an app whose process may die.
 ///
-/// Calls of a live process go to the wrapped device.
+/// Calls made after that have no effect; all others are passed to the wrapped device.
 struct CrashingDevice: DeviceWrapper {
     let wrapped: any Device
     private let process: SimulatedProcess
@@ -33,14 +33,16 @@ struct CrashingDevice: DeviceWrapper {
         try await self.alive().deleteKey()
     }
 
-    /// The wrapped device, if the process is alive.
+    /// Returns the wrapped device.
+    ///
+    /// Throws if the process is dead.
     private func alive() throws(DeviceError) -> any Device {
         guard !self.process.isDead else { throw .storage("the process has died") }
         return self.wrapped
     }
 }
 
-/// The keychain of an app whose process may die right before a change to it.
+/// A keychain whose app process may die right before a change.
 private struct CrashingKeychain: Keychain {
     private let keychain: any Keychain
     private let process: SimulatedProcess

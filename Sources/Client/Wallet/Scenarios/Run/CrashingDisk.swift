@@ -1,6 +1,6 @@
 internal import WalletCore
 
-/// The app's storage on a phone whose process may die right before one of its writes.
+/// The storage of an app whose process may die right before a write.
 ///
 /// Every write is atomic, so a crash can only happen between two writes.
 final class CrashingDisk: LocalDisk {

@@ -1,4 +1,4 @@
-/// The differences between expected and actual values, collected over several comparisons.
+/// Collects the differences between expected and actual values over several comparisons.
 struct Differences {
     private(set) var all: [ScenarioResult.Difference] = []
 
@@ -6,7 +6,9 @@ struct Differences {
         self.all.append(.init(what: what, expected: expected, seen: seen))
     }
 
-    /// Adds a difference, unless no value is expected.
+    /// Records a difference.
+    ///
+    /// Does nothing if no value is expected.
     mutating func compare<Thing: Equatable & CustomStringConvertible>(
         _ what: String,
         _ expected: Thing?,
@@ -21,18 +23,18 @@ struct Differences {
         self.add(what, "… \(expected) …", seen.isEmpty ? "nothing" : seen)
     }
 
-    /// Compares a value with the expected one: an exact string, a range of numbers, or a regular expression in slashes.
+    /// Compares a value with an exact string, a range of numbers, or a regular expression between slashes.
     mutating func match(_ what: String, _ expected: String, _ seen: String?) {
         guard let seen else { return self.add(what, expected, "none") }
         if !ValuePattern(expected).matches(seen) { self.add(what, expected, seen) }
     }
 
-    /// Throws the differences, if any.
+    /// Throws the collected differences, if there are any.
     func report(_ message: String) throws(StepProblem) {
         guard self.all.isEmpty else { throw .failed(message, self.all) }
     }
 
-    /// Two traces side by side, from two steps before the first difference.
+    /// Returns two traces side by side, starting two steps before the first difference.
     static func ofTraces(_ expected: [String], _ seen: [String]) -> [ScenarioResult.Difference] {
         let common = zip(expected, seen).prefix { $0 == $1 }.count
         let start = max(0, common - 2)
@@ -44,7 +46,7 @@ struct Differences {
     }
 }
 
-/// An expected value: an exact string, a range such as `1..60`, or a regular expression such as `/[0-9]+/`.
+/// An expected value: an exact string, a range like `1..60`, or a regular expression like `/[0-9]+/`.
 enum ValuePattern {
     case exactly(String)
     case range(ClosedRange<Int64>)
@@ -60,7 +62,9 @@ enum ValuePattern {
         }
     }
 
-    /// False for a pattern that is not a regular expression.
+    /// Whether the regular expression can be compiled.
+    ///
+    /// True for all other patterns.
     var isValid: Bool {
         guard case .pattern(let pattern) = self else { return true }
         return (try? Regex(pattern)) != nil

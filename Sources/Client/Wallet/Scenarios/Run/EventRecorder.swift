@@ -2,7 +2,7 @@ internal import Synchronization
 internal import WalletCore
 internal import WalletFlows
 
-/// Records the events of a phone's wallet.
+/// Records events from a phone's wallet.
 final class EventRecorder: Sendable {
     private struct State {
         var trace: [String] = []
@@ -18,7 +18,7 @@ final class EventRecorder: Sendable {
         self.process = process
     }
 
-    /// Records an event, unless the process has died.
+    /// Records an event unless the process is dead.
     func record(_ event: WalletEvent) {
         guard !self.process.isDead else { return }
         self.state.withLock { state in
@@ -35,16 +35,18 @@ final class EventRecorder: Sendable {
         }
     }
 
-    /// The steps since the last ``clearTrace()``.
+    /// The steps taken since ``clearTrace()`` was last called.
     var trace: [String] { self.state.withLock(\.trace) }
 
-    /// Every step taken so far, each once.
+    /// All steps taken so far, without duplicates.
     var reached: [String] { self.state.withLock(\.reached) }
 
-    /// Starts a new trace, after the current one was compared.
+    /// Starts a new trace.
+    ///
+    /// Called after the current one has been compared.
     func clearTrace() { self.state.withLock { $0.trace = [] } }
 
-    /// Returns the steps of the flows since the last call, whether or not the trace was cleared.
+    /// Returns the flow steps taken since the last call, even if the trace was cleared in between.
     func takeStepsOfStep() -> [String] {
         self.state.withLock { state in
             defer { state.ofStep = [] }
@@ -52,7 +54,7 @@ final class EventRecorder: Sendable {
         }
     }
 
-    /// Returns the events since the last call.
+    /// Returns the events received since the last call.
     func takeEvents() -> [AppEvent] {
         self.state.withLock { state in
             defer { state.events = [] }

@@ -3,27 +3,33 @@ internal import Lab
 internal import LabFiles
 internal import Vocabulary
 
-/// A server that stops answering, and a server with another certificate.
+/// Freezing the server, and replacing its certificate.
 extension LabServer {
-    /// Halts the process: the system accepts connections for it, and no call is answered.
+    /// Suspends the process.
+    ///
+    /// The kernel still accepts connections on its behalf, but no call is answered.
     func freeze() throws(StepProblem) {
         try self.checkAnswers()
         guard self.halt() else { throw .failed("the server is not running") }
     }
 
-    /// Continues the process, which then knows the time that has passed and executes the calls that it received.
+    /// Resumes the process.
+    ///
+    /// It then catches up with the clock and executes the calls it received in the meantime.
     func thaw() async throws(StepProblem) {
         guard let (calls, time) = self.continue() else { throw .failed("the server is not frozen") }
         if time > .zero { try await self.operate("clock advance", ["byMs": time.milliseconds]) }
         for call in calls { await call() }
     }
 
-    /// Throws if a command to the server would never be answered.
+    /// Throws if the server is frozen, since it would never answer a command.
     func checkAnswers() throws(StepProblem) {
         if self.isFrozen { throw .failed("the server is frozen; `thaw server` continues it") }
     }
 
-    /// Replaces the certificate and its key; a running server loads them for new connections.
+    /// Replaces the certificate and its key.
+    ///
+    /// A running server loads them for new connections.
     func exchange(_ certificate: ExchangedCertificate) async throws(StepProblem) {
         let (chain, key): (String, String)
         do {
@@ -51,7 +57,7 @@ extension LabServer {
     }
 }
 
-/// The part of the server's reply to `reload` that states failures.
+/// The failures in the server's reply to `reload`.
 private struct Reloading: Decodable {
     let parts: [Part]
 

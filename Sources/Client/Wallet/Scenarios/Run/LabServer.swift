@@ -7,7 +7,7 @@ internal import Synchronization
 internal import Transport
 internal import Vocabulary
 
-/// The lab of one scenario with its real server, which the scenario may stop, kill and start again.
+/// A scenario's lab and its real server process, which the scenario can stop, kill and restart.
 final class LabServer: Sendable {
     let lab: LabFolder
     private let binary: String
@@ -19,33 +19,39 @@ final class LabServer: Sendable {
         var program: ServerProgram?
         /// The output of earlier processes.
         var log = ""
-        /// The environment, with the settings that a start has changed.
+        /// The environment, including settings changed by a restart.
         var environment: [String: String]
-        /// Nil while the server answers.
+        /// Nil unless the server is frozen.
         var frozen: Frozen?
         var isOver = false
     }
 
-    /// The events since the server was frozen, which reach it later.
+    /// The events that have occurred since the server was frozen.
+    ///
+    /// They are delivered later.
     private struct Frozen {
         var calls: [@Sendable () async -> Void] = []
         var time: Duration = .zero
     }
 
-    /// The timeout of an admin command; the slowest command ends many sessions.
+    /// The timeout for admin commands.
+    ///
+    /// The slowest one ends many sessions.
     private static let timeout: Duration = .seconds(60)
 
+    /// Creates a lab that has not been started yet.
+    ///
     /// - Parameters:
     ///   - folder: A folder that does not exist yet.
-    ///   - settings: The settings that differ from a lab's, by the names of docs/settings.md.
-    ///   - logFile: The file for the logs of all its processes, at level debug; nil to keep their output in memory.
+    ///   - settings: The settings that differ from the lab defaults, keyed by their names in docs/settings.md.
+    ///   - logFile: The log file for all server processes, at level debug. If nil, their output is kept in memory.
     init(folder: String, binary: String, settings: [String: String], logFile: String? = nil) {
         self.lab = LabFolder("\(folder)/lab")
         self.binary = binary
         self.socket = "\(folder)/admin.sock"
         var environment = [
             "REMOTE_PIN_LOG_FILE": "none", "REMOTE_PIN_LOG_LEVEL": "info", "REMOTE_PIN_ADMIN_SOCKET": self.socket,
-            // A program built with the address sanitizer may end while an event loop is still closing a channel.
+            // A program built with the address sanitizer may exit while an event loop is still closing a channel.
             "ASAN_OPTIONS": "detect_leaks=0",
         ]
         if let logFile {
@@ -58,14 +64,14 @@ final class LabServer: Sendable {
         self.logFile = logFile
     }
 
-    /// The environment variable of a setting such as `pin.attempts-per-round`.
+    /// Returns the environment variable for a setting such as `pin.attempts-per-round`.
     static func variable(_ setting: String) -> String {
         "REMOTE_PIN_" + setting.uppercased().map { $0 == "." || $0 == "-" ? "_" : "\($0)" }.joined()
     }
 
     var isRunning: Bool { self.state.withLock { $0.program != nil } }
 
-    /// The output of all its processes; the contents of the log file if there is one.
+    /// The output of all server processes, or the contents of the log file if there is one.
     var log: String {
         if let logFile, let bytes = try? DurableFile.read(logFile, atMost: 1 << 28) {
             return String(decoding: bytes, as: UTF8.self)
@@ -73,9 +79,11 @@ final class LabServer: Sendable {
         return self.state.withLock { $0.log + ($0.program?.output ?? "") }
     }
 
-    /// Starts the server; creates the lab if it does not exist.
+    /// Starts the server.
     ///
-    /// - Parameter settings: Settings that differ from now on, by the names of docs/settings.md.
+    /// Creates the lab first if it does not exist.
+    ///
+    /// - Parameter settings: Settings to change from now on, keyed by their names in docs/settings.md.
     func start(changing settings: [String: String] = [:]) async throws(StepProblem) {
         guard !self.isRunning else { throw .failed("the server is running already") }
         let environment = self.state.withLock { state in
@@ -115,7 +123,9 @@ final class LabServer: Sendable {
         self.keepLog(of: program)
     }
 
-    /// Kills the server and prevents further starts; callable from any thread, at the end of the run.
+    /// Kills the server and prevents it from being started again.
+    ///
+    /// Called at the end of the run, from any thread.
     func shutDown() {
         let program = self.state.withLock { state in
             state.isOver = true
@@ -124,7 +134,7 @@ final class LabServer: Sendable {
         program?.send(SIGKILL)
     }
 
-    /// Kills the server, prevents further starts, and waits until the process has ended.
+    /// Like ``shutDown()``, but also waits for the process to exit.
     func ended() async {
         self.shutDown()
         guard let program = self.take() else { return }
@@ -132,7 +142,7 @@ final class LabServer: Sendable {
         self.keepLog(of: program)
     }
 
-    /// Sends a command of an operator to the server and returns its reply; nil if the command names an unknown wallet.
+    /// Sends an admin command and returns the reply, or nil if the wallet is unknown.
     func lookUp<Reply: Decodable & Sendable>(
         _ command: String,
         _ arguments: some Encodable & Sendable = NoArguments()
@@ -150,7 +160,7 @@ final class LabServer: Sendable {
         }
     }
 
-    /// Sends a command of an operator to the server.
+    /// Sends an admin command.
     func operate(
         _ command: String,
         _ arguments: some Encodable & Sendable = NoArguments()
@@ -159,7 +169,7 @@ final class LabServer: Sendable {
         if done == nil { throw .failed("the server does not know the wallet of `\(command)`") }
     }
 
-    /// Advances the lab's clock, even if no server is running.
+    /// Advances the lab's clock, even if the server is not running.
     func advance(by duration: Duration) async throws(StepProblem) {
         let isFrozen = self.state.withLock { state in
             state.frozen?.time += duration
@@ -175,10 +185,12 @@ final class LabServer: Sendable {
         }
     }
 
-    /// True if the process is halted and answers nothing.
+    /// Whether the process is suspended and answers no calls.
     var isFrozen: Bool { self.state.withLock { $0.frozen != nil } }
 
-    /// Halts the process; false if none is running.
+    /// Suspends the process.
+    ///
+    /// Returns false if the server is not running.
     func halt() -> Bool {
         self.state.withLock { state in
             guard let program = state.program else { return false }
@@ -188,7 +200,9 @@ final class LabServer: Sendable {
         }
     }
 
-    /// Continues the process, and returns the calls and the time that it has missed; nil if it is not halted.
+    /// Resumes the process.
+    ///
+    /// Returns the calls and the time it has missed, or nil if it was not suspended.
     func `continue`() -> (calls: [@Sendable () async -> Void], time: Duration)? {
         self.state.withLock { state in
             guard let frozen = state.frozen else { return nil }
@@ -198,7 +212,9 @@ final class LabServer: Sendable {
         }
     }
 
-    /// Takes over a call that a halted process does not answer; returns false if it answers.
+    /// Queues a call if the process is suspended.
+    ///
+    /// Otherwise returns false.
     func hold(_ call: @escaping @Sendable () async -> Void) -> Bool {
         self.state.withLock { state in
             state.frozen?.calls.append(call)
@@ -218,12 +234,12 @@ final class LabServer: Sendable {
     }
 }
 
-/// The reason why a step failed or was skipped.
+/// Why a step failed or was skipped.
 enum StepProblem: Error {
-    /// The scenario fails here.
+    /// The scenario has failed at this step.
     case failed(String, [ScenarioResult.Difference] = [])
-    /// The step is not supported by this server, so that the following steps would be meaningless.
+    /// The step is not supported by this server, so running the steps after it would be meaningless.
     case unsupported(String)
-    /// The expectation cannot be checked against this server; the following steps can.
+    /// The expectation cannot be checked against this server, but the steps after it can run.
     case unobservable(String)
 }

@@ -1,7 +1,9 @@
 internal import Synchronization
 internal import Vocabulary
 
-/// The clock of a phone, whose owner may set it back; it follows the lab's clock.
+/// A phone's clock.
+///
+/// It follows the lab's clock, but the owner can set it back.
 final class PhoneClock: WallClock {
     private let lab: any WallClock
     private let behind = Mutex(Duration.zero)

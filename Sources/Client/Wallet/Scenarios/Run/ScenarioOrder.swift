@@ -1,6 +1,6 @@
-/// The order and number of the scenarios of a run.
+/// Determines the order in which scenarios run, and how often.
 package enum ScenarioOrder {
-    /// Each scenario `count` times, one repetition of all after the other.
+    /// Returns all scenarios `count` times, one complete round after the other.
     package static func repeated(_ scenarios: [Scenario], _ count: Int) -> [Scenario] {
         (1...max(1, count)).flatMap { number in
             scenarios.map { scenario in
@@ -11,7 +11,9 @@ package enum ScenarioOrder {
         }
     }
 
-    /// A random order; the same seed gives the same order.
+    /// Shuffles the scenarios.
+    ///
+    /// The same seed always gives the same order.
     package static func shuffled(_ scenarios: [Scenario], seed: UInt64) -> [Scenario] {
         var generator = SplitMix64(state: seed)
         return scenarios.shuffled(using: &generator)

@@ -5,14 +5,16 @@ internal import Vocabulary
 internal import WalletCore
 internal import WalletFlows
 
-/// A phone of a scenario: the app on it, its recorded events, and its wallet's id.
+/// A phone in a scenario, with its app, recorded events, and wallet id.
 final class ScenarioPhone {
     let name: String
     let process = SimulatedProcess()
     let clock: PhoneClock
     let recorder: EventRecorder
     let phone: Phone
-    /// The id of the phone's latest wallet; the server is queried even for a wiped one.
+    /// The id of the most recent wallet on the phone.
+    ///
+    /// It is kept after a wipe, since the server can still be queried for it.
     private(set) var walletID: WalletID?
     private var picture = Picture(.none)
     private var wasLocked = true
@@ -38,12 +40,14 @@ final class ScenarioPhone {
         )
     }
 
-    /// Changes the configuration of the app's next process.
+    /// Changes the configuration, starting with the app's next process.
     func configure(_ configuration: AppConfiguration) async {
         await self.phone.configure { configuration.apply(to: &$0) }
     }
 
-    /// Ends a process that has died, and updates the wallet's id; called after each action.
+    /// Cleans up a dead process and updates the wallet id.
+    ///
+    /// Called after every action.
     func settle() async {
         if self.process.isDead {
             await self.phone.endProcess()
@@ -53,24 +57,24 @@ final class ScenarioPhone {
         await self.updatePicture()
     }
 
-    /// The visible state of the phone.
+    /// Returns what the phone currently shows.
     func currentPicture() async -> Picture {
         await self.updatePicture()
         return self.picture
     }
 
-    /// Follows the screens as the terminal app does, which decides what is visible behind a prompt.
+    /// Updates the picture like the terminal app does, which decides what can be seen behind a prompt.
     private func updatePicture() async {
         let isLocked = await self.phone.isLocked
         self.picture.show(await self.phone.screen)
         if isLocked, !self.wasLocked { self.picture.lock() }
         self.wasLocked = isLocked
         self.picture.show(await PhoneStatus(self.phone, isLocked: isLocked))
-        // No user has pointed at an action.
+        // There is no user to point at an action.
         self.picture.selected = nil
     }
 
-    /// Restores the app's data to another phone, with empty hardware and an empty keychain.
+    /// Restores the app's data to another phone whose hardware key store and keychain are empty.
     func restore(_ change: DeviceChange) async throws(StepProblem) {
         await self.phone.endProcess()
         do {
@@ -83,13 +87,13 @@ final class ScenarioPhone {
         }
     }
 
-    /// Throws if a crash is planned that has not happened.
+    /// Throws if a planned crash has not happened.
     func checkCrash() throws(StepProblem) {
         guard let (number, _) = self.process.plannedCrash else { return }
         throw .failed("no step uses the app of the phone \(self.name) after `kill app` at write \(number)")
     }
 
-    /// Throws if a network condition has not happened.
+    /// Throws if a network condition has not occurred.
     func checkConditions() throws(StepProblem) {
         let conditions = self.phone.device.profile.conditions
         guard conditions.isEmpty else {

@@ -2,16 +2,16 @@ internal import Foundation
 internal import HostSystem
 internal import Phone
 
-/// Copies of phones and of the app's data.
+/// Copying phones and app data.
 extension ScenarioRun {
-    /// Copies the current phone with all of its files to a new one.
+    /// Creates a new phone from a copy of all the current phone's files.
     func clone(as name: String) throws(StepProblem) {
         guard self.phones[name] == nil else { throw .failed("the phone \(name) exists already") }
         try Self.copy(self.current.phone.home.path, to: "\(self.folder)/\(name)")
         try self.addCopy(name)
     }
 
-    /// Keeps a copy of the current phone's app data.
+    /// Saves a copy of the app's data on the current phone.
     func backUp(as name: String) throws(StepProblem) {
         let backup = self.backup(name)
         guard !DurableFile.exists(backup) else { throw .failed("the backup \(name) exists already") }
@@ -20,7 +20,7 @@ extension ScenarioRun {
         try Self.copy(folder, to: backup)
     }
 
-    /// Ends the app and replaces its data with an earlier copy.
+    /// Terminates the app and replaces its data with an earlier copy.
     func restoreBackup(_ name: String) async throws(StepProblem) {
         let backup = self.backup(name)
         guard DurableFile.exists(backup) else {
@@ -36,10 +36,12 @@ extension ScenarioRun {
         try Self.copy(backup, to: folder)
     }
 
-    /// A folder beside the phones, for a backup of the current one.
+    /// Returns the folder for a backup of the current phone.
+    ///
+    /// It is next to the phones' folders.
     private func backup(_ name: String) -> String { "\(self.folder)/.backups/\(self.current.name)/\(name)" }
 
-    /// Copies a folder, except the lock of a phone, which belongs to its process.
+    /// Copies a folder except for the phone's lock, which belongs to its process.
     private static func copy(_ folder: String, to copy: String) throws(StepProblem) {
         do {
             try DurableFile.makeFolder(DurableFile.folder(of: copy))

@@ -4,13 +4,15 @@ internal import Vocabulary
 internal import WalletCore
 internal import WalletFlows
 
-/// Compares actual with expected values; each step reports all differences at once.
+/// Compares actual with expected values.
+///
+/// A step reports all its differences at once.
 extension ScenarioRun {
     func expect(_ expectation: ScreenExpectation) async throws(StepProblem) {
         try await self.differences(from: expectation).report("the screen is not as expected")
     }
 
-    /// Compares the screen with each expectation; reports the differences from the nearest one.
+    /// Compares the screen with several expectations and reports the differences from the closest one.
     func expect(oneOf expectations: [ScreenExpectation]) async throws(StepProblem) {
         var nearest: Differences?
         for expectation in expectations {
@@ -159,7 +161,7 @@ extension ScenarioRun {
     }
 }
 
-/// The part of the server's reply to `wallet show` that scenarios compare.
+/// The fields of the `wallet show` reply that scenarios can compare.
 private struct WalletRecord: Decodable {
     let pin: PIN
     let revocation: Revocation?

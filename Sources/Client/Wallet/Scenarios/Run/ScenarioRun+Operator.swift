@@ -2,7 +2,7 @@ internal import AdminProtocol
 internal import Vocabulary
 internal import Wire
 
-/// Steps of an operator, through the admin socket, and of the deletion portal.
+/// Steps that use the admin socket or the deletion portal.
 extension ScenarioRun {
     func operate(_ step: OperatorStep) async throws(StepProblem) {
         let lab = try self.world.requireLab()
@@ -44,7 +44,7 @@ extension ScenarioRun {
         let now: Timestamp
     }
 
-    /// Enters a code in the portal, which answers only whether the code is right.
+    /// Enters a code in the deletion portal, which only reveals whether the code is right.
     func revoke(with code: String) async throws(StepProblem) {
         switch try await self.world.revoke(with: try self.filled(code)) {
         case .revoked: return
@@ -52,7 +52,7 @@ extension ScenarioRun {
         }
     }
 
-    /// The wallet of the current phone, or of a named one.
+    /// Returns the id of the named phone's wallet, or of the current phone's if `name` is nil.
     private func walletID(of name: String?) throws(StepProblem) -> WalletID {
         guard let name else {
             guard let walletID = self.current.walletID else { throw .failed("no wallet was registered on the phone") }
@@ -84,7 +84,7 @@ extension ScenarioRun {
 }
 
 extension OperatorStep.Rule {
-    /// The rule as a value of the admin protocol.
+    /// Converts the rule to its admin protocol form.
     func rule(at now: Timestamp) throws(StepProblem) -> UpdateRule {
         let word: UpdateRule.Word =
             switch self.word {

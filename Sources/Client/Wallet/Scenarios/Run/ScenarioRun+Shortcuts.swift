@@ -2,11 +2,13 @@ internal import Phone
 internal import DeviceInterface
 internal import WalletFlows
 
-/// Shortcuts for the beginning of many scenarios; their steps are not in the trace, but count as reached.
+/// Shortcuts for the steps that many scenarios begin with.
+///
+/// Their flow steps count towards coverage, but are not part of the trace.
 extension ScenarioRun {
-    /// Sets up a wallet, from the introduction until it is unlocked.
+    /// Sets up a wallet, from the introduction to the unlocked app.
     func setUp(_ setUp: SetUp) async throws(StepProblem) {
-        // The longest setup has thirteen screens; the limit stops a setup that stays at one screen.
+        // The longest setup has thirteen screens. The limit is for a setup that gets stuck on one of them.
         for _ in 0..<20 {
             if await !self.current.phone.isInFront {
                 try await self.act { (phone) throws(PhoneError) in try await phone.resume() }
@@ -17,7 +19,7 @@ extension ScenarioRun {
         throw .failed("the setup does not end")
     }
 
-    /// Leaves one screen of the setup; returns false at the end.
+    /// Answers the current setup screen, or returns false if the setup is complete.
     private func answer(_ setUp: SetUp, from screen: Screen) async throws(StepProblem) -> Bool {
         switch screen.step {
         case "UC1.1/1.1": try await self.tap(.skip)
@@ -38,7 +40,7 @@ extension ScenarioRun {
         return true
     }
 
-    /// Brings the app to the foreground if necessary, and answers its requests for the PIN and for biometrics.
+    /// Brings the app to the foreground if necessary and answers its prompts for the PIN and biometrics.
     func unlock(_ pin: String) async throws(StepProblem) {
         if await !self.current.phone.isInFront {
             try await self.act { (phone) throws(PhoneError) in try await phone.resume() }

@@ -5,7 +5,7 @@ internal import WalletCore
 internal import WalletFlows
 
 extension ScenarioRun {
-    /// Executes one step.
+    /// Executes a step.
     func take(_ action: Step.Action) async throws(StepProblem) {
         switch action {
         case .launch, .resume, .background, .killApp, .tap, .enter, .present, .link, .hostSession:
@@ -36,7 +36,7 @@ extension ScenarioRun {
         }
     }
 
-    /// Executes an action on the process of the server.
+    /// Executes a step that controls the server process.
     private func useServer(_ action: Step.Action) async throws(StepProblem) {
         let lab = try self.world.requireLab()
         switch action {
@@ -50,7 +50,7 @@ extension ScenarioRun {
         }
     }
 
-    /// Executes an action of the user or the operating system on the app.
+    /// Executes a user or operating system action on the app.
     private func useApp(_ action: Step.Action) async throws(StepProblem) {
         let phone = self.current.phone
         switch action {
@@ -108,9 +108,9 @@ extension ScenarioRun {
         await self.current.settle()
     }
 
-    /// Executes an action that the app must refuse, without another effect.
+    /// Executes an action that the app must refuse without any side effect.
     ///
-    /// Only the app's refusal counts: an unknown `${NAME}` or a damaged file fails the scenario.
+    /// Only a refusal by the app counts. An unknown `${NAME}` or a damaged file makes the scenario fail.
     private func refuse(_ action: Step.Action) async throws(StepProblem) {
         self.latestRefusal = nil
         let before = await self.current.phone.screen
@@ -139,7 +139,7 @@ extension ScenarioRun {
         try await self.act { (phone) throws(PhoneError) in try await phone.present(presentation) }
     }
 
-    /// Advances the clock of server and phones, and refreshes a running app.
+    /// Advances the clock of the server and the phones, and refreshes the app if it is running.
     private func advance(by duration: Duration) async throws(StepProblem) {
         try await self.world.requireLab().advance(by: duration)
         guard await self.current.phone.isRunning else { return }
@@ -151,7 +151,7 @@ extension ScenarioRun {
             var profile = self.current.phone.device.profile
             let pending = profile.conditions
             change.apply(to: &profile)
-            // `none` removes pending conditions on purpose, so they need not have happened.
+            // `none` is used to discard pending conditions, so they are not required to have happened.
             if profile.conditions != pending, !profile.conditions.isEmpty { try self.current.checkConditions() }
             let changed = profile
             try self.current.phone.device.update { $0 = changed }
@@ -162,7 +162,7 @@ extension ScenarioRun {
         }
     }
 
-    /// Executes an action of the phone's owner on the phone.
+    /// Executes an action by the phone's owner.
     private func useDevice(_ action: Step.Action) throws(StepProblem) {
         let device = self.current.phone.device
         do throws(DeviceError) {

@@ -5,23 +5,23 @@ internal import Vocabulary
 internal import WalletCore
 internal import WalletFlows
 
-/// The run of one scenario: its phones, its named values, and its progress.
+/// A scenario in progress, with its phones, named values and results so far.
 ///
-/// Only one task uses it.
+/// Not thread-safe: it must only be used by one task.
 final class ScenarioRun {
     let scenario: Scenario
     let world: World
-    /// The folder of the phones' homes.
+    /// The folder that contains the phones' homes.
     let folder: String
     private(set) var phones: [String: ScenarioPhone] = [:]
     private(set) var current: ScenarioPhone
-    /// Values of screens, by the names from `keep`.
+    /// Screen values stored by `keep`.
     var kept: [String: String] = [:]
     private(set) var skips: [ScenarioResult.Skip] = []
     private(set) var stepsDone = 0
     private let pause: ScenarioRunner.Pause?
     private(set) var records: [StepRecord] = []
-    /// The error of the latest action that the phone refused.
+    /// The error from the last action that the app refused.
     var latestRefusal: PhoneError?
 
     /// The name of the initial phone.
@@ -37,12 +37,12 @@ final class ScenarioRun {
         self.phones[Self.firstPhone] = self.current
     }
 
-    /// Executes all steps until one fails, then those of the tear-down.
+    /// Executes the steps until one fails, then the tear-down steps.
     func run() async -> ScenarioResult.Outcome {
         let outcome = await self.play(self.scenario.steps)
         let end = await self.play(self.scenario.tearDown)
         _ = await self.pause?(self.current.currentPicture(), "the end: Enter shows the report")
-        // The first failure is reported; a skipped scenario proves as little with a tear-down.
+        // The first failure is reported. A skipped scenario stays skipped even if its tear-down succeeds.
         return outcome == .passed ? end : outcome
     }
 
@@ -79,7 +79,9 @@ final class ScenarioRun {
         return .passed
     }
 
-    /// Executes a step; returns the reason if it fails or cannot be executed.
+    /// Executes a step.
+    ///
+    /// Returns the problem if it failed or could not be executed.
     private func problem(in step: Step) async -> StepProblem? {
         do throws(StepProblem) {
             if Task.isCancelled { throw .unsupported("the run was interrupted") }
@@ -119,7 +121,7 @@ final class ScenarioRun {
         )
     }
 
-    /// Throws if a planned crash did not happen in the step that uses the app after it.
+    /// Throws if a planned crash did not happen in the next step that uses the app.
     private func checkCrash() throws(StepProblem) {
         guard let (number, writes) = self.current.process.plannedCrash else { return }
         throw .failed(
@@ -128,12 +130,12 @@ final class ScenarioRun {
         )
     }
 
-    /// Ends the app's process on every phone.
+    /// Terminates the app on every phone.
     func end() async {
         for phone in self.phones.values { await phone.phone.endProcess() }
     }
 
-    /// The steps of the flows that any phone took, in the order of the phones' names.
+    /// The flow steps taken on any phone, ordered by phone name.
     var reached: [String] {
         var steps: [String] = []
         var known: Set<String> = []
@@ -143,7 +145,7 @@ final class ScenarioRun {
         return steps
     }
 
-    /// Switches to a phone, and creates it if the name is new.
+    /// Switches to the named phone, creating it if it does not exist.
     func switchPhone(to name: String, _ device: DeviceChange) throws(StepProblem) {
         if let phone = self.phones[name] {
             guard device.isEmpty else { throw .failed("the phone \(name) exists already; change it with `device`") }
@@ -154,12 +156,12 @@ final class ScenarioRun {
         }
     }
 
-    /// Adds a phone whose folder is a copy.
+    /// Adds a phone whose folder has been copied.
     func addCopy(_ name: String) throws(StepProblem) {
         self.phones[name] = try Self.makePhone(name, DeviceChange(nil), self.world, self.folder)
     }
 
-    /// Replaces the names from `keep` in a text with their values.
+    /// Replaces the names stored by `keep` with their values.
     func filled(_ text: String) throws(StepProblem) -> String {
         guard text.contains("${") else { return text }
         var text = text
@@ -202,7 +204,7 @@ final class ScenarioRun {
         )
     }
 
-    /// The last lines of the server's log that concern the current wallet, or are warnings or errors.
+    /// Returns the last server log lines that are about the current wallet, or are warnings or errors.
     private func logLines() -> [String] {
         guard let log = self.world.lab?.log else { return [] }
         let id = self.current.walletID?.description
@@ -214,7 +216,7 @@ final class ScenarioRun {
 }
 
 extension Screen {
-    /// The screen for a report, with one line for each element.
+    /// The screen's text for a report, one line per element.
     var lines: [String] {
         guard !self.step.isEmpty else { return ["no app is running"] }
         var lines = ["\(self.step) (\(self.kind.rawValue)) \(self.title)"]
@@ -227,7 +229,7 @@ extension Screen {
 }
 
 extension Screen.Value {
-    /// The text of the value in a scenario.
+    /// The value as text, as used in a scenario.
     var text: String {
         switch self {
         case .text(let text): text

@@ -3,10 +3,11 @@ internal import HostSystem
 internal import Synchronization
 package import TerminalApp
 
-/// Plays scenarios concurrently and returns their results in the scenarios' order.
+/// Runs scenarios concurrently and returns the results in the original order.
 ///
-/// Each scenario has a separate folder and, with labs, a separate server. When ``run(_:progress:)`` returns, even after
-/// cancellation, all processes have ended and all files are deleted.
+/// Each scenario gets a folder and, unless an existing server is used, a server of its own. By the time
+/// ``run(_:progress:)`` returns, all processes have ended and all files have been deleted, even if the run was
+/// cancelled.
 package struct ScenarioRunner: Sendable {
     private let target: ScenarioTarget
     private let jobs: Int
@@ -17,17 +18,21 @@ package struct ScenarioRunner: Sendable {
     private let failsFast: Bool
     private let pause: Pause?
 
-    /// Waits before a step, with the phone and the text of the step; returns false to end the scenario.
+    /// Called before a step with the phone and the step's text.
+    ///
+    /// The scenario ends if it returns false.
     package typealias Pause = @Sendable (_ phone: Picture, _ next: String) async -> Bool
 
+    /// Creates a runner.
+    ///
     /// - Parameters:
-    ///   - jobs: The number of concurrent scenarios, at least one.
-    ///   - keepsFolders: Whether labs and phones are kept.
-    ///   - parentFolder: The folder for labs and phones; nil for the system's folder for temporary files.
-    ///   - serverLogs: An existing folder for the logs of labs' servers, one JSON file per scenario at level debug.
-    ///   - retries: The number of further attempts for a scenario that fails.
-    ///   - failsFast: Whether no scenario starts after one has failed.
-    ///   - pause: Called before each step and at the end of a scenario; nil plays without a pause.
+    ///   - jobs: The number of scenarios to run concurrently, at least one.
+    ///   - keepsFolders: Whether to keep the folders of labs and phones.
+    ///   - parentFolder: The folder in which to create labs and phones. If nil, the system's temporary folder is used.
+    ///   - serverLogs: An existing folder for the lab servers' logs, one JSON file per scenario at level debug.
+    ///   - retries: How often to retry a scenario that fails.
+    ///   - failsFast: Whether to stop starting scenarios after the first failure.
+    ///   - pause: Called before each step and at the end of a scenario. If nil, the scenario runs without pauses.
     package init(
         _ target: ScenarioTarget,
         jobs: Int,
@@ -51,9 +56,9 @@ package struct ScenarioRunner: Sendable {
     /// The number of active processors.
     package static var processors: Int { ProcessInfo.processInfo.activeProcessorCount }
 
-    /// Plays the scenarios.
+    /// Runs the scenarios.
     ///
-    /// - Parameter progress: Receives each result as soon as the scenario ends, with its index.
+    /// - Parameter progress: Called with the index and result of each scenario as soon as it ends.
     package func run(
         _ scenarios: [Scenario],
         progress: @escaping @Sendable (Int, ScenarioResult) -> Void = { _, _ in }
@@ -71,7 +76,7 @@ package struct ScenarioRunner: Sendable {
                 results[index] = result
                 progress(index, result)
                 if self.failsFast, result.hasFailed {
-                    // Listed as skipped, so that the report does not show a smaller set of scenarios.
+                    // List them as skipped, so that the report still shows every scenario.
                     for (index, scenario) in waiting {
                         let result = ScenarioResult(scenario, .skipped(Self.notPlayed))
                         results[index] = result
@@ -86,17 +91,19 @@ package struct ScenarioRunner: Sendable {
         return scenarios.indices.compactMap { results[$0] }
     }
 
-    /// The reason for skipping the scenarios after the first failure.
+    /// Why scenarios are skipped after the first failure.
     static let notPlayed = "another scenario failed, and --fail-fast is set"
 
-    /// Plays a scenario until it passes or no attempt is left; each attempt has a new lab and new phones.
+    /// Runs a scenario until it passes or there are no attempts left.
+    ///
+    /// Each attempt uses a new lab and new phones.
     private func play(_ scenario: Scenario, folder: String) async -> ScenarioResult {
         var result = await self.attempt(scenario, folder: folder, number: 1)
         while case .failed(let failure) = result.outcome, result.earlierFailures.count < self.retries {
             let failures = result.earlierFailures + [failure]
             let number = failures.count + 1
             let next = await self.attempt(scenario, folder: "\(folder)-\(number)", number: number)
-            // An attempt that was interrupted refutes no failure.
+            // An interrupted attempt does not disprove a failure.
             if case .skipped = next.outcome { break }
             result = next
             result.earlierFailures = failures
@@ -181,7 +188,7 @@ package struct ScenarioRunner: Sendable {
         }
     }
 
-    /// The system's folder for temporary files, unless a socket's path below it would be too long.
+    /// The system's temporary folder, or `/tmp` if socket paths in it would be too long.
     private static var temporaryFolder: String {
         let folder = FileManager.default.temporaryDirectory.path
         return folder.utf8.count <= 60 ? folder : "/tmp"

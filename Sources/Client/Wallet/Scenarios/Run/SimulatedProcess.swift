@@ -1,10 +1,13 @@
 internal import Synchronization
 
-/// The life of the app's process; it outlives the disk, which every new process opens again.
+/// The simulated process of the app.
+///
+/// An instance outlives the disk, which every new process opens again.
 final class SimulatedProcess: Sendable {
     private enum State {
         case alive
-        /// Survives `afterWrites` more writes and dies at the next one, which was planned as write number `atWrite`.
+        /// Survives `afterWrites` more writes and dies at the one after that, which was planned as write number
+        /// `atWrite`.
         case dies(afterWrites: Int, atWrite: Int)
         case dead
     }
@@ -20,7 +23,7 @@ final class SimulatedProcess: Sendable {
     /// Makes the process die right before the n-th write from now.
     func crash(beforeWrite number: Int) { self.state.withLock { $0 = .dies(afterWrites: number - 1, atWrite: number) } }
 
-    /// The planned write and the number of writes since it was planned; nil if no crash is planned.
+    /// The planned write and the number of writes since the crash was planned, or nil if no crash is planned.
     var plannedCrash: (atWrite: Int, writes: Int)? {
         self.state.withLock { state in
             guard case .dies(let left, let number) = state else { return nil }
@@ -28,10 +31,12 @@ final class SimulatedProcess: Sendable {
         }
     }
 
-    /// Replaces a dead process with a new one, without a planned crash.
+    /// Replaces a dead process with a new one that has no planned crash.
     func restart() { self.state.withLock { $0 = .alive } }
 
-    /// Returns whether the process is alive to perform a write, and counts the write.
+    /// Counts a write.
+    ///
+    /// Returns false if the process is dead, in which case the write must not happen.
     func survivesWrite() -> Bool {
         self.state.withLock { state in
             switch state {

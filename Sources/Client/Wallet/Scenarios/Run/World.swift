@@ -8,23 +8,23 @@ internal import WalletCore
 internal import WalletFlows
 internal import Wire
 
-/// The server that scenarios use.
+/// The server to run scenarios against.
 package enum ScenarioTarget: Sendable {
-    /// A separate lab for each scenario, served by this program.
+    /// A new lab for each scenario, with a server started from the given binary.
     case ownLabs(serverBinary: String)
-    /// A running server.
+    /// A server that is already running.
     case server(ExistingServer)
 }
 
-/// A server outside the control of the run.
+/// A server that was not started by the run.
 package struct ExistingServer: Hashable, Sendable {
     package var host: String
     package var port: Int
-    /// The name in its certificate.
+    /// The name in the server's certificate.
     package var name: String
-    /// The file of the authority that signed its certificate.
+    /// The certificate file of the authority that issued the server's certificate.
     package var caFile: String
-    /// The folder of the authority with which simulated phones attest their keys.
+    /// The folder of the authority that simulated phones use to attest their keys.
     package var authority: String
 
     package init(host: String, port: Int, name: String, caFile: String, authority: String) {
@@ -36,17 +36,17 @@ package struct ExistingServer: Hashable, Sendable {
     }
 }
 
-/// The server of one scenario.
+/// The server environment of a scenario.
 struct World {
-    /// The phones' settings for reaching the server.
+    /// The settings that phones use to reach the server.
     let settings: WalletSettings
-    /// Nil if the server is outside the control of the run.
+    /// Nil if the server was not started by the run.
     let lab: LabServer?
 
-    /// The reason for skipping steps that need a lab.
+    /// Why steps that need a lab are skipped.
     static let notOurs = "the server is not a lab of this run"
 
-    /// Starts the scenario's lab, or uses the existing server.
+    /// Starts a lab for the scenario, or uses the existing server.
     static func make(
         _ target: ScenarioTarget,
         _ scenario: Scenario,
@@ -70,25 +70,28 @@ struct World {
         return World(settings: settings, lab: lab)
     }
 
-    /// The lab; throws if the server is not a lab.
+    /// Returns the lab.
+    ///
+    /// Throws if the server is not a lab.
     func requireLab() throws(StepProblem) -> LabServer {
         guard let lab else { throw .unsupported(Self.notOurs) }
         return lab
     }
 
-    /// Lets a delayed answer's time pass: on the lab's clock, so that no scenario waits; in real time without a lab.
+    /// Waits for a delayed answer: on the lab's clock if there is one, so that the scenario does not block, or in real
+    /// time.
     var wait: SimulatedNetwork.Wait {
         guard let lab = self.lab else { return SimulatedNetwork.realTime }
         return { try await lab.advance(by: $0) }
     }
 
-    /// Takes over calls while the lab's server is frozen.
+    /// Queues calls while the lab's server is frozen.
     var hold: SimulatedNetwork.Hold {
         guard let lab = self.lab else { return SimulatedNetwork.neverHeld }
         return { lab.hold($0) }
     }
 
-    /// Sends the server a deletion code, as the deletion portal does.
+    /// Sends a deletion code to the server, as the deletion portal does.
     func revoke(with code: String) async throws(StepProblem) -> CodeRevocation {
         try self.lab?.checkAnswers()
         let server = self.settings.server
@@ -148,7 +151,7 @@ struct World {
 }
 
 extension AppConfiguration {
-    /// Applies the values that the scenario states.
+    /// Applies the values that are set in the scenario.
     func apply(to settings: inout WalletSettings) {
         if let language = self.language.flatMap(Wording.Language.init) { settings.wording.language = language }
         if let product = self.product { settings.wording.product = product }
@@ -163,7 +166,7 @@ extension AppConfiguration {
 }
 
 extension ExistingServer {
-    /// Returns whether a server with a certificate of the authority answers at the address.
+    /// Returns whether a server answers at the address with a certificate issued by the authority.
     package func isReachable() async -> Bool {
         do {
             let pem = try DurableFile.read(self.caFile, atMost: 1 << 20)

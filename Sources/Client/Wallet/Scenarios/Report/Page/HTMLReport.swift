@@ -3,10 +3,10 @@ internal import Mustache
 internal import TerminalApp
 internal import WalletFlows
 
-/// A run as HTML pages without scripts, network access or other files: a list, and a page for each scenario.
+/// Renders a run as self-contained HTML pages without scripts or network access: an overview and a page per scenario.
 package struct HTMLReport: Sendable {
     private let report: Report
-    /// The name of each scenario's page.
+    /// The file names of the scenarios' pages.
     private let names: [String]
 
     package init(_ report: Report) {
@@ -17,7 +17,7 @@ package struct HTMLReport: Sendable {
         }
     }
 
-    /// The names and texts of all pages; `index.html` is the first.
+    /// The names and contents of all pages, starting with `index.html`.
     package var pages: [(name: String, html: String)] {
         let list = ListValues(self.report, self.names)
         let index = (name: "index.html", html: Self.templates.render(list, withTemplate: "list") ?? "")
@@ -32,7 +32,7 @@ package struct HTMLReport: Sendable {
         return [index] + scenarios
     }
 
-    /// Forbids scripts and requests, in case a text of a scenario or the server should escape the template.
+    /// Blocks scripts and requests in case text from a scenario or the server gets past the template's escaping.
     static let policy = [
         "script-src", "connect-src", "img-src", "font-src", "media-src", "object-src", "frame-src", "form-action",
         "base-uri",
@@ -49,7 +49,9 @@ package struct HTMLReport: Sendable {
     }()
 }
 
-/// The values of the list, which the template reads by name.
+/// The values for the overview.
+///
+/// The template looks them up by name.
 private struct ListValues {
     let policy = HTMLReport.policy
     let styleSheet = HTMLReportStyle.sheet
@@ -114,7 +116,9 @@ private struct ListValues {
     }
 }
 
-/// The values of a scenario's page, which the template reads by name.
+/// The values for a scenario's page.
+///
+/// The template looks them up by name.
 private struct ScenarioValues {
     let policy = HTMLReport.policy
     let styleSheet = HTMLReportStyle.sheet
@@ -162,7 +166,7 @@ private struct ScenarioValues {
                     heading: "Failed in line \(failure.line): \(failure.step)",
                     note: failure.message,
                     target: index.map { "step-\($0 + 1)" },
-                    // Shown at the step, if there is one.
+                    // If there is a matching step, the differences are shown there instead.
                     differenceRows: index == nil ? DifferenceRows(failure.differences) : nil
                 )
             )
@@ -178,7 +182,7 @@ private struct ScenarioValues {
     }
 }
 
-/// One step of a scenario's page.
+/// A step on a scenario's page.
 private struct StepValues {
     let number: Int
     let state: String
@@ -212,7 +216,9 @@ private struct StepValues {
         let lines: String
     }
 
-    /// The smallest terminal in which every screen keeps its layout: it fits on a phone.
+    /// The smallest terminal that fits every screen without changing its layout.
+    ///
+    /// It also fits on a phone.
     private static let renderer = Renderer(
         size: TerminalSize(columns: 44, rows: 20),
         palette: Palette(hasUnicode: true, hasColor: true, hasControl: true)
@@ -261,7 +267,7 @@ private struct StepValues {
     }
 }
 
-/// Expected and actual values, with the differing part of each marked.
+/// Expected and actual values, with the differing parts highlighted.
 private struct DifferenceRows {
     let entries: [Entry]
 
@@ -277,7 +283,7 @@ private struct DifferenceRows {
         let tail: String
     }
 
-    /// Returns nil if nothing was compared.
+    /// Returns nil if there are no differences.
     init?(_ differences: [ScenarioResult.Difference]) {
         guard !differences.isEmpty else { return nil }
         self.entries = differences.map { difference in

@@ -1,4 +1,4 @@
-/// The style sheet of the report, light and dark.
+/// The report's style sheet, with a light and a dark theme.
 enum HTMLReportStyle {
     static let sheet = """
         :root {

@@ -1,4 +1,6 @@
-/// The HTML of the report; Mustache escapes everything between two braces.
+/// The report's HTML.
+///
+/// Mustache escapes everything between double braces.
 enum HTMLReportTemplate {
     static let texts = [
         "list": """
