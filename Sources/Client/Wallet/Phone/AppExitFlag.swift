@@ -1,9 +1,9 @@
 internal import Synchronization
 internal import WalletCore
 
-/// Records that the app left the foreground because of an event of the flows, such as Back or Close.
+/// Records that the user has left the app from within a flow, for example with Back or Close.
 ///
-/// Set by the observer of the wallet, read by the phone.
+/// Set by the wallet's observer and read by the phone.
 final class AppExitFlag: Sendable {
     private let isSet = Mutex(false)
 
@@ -12,7 +12,7 @@ final class AppExitFlag: Sendable {
         self.isSet.withLock { $0 = true }
     }
 
-    /// Returns true if the app has left the foreground since the last call.
+    /// Returns whether the app has left the foreground since the last call.
     func take() -> Bool {
         self.isSet.withLock { isSet in
             defer { isSet = false }

@@ -1,17 +1,17 @@
 internal import DeviceInterface
 internal import SimulatedPhone
 
-/// A simulated phone whose prompts are answered by a person if the sensor would otherwise match.
+/// A simulated phone on which a person answers the prompts that the sensor would otherwise match.
 ///
-/// A sensor that is set to another behavior, and a biometric hook, still answer prompts.
+/// If the sensor is set to behave differently, or there is a biometric hook, prompts are still answered by those.
 struct ManualPromptDevice: DeviceWrapper {
     let wrapped: any Device
     private let simulated: SimulatedDevice
     private let isHooked: Bool
 
     /// - Parameters:
-    ///   - device: The phone with its hooks, if it has any.
-    ///   - isHooked: True if a program answers its prompts.
+    ///   - device: The phone, with its hooks if there are any.
+    ///   - isHooked: Whether a program answers the prompts.
     init(_ device: any Device, of simulated: SimulatedDevice, isHooked: Bool) {
         self.wrapped = device
         self.simulated = simulated

@@ -1,10 +1,10 @@
 package import WalletCore
 
 extension Phone {
-    /// A stream of screens: the current one, then each change, at most five per second.
+    /// Returns a stream that starts with the current screen and continues with its changes, at most five per second.
     ///
-    /// Reading it also processes the app's timers, as the display of a phone would: the end of a block, of the splash
-    /// screen and of the lock times. It ends when the reader drops it.
+    /// Reading the stream also handles the app's timers, as a phone's display would: for the end of a block, the splash
+    /// screen, and the lock times. The stream finishes when its reader is released.
     package nonisolated func watch() -> AsyncStream<Screen> {
         let (screens, continuation) = AsyncStream.makeStream(of: Screen.self, bufferingPolicy: .bufferingNewest(1))
         let ticking = Task {

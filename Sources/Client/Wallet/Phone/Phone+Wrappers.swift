@@ -4,8 +4,10 @@ package import Vocabulary
 package import WalletCore
 
 extension Phone {
-    /// Wrappers around the disk and the device of each wallet, by which a scenario simulates a
-    /// crash, the phone's clock, and the passing of time while the simulated network delays an answer.
+    /// Wrappers for the disk and device of each wallet.
+    ///
+    /// Scenarios use them to simulate crashes, the phone's clock, and the time that passes while the simulated network
+    /// delays an answer.
     package struct Wrappers: Sendable {
         package var disk: @Sendable (any LocalDisk) -> any LocalDisk
         package var device: @Sendable (any Device) -> any Device

@@ -4,20 +4,20 @@ package import SimulatedPhone
 package import Vocabulary
 package import WalletCore
 
-/// A simulated phone: its home, its device, and the app, which may or may not be running.
+/// A simulated phone, consisting of its home, its device, and the app, which may or may not be running.
 ///
 ///     let phone = try Phone(PhoneHome("phone"), WalletSettings(lab: "lab"))
 ///     try await phone.launch()
 ///     try await phone.tap(.skip)
 ///     try await phone.enter(PINInput(typed: digits))
 ///
-/// A process of the app is one ``Wallet``: ``launch(opening:)`` creates it from the contents of the
-/// home, ``endProcess()`` releases it. Calls run one at a time; a call during another one waits and
-/// is not rejected. Each method returns the resulting screen.
+/// The app's process is represented by a ``Wallet``. It is created from the contents of the home by
+/// ``launch(opening:)`` and released by ``endProcess()``. Calls run one at a time: a call made while another is in
+/// progress waits and is not rejected. Every method returns the resulting screen.
 package actor Phone {
     package nonisolated let home: PhoneHome
     package nonisolated let device: SimulatedDevice
-    /// Host and port of the server.
+    /// The server's host and port.
     package nonisolated let serverAddress: String
 
     private var settings: WalletSettings
@@ -30,18 +30,20 @@ package actor Phone {
     private let actions: ActionObserver?
     private let exitFlag = AppExitFlag()
 
-    /// The process of the app; nil if none is running.
+    /// The app's process, or nil if it is not running.
     private var wallet: Wallet?
     private var isInBackground = false
-    /// True while a call is running; further calls wait in ``waiting``.
+    /// Whether a call is in progress.
+    ///
+    /// Further calls are queued in ``waiting``.
     private var isTaken = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// The behavior of the phone toward its caller.
+    /// How the phone behaves towards its caller.
     package struct Behavior: Hashable, Sendable {
-        /// True to skip the splash screen, for scripts and scenarios.
+        /// Whether to skip the splash screen, for scripts and scenarios.
         package var skipsSplash: Bool
-        /// True if a prompt that a normal sensor would answer waits for ``Phone/present(_:)``.
+        /// Whether prompts that a normal sensor would answer wait for ``Phone/present(_:)`` instead.
         package var asksPerson: Bool
 
         package init(skipsSplash: Bool = false, asksPerson: Bool = false) {
@@ -50,15 +52,15 @@ package actor Phone {
         }
     }
 
-    /// Opens the phone that the home holds; no process of the app is running yet.
+    /// Opens the phone stored in the home, without launching the app.
     ///
     /// - Parameters:
-    ///   - profile: The profile of a new phone; ignored if the home has one.
-    ///   - behavior: The behavior of the phone toward its caller.
+    ///   - profile: The profile for a new phone. Ignored if the home already has one.
+    ///   - behavior: How the phone behaves towards its caller.
     ///   - hooks: Programs that replace parts of the phone.
-    ///   - wrappers: Wrappers around the disk and the device of each wallet.
-    ///   - actions: Receives each action before and after it.
-    ///   - observer: Receives each event as it occurs, before the method that caused it returns.
+    ///   - wrappers: Wrappers for the disk and device of each wallet.
+    ///   - actions: Called before and after each action.
+    ///   - observer: Called for each event as it occurs, before the method that caused it returns.
     package init(
         _ home: PhoneHome,
         _ settings: WalletSettings,
@@ -95,13 +97,15 @@ package actor Phone {
         }
     }
 
-    /// Starts a process of the app, always locked (UC1.2/1.1a); a running process is ended first.
+    /// Starts the app in a new, locked process (UC1.2/1.1a).
+    ///
+    /// Terminates the previous process first if it is still running.
     @discardableResult
     package func launch(opening link: IncomingLink? = nil) async throws(PhoneError) -> Screen {
         try await self.start(.launch(link), opening: link)
     }
 
-    /// Starts a process of the app, for an action that does so.
+    /// Starts the app's process as part of an action.
     private func start(_ action: PhoneAction, opening link: IncomingLink?) async throws(PhoneError) -> Screen {
         await self.takeTurn()
         defer { self.endTurn() }
@@ -135,7 +139,7 @@ package actor Phone {
         actions.end(action, hasEffect ? state : nil, self.device.profile)
     }
 
-    /// Brings the app to the foreground (UC1.2/1.1b), or launches it if no process is running.
+    /// Brings the app to the foreground (UC1.2/1.1b), or launches it if it is not running.
     @discardableResult
     package func resume(opening link: IncomingLink? = nil) async throws(PhoneError) -> Screen {
         try await self.comeToFront(.resume(link), opening: link)
@@ -149,13 +153,15 @@ package actor Phone {
         }
     }
 
-    /// Opens a link: brings the app to the foreground with it, or launches it.
+    /// Opens a link in the app, which is brought to the foreground or launched.
     @discardableResult
     package func open(_ link: IncomingLink) async throws(PhoneError) -> Screen {
         try await self.comeToFront(.open(link), opening: link)
     }
 
-    /// Sends the app to the background; its process keeps running.
+    /// Sends the app to the background.
+    ///
+    /// Its process keeps running.
     @discardableResult
     package func background() async throws(PhoneError) -> Screen {
         try await self.act(.background) { wallet in
@@ -165,8 +171,8 @@ package actor Phone {
         }
     }
 
-    /// Ends the process of the app, as an operating system does in the background: without notice
-    /// and without saving.
+    /// Terminates the app's process, as an operating system may do in the background: without notice and without
+    /// saving.
     package func endProcess() async {
         await self.takeTurn()
         defer { self.endTurn() }
@@ -176,12 +182,14 @@ package actor Phone {
         await self.end(.endProcess, hasEffect: true)
     }
 
-    /// Changes texts, links or lock times of the app's next process; server and trust stay.
+    /// Changes the texts, links or lock times, starting with the app's next process.
+    ///
+    /// The server and trust cannot be changed.
     package func configure(_ change: @Sendable (inout WalletSettings) -> Void) {
         change(&self.settings)
     }
 
-    /// Deletes a wallet whose files cannot be used (``PhoneError/needsReset``); the server is not notified.
+    /// Deletes a wallet whose files are unusable (``PhoneError/needsReset``), without notifying the server.
     package func reset() async throws(PhoneError) {
         await self.takeTurn()
         defer { self.endTurn() }
@@ -193,25 +201,29 @@ package actor Phone {
         }
     }
 
-    /// Selects an action of the current screen.
+    /// Selects an action on the current screen.
     @discardableResult
     package func tap(_ action: ActionID) async throws(PhoneError) -> Screen {
         try await self.inFront(.tap(action)) { wallet in try await wallet.perform(action) }
     }
 
-    /// Enters a PIN, which the current screen must ask for.
+    /// Enters a PIN.
+    ///
+    /// The current screen must ask for one.
     @discardableResult
     package func enter(_ input: PINInput) async throws(PhoneError) -> Screen {
         try await self.inFront(.enter(input)) { wallet in try await wallet.enter(input) }
     }
 
-    /// Presents an input to an open prompt of the operating system.
+    /// Presents an input to the open system prompt.
     @discardableResult
     package func present(_ presentation: Presentation) async throws(PhoneError) -> Screen {
         try await self.inFront(.present(presentation)) { wallet in try await wallet.present(presentation) }
     }
 
-    /// Sets the operation in progress in the host application, or nil; it ends with the process.
+    /// Sets or clears the host application's operation in progress.
+    ///
+    /// It ends with the app's process.
     @discardableResult
     package func setHostSession(_ session: HostSession?) async throws(PhoneError) -> Screen {
         try await self.act(.hostSession(session)) { wallet in
@@ -220,16 +232,16 @@ package actor Phone {
         }
     }
 
-    /// Opens the screen of a one-shot command.
+    /// Opens the screen for a one-shot command.
     @discardableResult
     package func goTo(_ destination: AppDestination) async throws(PhoneError) -> Screen {
         try await self.inFront(nil) { wallet in try await wallet.open(destination) }
     }
 
-    /// Processes all timers that are due and returns the current screen.
+    /// Handles all timers that are due and returns the current screen.
     ///
-    /// During another call it only returns the screen. In the background the app's timers stop
-    /// until the next resume; only its keys are dropped on time.
+    /// While another call is in progress, this method only returns the screen. In the background, the app's timers are
+    /// paused until it is resumed, except that its keys are still dropped on time.
     @discardableResult
     package func refresh() async -> Screen {
         guard let wallet = self.wallet else { return .none }
@@ -245,41 +257,41 @@ package actor Phone {
 // MARK: State
 
 extension Phone {
-    /// The current screen, with current countdowns; ``Screen/none`` if no process of the app is
-    /// running.
+    /// The current screen with up-to-date countdowns, or ``Screen/none`` if the app is not running.
     package var screen: Screen {
         get async { await self.wallet?.screen ?? .none }
     }
 
-    /// True if a process of the app is running, in the foreground or background.
+    /// Whether the app is running, in the foreground or background.
     package var isRunning: Bool { self.wallet != nil }
 
-    /// True if a process of the app is running in the foreground.
+    /// Whether the app is running in the foreground.
     package var isInFront: Bool { self.wallet != nil && !self.isInBackground }
 
     /// The language of the app's next process.
     package var language: Wording.Language { self.settings.wording.language }
 
-    /// True while a call is running.
+    /// Whether a call is in progress.
     package var isBusy: Bool { self.isTaken }
 
-    /// The reason why the current screen is not the one that the user wanted to see; nil if it is.
+    /// Why the current screen is not the one the user wanted to see, or nil if it is.
     package var obstacle: Obstacle? {
         get async { await self.wallet?.obstacle }
     }
 
-    /// True if the data key is not in memory, as when no process of the app is running.
+    /// Whether the data key is not in memory.
+    ///
+    /// True if the app is not running.
     package var isLocked: Bool {
         get async { await self.wallet?.isLocked ?? true }
     }
 
-    /// The progress of the setup; nil if no process of the app is running.
+    /// The progress of the setup, or nil if the app is not running.
     package var setup: SetupProgress? {
         get async { await self.wallet?.setup }
     }
 
-    /// The id of the wallet at the server; nil before the setup, after a wipe, and if no process of
-    /// the app is running.
+    /// The wallet's id on the server, or nil before the setup, after a wipe, or if the app is not running.
     package var walletID: WalletID? {
         get async { await self.wallet?.walletID }
     }
@@ -304,7 +316,7 @@ extension Phone {
         self.waiting.removeFirst().resume()
     }
 
-    /// Runs `body` with the wallet of the running process, after all earlier calls.
+    /// Runs `body` with the app's wallet after all earlier calls have finished.
     private func act(
         _ action: PhoneAction?,
         _ body: (Wallet) async throws -> Screen
@@ -324,7 +336,7 @@ extension Phone {
         }
     }
 
-    /// Runs `body` as an action of the user, which requires the app in the foreground.
+    /// Runs `body` as a user action, which requires the app to be in the foreground.
     private func inFront(
         _ action: PhoneAction?,
         _ body: (Wallet) async throws -> Screen
@@ -361,8 +373,7 @@ extension Phone {
         }
     }
 
-    /// The device that the app uses: the simulated phone, with hooks and manual prompts if
-    /// requested.
+    /// The device used by the app: the simulated phone, with hooks and manual prompts if requested.
     private var walletDevice: any Device {
         let device: any Device = self.hooks.isEmpty ? self.device : HookedDevice(self.device, self.hooks)
         guard self.behavior.asksPerson else { return device }

@@ -1,7 +1,7 @@
 package import SimulatedPhone
 package import WalletCore
 
-/// An action of the user or the operating system on a phone.
+/// An action by the user or the operating system.
 package enum PhoneAction: Sendable {
     case launch(IncomingLink?)
     case resume(IncomingLink?)
@@ -23,11 +23,15 @@ package struct PhoneState: Sendable {
     package var isInFront: Bool
 }
 
-/// Receives each action on a phone, as a recorder does; the calls never overlap.
+/// Observes the actions on a phone, for example to record them.
+///
+/// Calls never overlap.
 package struct ActionObserver: Sendable {
-    /// Called before an action, with the profile of the phone.
+    /// Called before an action, with the phone's profile.
     let begin: @Sendable (DeviceProfile) -> Void
-    /// Called after an action; the state is nil if the action was rejected and changed nothing.
+    /// Called after an action.
+    ///
+    /// The state is nil if the action was rejected and nothing has changed.
     let end: @Sendable (PhoneAction, PhoneState?, DeviceProfile) -> Void
 
     package init(

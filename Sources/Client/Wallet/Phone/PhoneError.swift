@@ -5,24 +5,40 @@ internal import LabFiles
 internal import SimulatedPhone
 package import WalletCore
 
-/// An error from an operation on a ``Phone``; nothing has changed.
+/// An error from an operation on a ``Phone``.
+///
+/// The operation had no effect.
 package enum PhoneError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// An option, a setting or a lab cannot be used: print the text and stop.
+    /// An option, setting or lab cannot be used.
+    ///
+    /// Print the text and stop.
     case usage(String)
-    /// Another process is using the home: wait for it to end.
+    /// Another process is using the home.
+    ///
+    /// Wait for it to exit.
     case homeInUse(path: String, holder: Int32?)
-    /// The home's files cannot be used: print the text and stop.
+    /// The home's files cannot be used.
+    ///
+    /// Print the text and stop.
     case storage(String)
-    /// The simulated device cannot be created or changed: print the text.
+    /// The simulated device cannot be created or changed.
+    ///
+    /// Print the text.
     case device(DeviceError)
-    /// The wallet rejected the call: look at the current screen.
+    /// The wallet rejected the call.
+    ///
+    /// Check the current screen.
     case wallet(WalletError)
-    /// No process of the app is running: launch it.
+    /// The app is not running.
+    ///
+    /// Launch it.
     case notRunning
-    /// The app is in the background: resume it.
+    /// The app is in the background.
+    ///
+    /// Resume it.
     case inBackground
 
-    /// Translates the errors of the layers below.
+    /// Converts an error from a lower layer.
     package init(_ error: any Error) {
         switch error {
         case let error as PhoneError: self = error
@@ -47,7 +63,7 @@ package enum PhoneError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// True if only deleting the wallet helps, because its files are damaged.
+    /// Whether the wallet must be deleted because its files are damaged.
     package var needsReset: Bool {
         switch self {
         case .wallet(.storage(.notAsWritten)), .wallet(.storage(.missing)): true

@@ -1,10 +1,11 @@
 internal import DeviceInterface
 internal import WalletFlows
 
-/// The assignment of keys to the actions of a screen; the keys displayed next to the actions are
-/// the assigned ones.
+/// Maps keys to the actions on a screen.
+///
+/// The keys shown next to the actions are the ones in this map.
 struct KeyMap: Hashable, Sendable {
-    /// An action with its key.
+    /// An action and its key.
     struct Entry: Hashable, Sendable {
         var key: Character
         var title: String
@@ -26,15 +27,17 @@ struct KeyMap: Hashable, Sendable {
     }
 
     let entries: [Entry]
-    /// True if digits belong to a PIN.
+    /// Whether digits are part of a PIN.
     let takesPIN: Bool
 
-    /// The keys that work on every screen.
+    /// The keys that are available on every screen.
     static let phoneKeys: [(key: Character, title: String)] = [
         ("b", "background"), ("l", "link"), ("q", "quit"),
     ]
 
-    /// Keys are letters: an extra digit after a PIN must not select an action, such as a deletion.
+    /// Creates the map for a screen.
+    ///
+    /// Actions only use letters, so that a surplus digit after a PIN cannot trigger one, such as a deletion.
     init(_ screen: Screen, _ words: FrameWords = FrameWords()) {
         self.takesPIN = screen.inputs.contains { $0.id == "pin" }
         let takesBiometric = screen.inputs.contains { $0.id == "biometric" }
@@ -51,12 +54,12 @@ struct KeyMap: Hashable, Sendable {
         KeyMap(entries: self.entries.map { Entry(key: " ", title: $0.title, short: $0.short, target: $0.target) })
     }
 
-    /// The target of a key, or nil if it has none.
+    /// Returns the target for a key, or nil if the key is not assigned.
     func target(of character: Character) -> Target? {
         self.entries.first { $0.key == character }?.target
     }
 
-    /// The target of the escape key: the screen's way back, if it offers one.
+    /// The target for the escape key: the action that leaves the screen, if it has one.
     var wayBack: Target? {
         let back: [Target] = [
             .present(.cancel), .action(.back), .action(.cancel), .action(.close), .action(.no),
@@ -64,10 +67,10 @@ struct KeyMap: Hashable, Sendable {
         return back.first { target in self.entries.contains { $0.target == target } }
     }
 
-    /// The initially selected entry: the first that deletes nothing.
+    /// The entry that is initially selected: the first one that does not delete anything.
     ///
-    /// Enter activates the selection, and a user who presses it once too often must not lose a
-    /// wallet. Nothing is selected on a screen that asks for a PIN.
+    /// Enter activates the selected entry, and pressing it once too often must not cost the user a wallet. Nothing is
+    /// selected on a screen that asks for a PIN.
     var preselected: Int? {
         guard !self.takesPIN else { return nil }
         return self.entries.firstIndex { entry in
@@ -78,7 +81,7 @@ struct KeyMap: Hashable, Sendable {
         }
     }
 
-    /// The keys of a prompt are the same in every language.
+    /// Returns the entries for a prompt, whose keys are the same in every language.
     private static func presentations(_ words: FrameWords) -> [Entry] {
         [
             ("m", "Match: the owner's face or finger", "Match", Presentation.match),
@@ -91,7 +94,7 @@ struct KeyMap: Hashable, Sendable {
         }
     }
 
-    /// Assigns the first free letter of each title.
+    /// Assigns each action the first letter in its title that is still free.
     private static func lettered(_ actions: [Screen.Action]) -> [Entry] {
         var taken = Set(Self.phoneKeys.map(\.key))
         return actions.compactMap { action in

@@ -1,7 +1,7 @@
 package import HostSystem
 internal import WalletFlows
 
-/// Writes pictures to a terminal, limited to the changes since the previous one.
+/// Writes pictures to a terminal, limited to what has changed since the previous one.
 package struct Painter: Sendable {
     private let palette: Palette
     private var shown: [String] = []
@@ -12,20 +12,19 @@ package struct Painter: Sendable {
         self.palette = palette
     }
 
-    /// Discards the record of the terminal's contents, so that the next picture is drawn
-    /// completely.
+    /// Forgets the terminal's contents, so that the next picture is drawn in full.
     mutating func forget() {
         self.shown = []
         self.printed = nil
     }
 
-    /// Returns the text to write for the picture.
+    /// Returns the text to write to the terminal for the picture.
     package mutating func paint(_ picture: Picture, _ size: TerminalSize) -> String {
         let renderer = Renderer(size: size, palette: self.palette)
         return self.palette.hasControl ? self.move(to: renderer.lines(picture)) : self.print(picture, renderer)
     }
 
-    /// The rows that differ, each with its position (ECMA-48: CUP, EL, ED).
+    /// Returns the rows that have changed, each with its cursor position (ECMA-48: CUP, EL, ED).
     private mutating func move(to lines: [String]) -> String {
         var text = self.shown.count == lines.count ? "" : "\u{1B}[2J"
         let known = self.shown.count == lines.count
@@ -36,8 +35,7 @@ package struct Painter: Sendable {
         return text
     }
 
-    /// The complete picture if more than the typed digits has changed, else one mark for each new
-    /// digit.
+    /// Returns a mark for each new digit if only the typed digits have changed, or else the whole picture.
     private mutating func print(_ picture: Picture, _ renderer: Renderer) -> String {
         guard !picture.screen.step.isEmpty else { return "" }
         defer { self.typed = picture.typed }

@@ -2,11 +2,11 @@ internal import DeviceInterface
 package import Phone
 internal import WalletCore
 
-/// The status line of a phone, and the place of the app on it.
+/// The status line of a phone, and whether the app is in the foreground.
 package struct PhoneStatus: Hashable, Sendable {
-    /// The system of the phone, such as `Android 16`.
+    /// The phone's operating system, such as `Android 16`.
     let system: String
-    /// The states of the phone, such as `no network`.
+    /// Short status messages, such as `no network`.
     let states: [String]
     let place: Picture.Place
     let words: FrameWords

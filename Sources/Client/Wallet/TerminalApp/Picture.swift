@@ -1,12 +1,12 @@
 package import WalletFlows
 
-/// The visible state of a phone at one moment; the input of the renderer.
+/// The visible state of a phone at a given moment, which is the input for the renderer.
 package struct Picture: Hashable, Sendable {
-    /// The place of the app on the phone.
+    /// Whether the app is in the foreground, in the background or not running.
     package enum Place: Hashable, Sendable {
         case inFront
         case background
-        /// No process of the app is running.
+        /// The app's process is not running.
         case ended
     }
 
@@ -14,48 +14,48 @@ package struct Picture: Hashable, Sendable {
     /// The screen behind a prompt.
     package var behind: Screen?
     package var place = Place.inFront
-    /// The system of the phone, such as `Android 16`.
+    /// The phone's operating system, such as `Android 16`.
     package var phone = ""
-    /// The words around the app.
+    /// Translates the words around the app.
     var words = FrameWords()
-    /// The states of the phone, such as `no network`.
+    /// Short status messages, such as `no network`.
     package var states: [String] = []
-    /// True while a call to the phone is running.
+    /// Whether a call to the phone is in progress.
     package var isBusy = false
-    /// The number of typed digits of a PIN.
+    /// The number of PIN digits typed so far.
     package var typed = 0
     /// The index of the selected action.
     package var selected: Int?
     /// The link being typed, if any.
     package var link: LinkEntry?
-    /// The keys at the bottom, for a program other than the terminal app.
+    /// The key help shown at the bottom, if it is not the terminal app's.
     package var help: [String]?
-    /// The latest message that is not part of a screen, for the line at the bottom.
+    /// The latest message that is not part of a screen, shown at the bottom.
     package var note = ""
 
     package init(_ screen: Screen) {
         self.screen = screen
     }
 
-    /// Shows another screen, or the current one with new values.
+    /// Shows a different screen, or the current one with new values.
     package mutating func show(_ screen: Screen) {
         if screen.step != self.screen.step {
             self.typed = 0
             self.selected = KeyMap(screen).preselected
         }
-        // The last screen of an app in the background must not be visible when it returns and may
-        // have to lock.
+        // When a backgrounded app returns, it may have to lock. Its last screen must not be visible then.
         if screen.kind == .screen { self.behind = self.place == .inFront ? screen : nil }
         self.screen = screen
     }
 
-    /// Hides the screen behind a prompt: the wallet is locked, and the prompt that unlocks it must
-    /// not show its contents.
+    /// Hides the screen behind a prompt.
+    ///
+    /// The wallet is locked, so its contents must not be visible behind the unlock prompt.
     package mutating func lock() {
         self.behind = nil
     }
 
-    /// Shows the status of the phone.
+    /// Updates the phone's status line.
     package mutating func show(_ status: PhoneStatus) {
         self.phone = status.system
         self.states = status.states
@@ -63,10 +63,10 @@ package struct Picture: Hashable, Sendable {
         self.words = status.words
     }
 
-    /// The keys of the current screen.
+    /// The keys for the current screen.
     var keys: KeyMap { KeyMap(self.screen, self.words) }
 
-    /// A link being typed, with its stated source.
+    /// A link being typed, and where it supposedly comes from.
     package struct LinkEntry: Hashable, Sendable {
         package var text = ""
         package var source = IncomingLink.Source.app

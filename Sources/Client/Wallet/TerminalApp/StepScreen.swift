@@ -1,6 +1,6 @@
 package import HostSystem
 
-/// The phone of a scenario in a terminal, which waits for a key before each step.
+/// Shows a scenario's phone in the terminal and waits for a key before every step.
 package actor StepScreen {
     private let terminal: FullScreen
     private var painter: Painter
@@ -11,9 +11,9 @@ package actor StepScreen {
         self.painter = Painter(palette)
     }
 
-    /// Shows the phone and a text, until the user presses a key.
+    /// Shows the phone and some text until the user presses a key.
     ///
-    /// - Returns: False if the scenario must end here.
+    /// - Returns: False if the user wants to end the scenario.
     package func shows(_ picture: Picture, _ text: String) async -> Bool {
         var picture = picture
         picture.note = text
@@ -27,7 +27,9 @@ package actor StepScreen {
         return false
     }
 
-    /// Processes the keys that were pressed; nil if none of them answers.
+    /// Handles the pressed keys.
+    ///
+    /// Returns nil if none of them continues or ends the scenario.
     private func answer(_ picture: Picture) -> Bool? {
         while let event = self.terminal.next() {
             switch event {

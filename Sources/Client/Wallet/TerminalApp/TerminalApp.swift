@@ -2,17 +2,19 @@ package import HostSystem
 package import Phone
 package import WalletCore
 
-/// The app of a phone in a terminal: draws the phone and translates keys to calls.
+/// Shows a phone's app in a terminal and turns key presses into calls.
 ///
-/// It contains no rule of the wallet: every key becomes one call of ``Phone``. During a call the
-/// display is updated and other keys are ignored.
+/// None of the wallet's rules are implemented here. Every key results in a single call to ``Phone``. While a call is in
+/// progress, the display keeps updating, but other keys are ignored.
 package actor TerminalApp {
     private let phone: Phone
     private let terminal: FullScreen
     private let events: WalletEventQueue
     private var painter: Painter
     private var picture = Picture(.none)
-    /// The typed digits of a PIN; wiped when the sixth is entered and when the screen changes.
+    /// The PIN digits typed so far.
+    ///
+    /// They are wiped after the sixth digit and whenever the screen changes.
     private var digits = WipedBuffer(capacity: 6)
     private var isLocked = true
     private var isDone = false
@@ -20,7 +22,7 @@ package actor TerminalApp {
     private let wake: AsyncStream<Void>.Continuation
     private let wakeups: AsyncStream<Void>
 
-    /// - Parameter events: The queue that the observer of the phone fills.
+    /// - Parameter events: The queue filled by the phone's observer.
     package init(_ phone: Phone, receiving events: WalletEventQueue, on terminal: FullScreen, _ palette: Palette) {
         self.phone = phone
         self.events = events
@@ -29,9 +31,9 @@ package actor TerminalApp {
         (self.wakeups, self.wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Launches the app and processes keys until the user quits or the terminal closes.
+    /// Launches the app and handles keys until the user quits or the terminal is closed.
     ///
-    /// Restores the terminal before it returns or throws. Throws if the app cannot be launched.
+    /// The terminal is restored before this method returns or throws. It throws if the app cannot be launched.
     package func run(opening link: IncomingLink? = nil) async throws(PhoneError) {
         let wake = self.wake
         self.events.onEvent { wake.yield() }
@@ -53,7 +55,7 @@ package actor TerminalApp {
         if let failure = self.failure { throw failure }
     }
 
-    /// Processes events and keys, and draws.
+    /// Handles pending events and keys, then redraws.
     private func update() async {
         for event in self.events.take() { self.take(event) }
         if let report = self.events.takeReport() { self.picture.note = report }
@@ -90,14 +92,14 @@ package actor TerminalApp {
         self.picture.show(screen)
     }
 
-    /// Updates the status line of the phone.
+    /// Updates the phone's status line.
     private func updateStatus() async {
         self.picture.show(await PhoneStatus(self.phone, isLocked: self.isLocked))
-        // A call may start or end the app, whose last screen stays until then.
+        // A call may launch or terminate the app. Keep showing the last screen until it returns.
         if self.picture.isBusy { self.picture.place = .inFront }
     }
 
-    /// Starts a call of the phone while the display stays responsive.
+    /// Starts a call to the phone without blocking the display.
     private func begin(_ action: @escaping @Sendable (Phone) async throws -> Void) {
         self.picture.isBusy = true
         self.picture.note = ""
@@ -189,7 +191,9 @@ extension TerminalApp {
         }
     }
 
-    /// Adds a digit; the sixth enters the PIN, as on a phone.
+    /// Adds a digit.
+    ///
+    /// The sixth one submits the PIN, as on a phone.
     private func type(_ digit: UInt8) {
         guard self.digits.append(digit) else { return }
         self.picture.typed = self.digits.count
@@ -210,7 +214,7 @@ extension TerminalApp {
         }
     }
 
-    /// Processes a key while a link is being typed.
+    /// Handles a key while a link is being typed.
     private func edit(_ key: Key) {
         guard var link = self.picture.link else { return }
         switch key {

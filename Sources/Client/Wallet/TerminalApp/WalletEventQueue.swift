@@ -1,7 +1,7 @@
 internal import Synchronization
 package import WalletCore
 
-/// A queue of events and messages from any thread, until the terminal app takes them.
+/// Queues events and messages from any thread until the terminal app handles them.
 package final class WalletEventQueue: Sendable {
     private struct State {
         var events: [WalletEvent] = []
@@ -13,7 +13,9 @@ package final class WalletEventQueue: Sendable {
 
     package init() {}
 
-    /// Adds an event; serves as the observer of the phone.
+    /// Adds an event.
+    ///
+    /// Used as the phone's observer.
     package func add(_ event: WalletEvent) {
         let wake = self.state.withLock { state in
             state.events.append(event)
@@ -22,7 +24,7 @@ package final class WalletEventQueue: Sendable {
         wake?()
     }
 
-    /// Sets a message for the user that is not part of a screen.
+    /// Sets a message to the user that is not part of a screen.
     package func report(_ text: String) {
         let wake = self.state.withLock { state in
             state.report = text
@@ -31,7 +33,7 @@ package final class WalletEventQueue: Sendable {
         wake?()
     }
 
-    /// Takes the latest message since the last call.
+    /// Returns the latest message since the last call, if any.
     func takeReport() -> String? {
         self.state.withLock { state in
             defer { state.report = nil }
@@ -39,7 +41,7 @@ package final class WalletEventQueue: Sendable {
         }
     }
 
-    /// Takes all events since the last call, in order.
+    /// Returns all events since the last call, in order.
     func take() -> [WalletEvent] {
         self.state.withLock { state in
             defer { state.events = [] }
@@ -47,7 +49,7 @@ package final class WalletEventQueue: Sendable {
         }
     }
 
-    /// Sets a function to call after each addition.
+    /// Sets a function that is called after every addition.
     func onEvent(_ wake: @escaping @Sendable () -> Void) {
         self.state.withLock { $0.wake = wake }
     }

@@ -2,7 +2,7 @@ import ArgumentParser
 internal import HostSystem
 internal import Phone
 
-/// The `wallet` program: a wallet for testers, in a terminal, for scripts and for programs.
+/// The `wallet` program, for use by testers, scripts and other programs.
 @main
 struct WalletProgram: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// The environment of the process.
+/// Access to the process environment.
 package enum Environment {
     /// Returns the value of a variable, or nil if it is unset or empty.
     package static func value(_ name: String) -> String? {
@@ -8,10 +8,10 @@ package enum Environment {
         return value
     }
 
-    /// Returns true if a variable is set and not empty.
+    /// Returns whether a variable is set and not empty.
     package static func has(_ name: String) -> Bool { self.value(name) != nil }
 
-    /// Resolves a relative path against the working directory of the process.
+    /// Resolves a relative path against the current working directory.
     package static func absolute(_ path: String) -> String {
         path.hasPrefix("/") ? path : "\(FileManager.default.currentDirectoryPath)/\(path)"
     }

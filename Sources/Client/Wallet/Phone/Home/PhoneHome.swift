@@ -1,18 +1,20 @@
 internal import HostSystem
 
-/// The folder of a phone, used by one process at a time and readable by its owner only.
+/// A phone's folder.
 ///
-///     HOME/wallet.yaml   server, trust, language: edited by the user
-///     HOME/app/          state, sealed data, slots, salts: the data in a copy of the device's storage
-///     HOME/device/       profile, hardware key, keychain: the data that never leaves the device
+/// It is only readable by its owner and used by one process at a time.
+///
+///     HOME/wallet.yaml   server, trust, language: may be edited by the user
+///     HOME/app/          state, sealed data, slots, salts: included in copies of the storage
+///     HOME/device/       profile, hardware key, keychain: never leaves the device
 ///     HOME/lock          locked while a process uses the folder
 package struct PhoneHome: Sendable {
     package let path: String
     private let lock: FileLock
 
-    /// Locks the folder, which is created if it does not exist.
+    /// Locks the folder, creating it if necessary.
     ///
-    /// - Parameter path: Nil for the state folder of the XDG base directory specification.
+    /// - Parameter path: The folder, or nil for the state folder of the XDG Base Directory Specification.
     package init(_ path: String?) throws(PhoneError) {
         let path = Environment.absolute(try Self.chosen(path))
         self.path = path

@@ -4,12 +4,14 @@ internal import Vocabulary
 internal import WalletCore
 internal import WalletFlows
 
-/// The settings in a home's wallet.yaml; all are optional, and so is the file.
+/// The settings in a home's wallet.yaml.
+///
+/// The file and all its settings are optional.
 struct WalletFile {
     private let path: String
     private var values: SettingValues
 
-    /// - Throws: All problems of the file at once.
+    /// - Throws: A single error that lists every problem in the file.
     init(_ path: String) throws(PhoneError) {
         self.path = path
         let folder = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
@@ -35,7 +37,7 @@ struct WalletFile {
         }
     }
 
-    /// The value of an optional setting.
+    /// Returns the value of an optional setting.
     subscript<Value>(_ setting: Setting<Value>) -> Value { self.values[setting] }
 
     func server() throws(PhoneError) -> TLSDialer.Server {
@@ -61,7 +63,7 @@ struct WalletFile {
         var times = LockTimes()
         if let time = self[Self.lockAfterBackground] { times.background = time }
         if let time = self[Self.lockAfterInactivity] { times.inactivity = time }
-        // If the file sets only the lock, the warning keeps its share of that time.
+        // If the file only sets the lock time, scale the warning time along with it.
         times.warning = self[Self.lockWarningAfter] ?? times.inactivity * 4 / 5
         return times
     }
@@ -74,7 +76,7 @@ struct WalletFile {
         return .authority(pem: try WalletSettings.contents(of: file))
     }
 
-    /// The file's text; nil if the file does not exist.
+    /// Returns the contents of the file, or nil if it does not exist.
     private static func text(_ path: String) throws(PhoneError) -> String? {
         do throws(FileError) {
             return String(decoding: try DurableFile.read(path, atMost: 65_536), as: UTF8.self)

@@ -4,15 +4,15 @@ package import Vocabulary
 package import WalletCore
 package import WalletFlows
 
-/// Server, trust, language and lock times of a wallet: from a lab, or from the home's wallet.yaml.
+/// A wallet's server, trust, language and lock times, read from a lab or the home's wallet.yaml.
 package struct WalletSettings: Sendable {
     package var server: TLSDialer.Server
-    /// The folder of the authority that attests simulated devices; nil if they cannot be attested.
+    /// The folder of the authority that attests simulated devices, or nil if they cannot be attested.
     package var authorityFolder: String?
-    /// The file with the offset of a lab's clock; nil for the time of the system.
+    /// The file that contains the offset of a lab's clock, or nil to use the system time.
     package var clockFile: String?
     package var wording = Wording()
-    /// The address below which links belong to the wallet; nil for the wallet's default.
+    /// The base address of the wallet's links, or nil for the default.
     package var linkBase: String?
     package var lockTimes = LockTimes()
 
@@ -20,7 +20,7 @@ package struct WalletSettings: Sendable {
         self.server = server
     }
 
-    /// Reads server, trust, authority and clock from a lab.
+    /// Reads the server, trust, authority and clock from a lab.
     package init(lab: String) throws(PhoneError) {
         do {
             let file = try LabFile(of: LabFolder(Environment.absolute(lab)))
@@ -37,7 +37,9 @@ package struct WalletSettings: Sendable {
         }
     }
 
-    /// Reads the home's wallet.yaml; server, trust, authority and clock of `lab` take precedence.
+    /// Reads the home's wallet.yaml.
+    ///
+    /// If `lab` is given, it determines the server, trust, authority and clock.
     package init(home: PhoneHome, lab: String?) throws(PhoneError) {
         let file = try WalletFile(home.settingsFile)
         if let lab {
@@ -51,7 +53,7 @@ package struct WalletSettings: Sendable {
         self.lockTimes = file.lockTimes
     }
 
-    /// The clock of the wallet: the lab's, or the system's.
+    /// Returns the wallet's clock, which is either the lab's or the system's.
     package func clock() throws(PhoneError) -> any WallClock {
         guard let file = self.clockFile else { return SystemClock() }
         do {

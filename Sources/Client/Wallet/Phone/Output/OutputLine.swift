@@ -2,28 +2,32 @@ internal import FoundationEssentials
 package import WalletCore
 package import WalletFlows
 
-/// A line of the machine-readable output (docs/wallet-output.schema.json).
+/// A line of machine-readable output (see docs/wallet-output.schema.json).
 ///
-/// Within version 1 names never change their meaning; new names may be added. Times are integers in
-/// milliseconds whose name ends in `Ms`.
+/// Within version 1, names never change their meaning, but new names may be added. Times are integers in milliseconds
+/// and their names end in `Ms`.
 package enum OutputLine: Sendable {
     case screen(Screen)
     case step(String)
     case event(String, [String: Screen.Value])
-    /// `cause` is a code of docs/wallet-errors.md.
+    /// An error.
+    ///
+    /// `cause` is one of the codes in docs/wallet-errors.md.
     case error(id: String, correlationID: String?, cause: String?, retry: Bool, message: String?)
     case result(WalletExitStatus)
-    /// A command of `wallet drive` was executed with any outcome; `step` is the step of the current
-    /// screen.
+    /// A `wallet drive` command was executed, with any outcome.
+    ///
+    /// `step` is the current screen's.
     case done(command: String, id: String?, WalletExitStatus, step: String?)
-    /// A command of `wallet drive` was rejected and had no effect.
+    /// A `wallet drive` command was rejected and had no effect.
     case refused(command: String?, id: String?, reason: String, message: String, nearest: String?)
 
-    /// The version of the format, which is in the first line of a run.
+    /// The version of the output format, which is included in the first line of a run.
     package static let version = 1
 
-    /// The lines for an event of the wallet: one, and a second one for a screen that reports a
-    /// failure.
+    /// Returns the lines for a wallet event.
+    ///
+    /// There is a second line for screens that report a failure.
     package static func lines(_ event: WalletEvent) -> [OutputLine] {
         switch event {
         case .step(let step): [.step(step.description)]
@@ -56,7 +60,7 @@ package enum OutputLine: Sendable {
         )
     }
 
-    /// The line as JSON, without a line break.
+    /// Returns the line as JSON, without a line break.
     package func json(isFirst: Bool) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,5 +1,5 @@
 extension WalletExitStatus {
-    /// The meaning of the exit status, which is also an outcome in `wallet drive`.
+    /// An explanation of the exit status, which is also used as an outcome in `wallet drive`.
     package var explanation: String {
         switch self {
         case .done: "The command reached its goal."

@@ -1,7 +1,8 @@
 package import WalletFlows
 
-/// The outcome of a command; its number is the exit code of the process and never changes its
-/// meaning.
+/// The outcome of a command.
+///
+/// The raw value is the exit code and never changes its meaning.
 package enum WalletExitStatus: Int32, Hashable, Sendable, CaseIterable {
     case done = 0
     case wrongPIN = 10
@@ -17,7 +18,7 @@ package enum WalletExitStatus: Int32, Hashable, Sendable, CaseIterable {
     case failed = 70
     case homeInUse = 75
 
-    /// Translates the obstacle of the last screen; `done` without one.
+    /// Converts the obstacle on the last screen, or nil to `done`.
     package init(_ obstacle: Obstacle?) {
         switch obstacle {
         case .none: self = .done
@@ -34,7 +35,7 @@ package enum WalletExitStatus: Int32, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The name in the machine-readable output.
+    /// The name in machine-readable output.
     package var outcome: String {
         switch self {
         case .done: "done"

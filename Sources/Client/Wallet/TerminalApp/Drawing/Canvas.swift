@@ -1,11 +1,13 @@
 internal import HostSystem
 
-/// A grid of styled characters; drawing outside it has no effect.
+/// A grid of styled characters.
+///
+/// Drawing outside its bounds has no effect.
 struct Canvas: Hashable, Sendable {
     private struct Cell: Hashable, Sendable {
         var character: Character = " "
         var style = TextStyle.plain
-        /// True for the right half of a wide character.
+        /// Whether this is the right half of a wide character.
         var isContinued = false
     }
 
@@ -17,7 +19,7 @@ struct Canvas: Hashable, Sendable {
         self.rows = Array(repeating: Array(repeating: Cell(), count: size.columns), count: size.rows)
     }
 
-    /// A rectangle of the grid.
+    /// A rectangle within the grid.
     struct Area: Hashable, Sendable {
         var column: Int
         var row: Int
@@ -41,7 +43,7 @@ struct Canvas: Hashable, Sendable {
         }
     }
 
-    /// Draws a frame and clears its inside.
+    /// Draws a box and clears its interior.
     mutating func frame(_ area: Area, _ box: Glyphs.Box, _ style: TextStyle) {
         let line = String(repeating: String(box.horizontal), count: max(0, area.width - 2))
         let space = String(repeating: " ", count: max(0, area.width - 2))
@@ -55,14 +57,14 @@ struct Canvas: Hashable, Sendable {
         self.write("\(box.corners[3])\(line)\(box.corners[2])", column: area.column, row: last, style)
     }
 
-    /// Dims the contents, so that later drawing stands out.
+    /// Dims the contents so that whatever is drawn next stands out.
     mutating func fade() {
         for row in self.rows.indices {
             for column in self.rows[row].indices { self.rows[row][column].style = .dim }
         }
     }
 
-    /// The rows as runs of text in one style, without trailing spaces.
+    /// The text of each row, split into runs of the same style, without trailing spaces.
     var runs: [[StyledText]] {
         self.rows.map { row in
             var runs: [StyledText] = []
@@ -75,7 +77,7 @@ struct Canvas: Hashable, Sendable {
         }
     }
 
-    /// The rows as text for a terminal, without trailing spaces.
+    /// Returns the rows as terminal output without trailing spaces.
     func lines(_ palette: Palette) -> [String] {
         self.runs.map { runs in
             var line = ""

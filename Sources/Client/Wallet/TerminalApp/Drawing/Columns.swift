@@ -1,7 +1,7 @@
-/// The layout of text in the columns of a terminal.
+/// Lays out text in terminal columns.
 enum Columns {
-    /// The number of columns of a character: two for wide East Asian characters and pictographs,
-    /// else one.
+    /// Returns the number of columns a character takes up: two for wide East Asian characters and pictographs,
+    /// otherwise one.
     static func width(_ character: Character) -> Int {
         guard let scalar = character.unicodeScalars.first?.value, scalar >= 0x1100 else { return 1 }
         return self.wide.contains { $0.contains(scalar) } ? 2 : 1
@@ -11,16 +11,16 @@ enum Columns {
         text.reduce(0) { $0 + self.width($1) }
     }
 
-    /// The blocks with Unicode East Asian Width W and F, and pictographs.
+    /// The blocks with East Asian Width W or F, and the pictographs.
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
         0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD,
     ]
 
-    /// Removes everything that moves the cursor, changes a color or reorders the display.
+    /// Removes everything that could move the cursor, change a color or reorder the display.
     ///
-    /// Product names, addresses and codes come from settings and servers; none of them may draw
-    /// outside its area.
+    /// Product names, addresses and codes come from settings and servers, which must not be able to draw outside their
+    /// area.
     static func harmless(_ text: String, _ palette: Palette) -> String {
         var harmless = ""
         for character in text {
@@ -39,7 +39,7 @@ enum Columns {
         return harmless
     }
 
-    /// The closest ASCII equivalent, or `?`.
+    /// Returns the closest ASCII equivalent, or `?` if there is none.
     private static func ascii(_ character: Character) -> String {
         switch character {
         case "…": return "..."
@@ -53,7 +53,7 @@ enum Columns {
         }
     }
 
-    /// The accented letters of Dutch and neighboring languages.
+    /// The accented letters used in Dutch and neighboring languages.
     private static let bases: [String: String] = {
         var bases: [String: String] = [:]
         for (base, marked) in [
@@ -65,7 +65,9 @@ enum Columns {
         return bases
     }()
 
-    /// Breaks a text between words, and words longer than a line at the end of the line.
+    /// Wraps text at word boundaries.
+    ///
+    /// Words longer than a line are split.
     static func wrap(_ text: String, to width: Int) -> [String] {
         var lines: [String] = []
         var line = ""
@@ -87,13 +89,15 @@ enum Columns {
         return lines
     }
 
-    /// The text if it fits, else its beginning with an ellipsis.
+    /// Returns the text if it fits.
+    ///
+    /// Otherwise truncates it and appends the ellipsis.
     static func fit(_ text: String, to width: Int, _ ellipsis: String) -> String {
         guard self.width(text) > width else { return text }
         return String(self.prefix(text, max(0, width - ellipsis.count))) + ellipsis.prefix(width)
     }
 
-    /// The text with an ellipsis appended; whole words are removed until both fit.
+    /// Appends an ellipsis to the text, removing as many words as necessary to make it fit.
     static func cut(_ text: String, to width: Int, _ ellipsis: String) -> String {
         var words = text.split(separator: " ")
         while words.count > 1, self.width(words.joined(separator: " ")) + 1 + self.width(ellipsis) > width {
@@ -102,7 +106,7 @@ enum Columns {
         return self.fit("\(words.joined(separator: " ")) \(ellipsis)", to: width, ellipsis)
     }
 
-    /// The longest prefix that fits; at least one character if `width` is positive.
+    /// Returns the longest prefix that fits, but at least one character if `width` is positive.
     private static func prefix<Text: StringProtocol>(_ text: Text, _ width: Int) -> Text.SubSequence {
         var (used, count) = (0, 0)
         for character in text {

@@ -1,10 +1,10 @@
 internal import WalletFlows
 
-/// The words around the app: of the phone's status line, its prompts and the keys, in the app's language.
+/// Translates the words displayed around the app: in the status line, the system prompts and the key help.
 struct FrameWords: Hashable, Sendable {
     var language = Wording.Language.english
 
-    /// The word in the language; a word without a translation stays as it is.
+    /// Returns the translation, or the word itself if there is none.
     func callAsFunction(_ english: String) -> String {
         switch self.language {
         case .english: english

@@ -1,31 +1,33 @@
-/// The role of a piece of text; a ``Palette`` defines its appearance.
+/// The role of a piece of text.
+///
+/// Its appearance is defined by a ``Palette``.
 package enum TextStyle: String, Hashable, Sendable, CaseIterable {
     case plain
-    /// Content in the background or of minor importance.
+    /// Background or less important content.
     case dim
     case title
-    /// A banner or a countdown.
+    /// A banner or countdown.
     case warning
-    /// A value that the user reads or writes down carefully.
+    /// A value that the user needs to read or write down carefully.
     case value
-    /// Drawn by the operating system, not by the app.
+    /// Drawn by the operating system instead of the app.
     case system
     case selected
 }
 
-/// A text in one style.
+/// A piece of text with a single style.
 package struct StyledText: Hashable, Sendable {
     package var text: String
     package var style: TextStyle
 }
 
-/// The capabilities of a terminal.
+/// The display capabilities of a terminal.
 package struct Palette: Hashable, Sendable {
-    /// True if it displays characters other than ASCII.
+    /// Whether the terminal can display non-ASCII characters.
     package var hasUnicode: Bool
-    /// True if it displays colors and the user wants them.
+    /// Whether the terminal supports colors and the user wants them.
     package var hasColor: Bool
-    /// True if it supports control sequences: bold, reverse video, cursor movement.
+    /// Whether the terminal supports control sequences for bold text, reverse video and cursor movement.
     package var hasControl: Bool
 
     package init(hasUnicode: Bool, hasColor: Bool, hasControl: Bool) {
@@ -34,8 +36,8 @@ package struct Palette: Hashable, Sendable {
         self.hasControl = hasControl
     }
 
-    /// Derives the capabilities from environment variables: locale(7), TERM, and
-    /// https://no-color.org.
+    /// Derives the capabilities from environment variables: the locale (see locale(7)), `TERM`, and `NO_COLOR` (see
+    /// https://no-color.org).
     package init(environment value: (String) -> String?) {
         let locale = value("LC_ALL") ?? value("LC_CTYPE") ?? value("LANG") ?? ""
         let kind = value("TERM") ?? "dumb"
@@ -44,10 +46,10 @@ package struct Palette: Hashable, Sendable {
         self.hasColor = self.hasControl && value("NO_COLOR") == nil && !kind.hasSuffix("-m") && !kind.hasPrefix("vt")
     }
 
-    /// The characters of boxes and marks.
+    /// The characters for boxes and symbols.
     var glyphs: Glyphs { self.hasUnicode ? .unicode : .ascii }
 
-    /// The control sequence that begins a style (ECMA-48, SGR).
+    /// Returns the control sequence that starts a style (ECMA-48, SGR).
     func begin(_ style: TextStyle) -> String {
         guard self.hasControl, style != .plain else { return "" }
         let codes =
@@ -63,13 +65,13 @@ package struct Palette: Hashable, Sendable {
         return "\u{1B}[\(codes)m"
     }
 
-    /// The control sequence that ends all styles.
+    /// The control sequence that resets all styles.
     var end: String { self.hasControl ? "\u{1B}[0m" : "" }
 }
 
-/// The drawing characters.
+/// The characters used for drawing.
 struct Glyphs: Hashable, Sendable {
-    /// The corners clockwise from the upper left, then the horizontal and the vertical line.
+    /// The characters for a box: its corners, clockwise from the upper left, and its horizontal and vertical lines.
     struct Box: Hashable, Sendable {
         var corners: [Character]
         var horizontal: Character

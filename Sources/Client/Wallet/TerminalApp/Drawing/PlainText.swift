@@ -2,9 +2,9 @@ internal import HostSystem
 internal import WalletFlows
 
 extension Renderer {
-    /// The picture for a terminal without cursor movement: lines without boxes.
+    /// Renders the picture as lines without boxes, for terminals without cursor movement.
     ///
-    /// It is printed again after each relevant change (``change(_:)``).
+    /// The result is printed again after every relevant change (see ``change(_:)``).
     package func text(_ picture: Picture) -> [String] {
         if let link = picture.link {
             let text = Columns.harmless(link.text, self.palette)
@@ -32,10 +32,9 @@ extension Renderer {
         return lines
     }
 
-    /// The part of a picture whose changes cause it to be printed again.
+    /// Returns the part of a picture that must be printed again when it changes.
     ///
-    /// Countdowns and typed digits are excluded: printing each change of them would fill the
-    /// screen.
+    /// Countdowns and typed digits are left out, because printing every change to them would flood the screen.
     static func change(_ picture: Picture) -> Picture {
         var calm = picture
         calm.typed = 0

@@ -1,9 +1,11 @@
 package import HostSystem
 internal import WalletFlows
 
-/// Draws a ``Picture`` as a pure function of the picture, the terminal's size and its palette.
+/// Draws a ``Picture``.
+///
+/// The result only depends on the picture, the terminal size and the palette.
 package struct Renderer: Sendable {
-    /// The smallest terminal on which every screen is usable.
+    /// The smallest terminal size at which every screen is usable.
     package static let smallest = TerminalSize(columns: 40, rows: 12)
 
     package let size: TerminalSize
@@ -14,10 +16,10 @@ package struct Renderer: Sendable {
         self.palette = palette
     }
 
-    /// The text of each row of the terminal.
+    /// Returns the text for each row of the terminal.
     package func lines(_ picture: Picture) -> [String] { self.canvas(picture).lines(self.palette) }
 
-    /// The phone in runs of text in one style, without the two rows for the keys of the terminal app.
+    /// Returns the phone as runs of text in the same style, without the two rows for the terminal app's keys.
     package func phoneRows(_ picture: Picture) -> [[StyledText]] {
         Array(self.canvas(picture).runs.prefix(max(0, self.size.rows - 2)))
     }
@@ -35,7 +37,7 @@ package struct Renderer: Sendable {
         return canvas
     }
 
-    /// The area of the phone: centered, with a maximum size for readability.
+    /// The phone's area, which is centered and limited in size for readability.
     private var phone: Canvas.Area {
         let width = min(self.size.columns, 60)
         let height = min(self.size.rows - 2, 20)
@@ -47,8 +49,7 @@ package struct Renderer: Sendable {
         )
     }
 
-    /// True if the status line is drawn in the frame, because a low terminal needs every row for
-    /// the app.
+    /// Whether the status line is drawn on the frame because a short terminal needs every row for the app.
     private var isLow: Bool { self.phone.height < 14 }
 
     private func drawPhone(_ picture: Picture, on canvas: inout Canvas) {
@@ -71,7 +72,7 @@ package struct Renderer: Sendable {
         }
     }
 
-    /// The area below the status line, with a margin of one column on both sides.
+    /// The area below the status line, with a one-column margin on both sides.
     private var content: Canvas.Area {
         let area = self.phone
         let top = self.isLow ? 1 : 2
@@ -90,7 +91,7 @@ package struct Renderer: Sendable {
         in area: Canvas.Area,
         on canvas: inout Canvas
     ) {
-        // An empty row above the title if there is room.
+        // Leave an empty row above the title if there is room.
         let top = area.height >= 14 ? 1 : 0
         let page = ScreenLayout(
             screen,
@@ -110,8 +111,9 @@ package struct Renderer: Sendable {
         }
     }
 
-    /// Draws a box over the previous screen; a prompt of the operating system looks different from
-    /// those of the app.
+    /// Draws a box over the previous screen.
+    ///
+    /// System prompts look different from the app's own.
     private func drawPrompt(_ picture: Picture, on canvas: inout Canvas) {
         let screen = picture.screen
         let isSystem = screen.kind == .osPrompt
@@ -144,7 +146,7 @@ package struct Renderer: Sendable {
         self.draw(screen, picture.keys, picture, in: inner, on: &canvas)
     }
 
-    /// Draws the phone while the app is in the background or not running.
+    /// Draws the phone's home screen, for when the app is in the background or not running.
     private func drawHomeScreen(_ picture: Picture, on canvas: inout Canvas) {
         let area = self.content
         let isRunning = picture.place == .background
@@ -160,7 +162,7 @@ package struct Renderer: Sendable {
 // MARK: Status line and key help
 
 extension Renderer {
-    /// Draws the status line of the phone: its system on the left, its state on the right.
+    /// Draws the phone's status line: the operating system on the left, its state on the right.
     private func drawStatus(_ picture: Picture, on canvas: inout Canvas) {
         let area = self.phone
         let glyphs = self.palette.glyphs
@@ -174,14 +176,14 @@ extension Renderer {
         for (text, column, style) in [
             (name, area.column + 2, TextStyle.dim), (right, column, picture.isBusy ? .warning : .dim),
         ] where !text.isEmpty {
-            // In the frame, a space on each side separates the text from the line.
+            // On the frame, a space on each side separates the text from the line.
             let space = String(repeating: " ", count: Columns.width(text) + 2)
             if self.isLow { canvas.write(space, column: column - 1, row: row) }
             canvas.write(text, column: column, row: row, style)
         }
     }
 
-    /// Draws the last two rows: the last note or the link being typed, and the keys.
+    /// Draws the last two rows: the latest note or the link being typed, followed by the keys.
     private func drawFoot(_ picture: Picture, on canvas: inout Canvas) {
         let glyphs = self.palette.glyphs
         let width = self.size.columns
@@ -204,13 +206,13 @@ extension Renderer {
         canvas.write(text, column: max(0, (width - Columns.width(text)) / 2), row: self.size.rows - 1, .dim)
     }
 
-    /// The keys while a link is being typed.
+    /// Returns the keys available while a link is being typed.
     static func keys(_ link: Picture.LinkEntry, _ words: FrameWords) -> [String] {
         let source = words(link.source == .app ? "from an app" : "from QR code")
         return ["Enter \(words("open"))", "Tab \(source)", "Esc \(words("leave"))"]
     }
 
-    /// The keys that are independent of the screen.
+    /// Returns the keys that work on every screen.
     static func keys(_ picture: Picture) -> [String] {
         if let help = picture.help { return help }
         var keys = KeyMap.phoneKeys.map { key, title in

@@ -2,7 +2,7 @@ internal import WalletFlows
 
 /// The lines of a screen in reading order, before they are positioned.
 struct ScreenLayout {
-    /// A line of text with its style.
+    /// A styled line of text.
     struct Line: Hashable, Sendable {
         var text: String
         var style = TextStyle.plain
@@ -10,21 +10,20 @@ struct ScreenLayout {
         static let empty = Line(text: "")
     }
 
-    /// The amount of omitted content, from nothing to everything optional.
+    /// How much content is left out to save space.
     enum Density: Int, CaseIterable {
         case airy
         case tight
         /// Several actions share a line.
         case dense
-        /// The message is cut at the available height.
+        /// The message is truncated to the available height.
         case cut
     }
 
     let upper: [Line]
     let lower: [Line]
 
-    /// Lays out a screen in `width` columns: `upper` at the top, and the actions, `lower`, at the
-    /// bottom.
+    /// Lays out a screen in `width` columns, with `upper` at the top and the actions in `lower` at the bottom.
     init(
         _ screen: Screen,
         _ picture: Picture,
@@ -46,7 +45,7 @@ struct ScreenLayout {
             let gap = density == .airy ? 1 : 0
             if chosen.upper.count + gap + chosen.lower.count <= height { break }
         }
-        // The title and the actions are never omitted.
+        // The title and the actions are never left out.
         let room = max(1, height - chosen.lower.count)
         if chosen.upper.count > room {
             chosen.upper = Array(chosen.upper.prefix(room))
@@ -61,7 +60,7 @@ struct ScreenLayout {
     }
 }
 
-/// Builds the parts of a screen at one density.
+/// Builds the parts of a screen for a given density.
 struct ScreenLayoutBuilder {
     let screen: Screen
     let picture: Picture
@@ -69,7 +68,7 @@ struct ScreenLayoutBuilder {
     let palette: Palette
     let density: ScreenLayout.Density
 
-    /// All lines except the actions.
+    /// All lines except for the actions.
     var upper: [ScreenLayout.Line] {
         var parts: [[ScreenLayout.Line]] = []
         for name in ["banner", "notice"] {
@@ -85,7 +84,7 @@ struct ScreenLayoutBuilder {
         return Array(parts.filter { !$0.isEmpty }.joined(separator: gap))
     }
 
-    /// The actions with their keys, one per line or several.
+    /// Returns the actions with their keys, either one or several per line.
     func actions(_ keys: KeyMap) -> [ScreenLayout.Line] {
         let glyphs = self.palette.glyphs
         let isDense = self.density.rawValue >= ScreenLayout.Density.dense.rawValue
@@ -113,8 +112,9 @@ struct ScreenLayoutBuilder {
         return lines
     }
 
-    /// The deletion code, spaced and between two rules if there is room, because users copy it by
-    /// hand.
+    /// The deletion code.
+    ///
+    /// If there is room, it is spaced out between two rules, since users copy it by hand.
     private var code: [ScreenLayout.Line] {
         guard case .text(let code) = self.screen.values["deletionCode"] else { return [] }
         let groups = code.split(separator: "-").map { $0.map(String.init).joined(separator: " ") }
@@ -138,7 +138,9 @@ struct ScreenLayoutBuilder {
         }
     }
 
-    /// The remaining time of a block as a clock; the message contains it as words.
+    /// The remaining time of a block, formatted as a clock.
+    ///
+    /// The message contains it in words.
     private var countdown: [ScreenLayout.Line] {
         guard case .number(let remaining) = self.screen.values["remainingMs"] else { return [] }
         let seconds = (max(0, remaining) + 999) / 1000
@@ -147,7 +149,7 @@ struct ScreenLayoutBuilder {
         return [ScreenLayout.Line(text: two.joined(separator: ":"), style: .warning)]
     }
 
-    /// The values that the texts do not contain, with their names.
+    /// The names and values that the message does not mention.
     private var rows: [ScreenLayout.Line] {
         let said: Set = [
             "banner", "notice", "deletionCode", "remainingMs", "attemptsLeft", "finalRound", "rule", "correlationID",
@@ -165,7 +167,9 @@ struct ScreenLayoutBuilder {
         }
     }
 
-    /// One mark for each typed digit; never the digits.
+    /// One mark per typed digit.
+    ///
+    /// The digits themselves are never shown.
     private var dots: [ScreenLayout.Line] {
         guard let input = self.screen.inputs.first(where: { $0.id == "pin" }) else { return [] }
         let glyphs = self.palette.glyphs

@@ -6,7 +6,7 @@ internal import TerminalApp
 internal import WalletCore
 internal import WalletFlows
 
-/// `wallet app`: the whole app in a terminal.
+/// `wallet app`: runs the complete app in a terminal.
 struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "app",

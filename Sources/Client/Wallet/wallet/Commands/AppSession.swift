@@ -3,12 +3,12 @@ internal import Phone
 internal import WalletCore
 internal import WalletFlows
 
-/// One process of the app, from its launch to the last screen of a one-shot command.
+/// A single process of the app, from launch until a one-shot command reaches its last screen.
 struct AppSession {
     let phone: Phone
     let printer: Printer
 
-    /// Runs a command, prints its outcome, and ends the program with the exit code of the outcome.
+    /// Runs a command, prints its outcome, and exits with the corresponding exit code.
     static func run(
         _ options: WalletOptions,
         _ output: WalletOutputOptions,
@@ -29,15 +29,15 @@ struct AppSession {
         if status != .done { throw status.exitCode }
     }
 
-    /// The outcome of the command: the obstacle of the last screen, or done if the command reached
-    /// its goal.
+    /// Returns the command's outcome: the obstacle on the last screen, or done if the goal was reached.
     func status(reached goal: Bool) async -> WalletExitStatus {
         let status = WalletExitStatus(await self.phone.obstacle)
         return status == .done && !goal ? .cancelled : status
     }
 
-    /// Returns the PIN if it has six digits, and throws a usage error otherwise: a malformed PIN is
-    /// not an attempt.
+    /// Returns the PIN if it has six digits.
+    ///
+    /// Otherwise throws a usage error, since a malformed PIN does not count as an attempt.
     static func sixDigits(_ input: PINInput) throws -> PINInput {
         switch input {
         case .complete: return input

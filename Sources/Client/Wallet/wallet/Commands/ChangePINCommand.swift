@@ -56,12 +56,11 @@ struct ShowDeletionCodeCommand: AsyncParsableCommand {
     }
 }
 
-/// Protected actions, which ask for the PIN up to twice: to unlock if no biometric does, and to
-/// confirm (PF2.4).
+/// Actions that ask for the PIN up to twice: to unlock the wallet, unless a biometric does, and to confirm (PF2.4).
 enum ProtectedAction {
-    /// Unlocks, opens `destination` and confirms it with the same PIN.
+    /// Unlocks the wallet, opens `destination` and confirms with the same PIN.
     ///
-    /// Returns nil if the wallet is not unlocked.
+    /// Returns nil if the wallet could not be unlocked.
     static func open(
         _ destination: AppDestination,
         _ app: AppSession,
@@ -75,7 +74,7 @@ enum ProtectedAction {
             _ = try await app.phone.enter(pin)
             guard await !app.phone.isLocked else { return nil }
         }
-        // In safe mode a prompt precedes a change of the PIN and may be rejected.
+        // In safe mode, changing the PIN requires a prompt first, which may be rejected.
         let opened = try await app.phone.goTo(destination)
         guard opened.step == "PF2.4/1.1" else { return opened }
         return try await app.phone.enter(pin.enteredAgain())

@@ -5,9 +5,11 @@ internal import SimulatedPhone
 internal import Phone
 internal import Vocabulary
 
-/// Options that change the simulated phone; changes are durable.
+/// Options that change the simulated phone.
 ///
-/// Each option sets one key of the profile, which defines the accepted values.
+/// The changes are permanent.
+///
+/// Each option sets a key in the device profile, which also defines the accepted values.
 struct DeviceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -94,7 +96,7 @@ struct DeviceOptions: ParsableArguments {
     )
     var set: [String] = []
 
-    /// A platform by its name.
+    /// The name of a platform.
     enum PlatformName: String, ExpressibleByArgument, CaseIterable {
         case android
         case ios
@@ -107,7 +109,7 @@ struct DeviceOptions: ParsableArguments {
         }
     }
 
-    /// The given keys with their values, in the order of the options.
+    /// Returns the keys and values that were given, in the order of the options.
     private func changes() throws(PhoneError) -> [(key: String, value: String)] {
         func word(_ truth: Bool) -> String { truth ? "true" : "false" }
         let values = [
@@ -127,7 +129,7 @@ struct DeviceOptions: ParsableArguments {
         return changes
     }
 
-    /// The profile of a new phone.
+    /// Returns the profile for a new phone.
     func newProfile() throws(PhoneError) -> DeviceProfile {
         guard let file = self.profile else { return DeviceProfile(self.platform?.platform ?? .android) }
         do {

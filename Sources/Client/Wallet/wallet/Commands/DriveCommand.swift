@@ -3,7 +3,7 @@ internal import Phone
 internal import Scenarios
 internal import WalletCore
 
-/// `wallet drive`: a phone that another program controls.
+/// `wallet drive`: lets another program control a phone.
 struct DriveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drive",

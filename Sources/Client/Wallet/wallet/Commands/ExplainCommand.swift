@@ -4,7 +4,7 @@ internal import HostSystem
 internal import Phone
 internal import WalletFlows
 
-/// `wallet explain`: the meaning of the codes in the wallet's output.
+/// `wallet explain`: explains the codes in the wallet's output.
 struct ExplainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
@@ -45,7 +45,7 @@ struct ExplainCommand: ParsableCommand {
         }
     }
 
-    /// The cause with this name, or the one in an id such as `wallet-access-data-4f2a99c1`.
+    /// Returns the cause with the given name, or the cause contained in an id such as `wallet-access-data-4f2a99c1`.
     private static func cause(_ code: String) -> FailureCause? {
         if let cause = FailureCause(rawValue: code) { return cause }
         guard let match = code.wholeMatch(of: /wallet-([a-z-]+)-[0-9a-f]+/) else { return nil }

@@ -5,7 +5,7 @@ internal import Phone
 internal import WalletCore
 internal import WalletFlows
 
-/// `wallet open`: launches the app and shows its first screen.
+/// `wallet open`: launches the app and shows the first screen.
 struct OpenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "open",
@@ -23,7 +23,7 @@ struct OpenCommand: AsyncParsableCommand {
     }
 }
 
-/// `wallet status`: launches the app and shows the state of this wallet.
+/// `wallet status`: launches the app and shows the wallet's state.
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",

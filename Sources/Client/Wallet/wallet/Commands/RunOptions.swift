@@ -5,7 +5,7 @@ internal import HostSystem
 internal import Phone
 internal import Scenarios
 
-/// The server for scenarios.
+/// The options that choose the server to run scenarios against.
 struct RunTargetOptions: ParsableArguments {
     @Flag(help: "Start a separate lab with a server for each scenario (default).")
     var lab = false
@@ -39,7 +39,9 @@ struct RunTargetOptions: ParsableArguments {
     )
     var serverBinary: String?
 
-    /// The target; throws if it is not available.
+    /// Returns the target.
+    ///
+    /// Throws if it is not available.
     func target() async throws -> ScenarioTarget {
         guard let server else {
             guard self.ca == nil, self.authority == nil, self.serverName == nil else {
@@ -84,11 +86,11 @@ struct RunTargetOptions: ParsableArguments {
         return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("remote-pin-server").path
     }
 
-    /// EX_UNAVAILABLE.
+    /// EX_UNAVAILABLE from sysexits.h.
     private static let unavailable: Int32 = 69
 }
 
-/// The report of a run and other output.
+/// The options for reports and other output.
 struct RunOutputOptions: ParsableArguments {
     @Option(
         name: .customLong("format"),
@@ -116,10 +118,10 @@ struct RunOutputOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Write the screens as a recording for asciinema.", valueName: "file"))
     var cast: String?
 
-    /// The folder of the report with every screen; nil if none is requested.
+    /// The folder for the report that shows every screen, or nil if the report was not requested.
     var pageFolder: String? { self.pages.dropFirst().first }
 
-    /// The scenario files after the folder, which the option takes as its values.
+    /// The scenario files after the folder, which the parser treats as values of the same option.
     var filesAfterReport: [String] { Array(self.pages.dropFirst(2)) }
 
     @Option(help: ArgumentHelp("Fail if no scenario reaches a step of this list.", valueName: "file"))
@@ -148,13 +150,13 @@ struct RunOutputOptions: ParsableArguments {
 
     var hasTable: Bool { self.table != nil || self.tableCheck != nil }
 
-    /// True if anything is requested besides text in the terminal.
+    /// Whether any output was requested other than text on the terminal.
     var writesFiles: Bool {
         self.hasTable || self.output != nil || self.coverage != nil || self.format != .text || self.cast != nil
             || !self.pages.isEmpty
     }
 
-    /// Writes the report with every screen and the recording, if requested.
+    /// Writes the report that shows every screen and the recording, if requested.
     func writeScreens(_ report: Report) throws {
         if let folder = self.pageFolder.map(Environment.absolute) {
             try DurableFile.makeFolder(folder, mode: 0o755)
@@ -164,10 +166,12 @@ struct RunOutputOptions: ParsableArguments {
         if let cast { try Self.write(CastReport.text(report.results), to: cast) }
     }
 
-    /// True if only the scenario format is printed and nothing is run.
+    /// Whether to print the scenario format without running anything.
     var writesFormat: Bool { self.schema || self.keys }
 
-    /// Prints the schema or the keys if requested; returns false otherwise.
+    /// Prints the schema or the keys.
+    ///
+    /// Returns false if neither was requested.
     func writeFormat() throws -> Bool {
         if self.schema { StandardStreams.writeOutput(ScenarioSchema.text) }
         if self.keys { StandardStreams.writeOutput(ScenarioManual.markdown) }
@@ -179,21 +183,23 @@ struct RunOutputOptions: ParsableArguments {
         return Coverage(of: results, in: try Self.text(of: path))
     }
 
-    /// The report, to its file or to the standard output.
+    /// Writes the report to its file or to standard output.
     func write(_ report: Report) throws {
         let text = report.text(as: self.format.format)
         if let path = self.output {
             try Self.write(text, to: path)
             StandardStreams.writeOutput(TextReport(isColored: ScenarioProgress.isColored).end(report))
         } else if self.format == .text {
-            // Each result was written when it was available.
+            // The results have already been printed as they came in.
             StandardStreams.writeOutput(TextReport(isColored: ScenarioProgress.isColored).end(report))
         } else {
             StandardStreams.writeOutput(text)
         }
     }
 
-    /// Writes or compares the table; returns false if it differs.
+    /// Writes or verifies the table.
+    ///
+    /// Returns false if it is out of date.
     func writePage(_ results: [ScenarioResult]) throws -> Bool {
         let page = ScenarioPage.text(results)
         if let path = self.table { try Self.write(page, to: path) }
@@ -217,7 +223,7 @@ struct RunOutputOptions: ParsableArguments {
     }
 }
 
-/// The failure of a run to start or to write its report: a message for the user and the exit code.
+/// The error when a run cannot start or its report cannot be written, with a message for the user and an exit code.
 struct RunFailure: Error {
     var exitCode: Int32
     var message: String
@@ -227,7 +233,7 @@ struct RunFailure: Error {
         self.message = message
     }
 
-    /// Translates any error thrown by a run.
+    /// Converts an error thrown during a run.
     init(_ error: any Error) {
         self = error as? RunFailure ?? RunFailure(exitCode: WalletExitStatus.failed.rawValue, message: "\(error)")
     }

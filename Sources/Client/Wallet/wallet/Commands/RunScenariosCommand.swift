@@ -5,7 +5,7 @@ internal import Scenarios
 internal import TerminalApp
 internal import UnixSignals
 
-/// `wallet run`: plays scenarios that testers write.
+/// `wallet run`: runs test scenarios.
 struct RunScenariosCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
@@ -122,9 +122,9 @@ struct RunScenariosCommand: AsyncParsableCommand {
         return 0
     }
 
-    /// Plays all scenarios, then those of each saved file, until the user interrupts it.
+    /// Runs all scenarios, then those in every file that is saved, until interrupted by the user.
     private func playSavedFiles() async throws -> Int32 {
-        // Reports a missing file at once; later, a file may be missing while an editor replaces it.
+        // Report missing files right away. Later on, a file can briefly be missing while an editor replaces it.
         _ = try ScenarioFiles.files(self.paths).map(DurableFile.changeTime(of:))
         var watch = ScenarioWatch(self.paths)
         while true {
@@ -146,7 +146,7 @@ struct RunScenariosCommand: AsyncParsableCommand {
         }
     }
 
-    /// Plays one scenario in the terminal; shows its report after the last step.
+    /// Runs a scenario in the terminal and shows its report after the last step.
     private func walk(_ scenarios: [Scenario]) async throws -> Int32 {
         guard scenarios.count == 1 else {
             throw RunFailure.usage("--step plays one scenario, and \(scenarios.count) are selected; add --filter")
@@ -161,8 +161,8 @@ struct RunScenariosCommand: AsyncParsableCommand {
     }
 
     /// - Parameters:
-    ///   - end: Called before the report.
-    ///   - pause: Called before each step.
+    ///   - end: Called before the report is shown.
+    ///   - pause: Called before every step.
     private func play(
         _ scenarios: [Scenario],
         until end: () -> Void = {},
@@ -197,15 +197,16 @@ struct RunScenariosCommand: AsyncParsableCommand {
         return report.isSuccess && isPageRight ? 0 : 1
     }
 
-    /// The folder for server logs, which is created if it does not exist.
+    /// Returns the folder for server logs, creating it if necessary.
     private func logFolder() throws -> String? {
         guard let folder = self.serverLogs.map(Environment.absolute) else { return nil }
         if !DurableFile.isFolder(folder) { try DurableFile.makeFolder(folder) }
         return folder
     }
 
-    /// Returns the results, or nil after SIGINT or SIGTERM; an interrupted run leaves no server or
-    /// folder.
+    /// Returns the results, or nil after SIGINT or SIGTERM.
+    ///
+    /// Servers and folders are cleaned up in both cases.
     private static func unlessInterrupted<Results: Sendable>(
         _ run: @escaping @Sendable () async -> Results
     ) async -> Results? {
@@ -218,7 +219,7 @@ struct RunScenariosCommand: AsyncParsableCommand {
             }
             let first = await group.next() ?? nil
             group.cancelAll()
-            // Waits for the interrupted run, which ends its servers and removes its folders.
+            // Wait for the interrupted run to stop its servers and remove its folders.
             await group.waitForAll()
             return first
         }

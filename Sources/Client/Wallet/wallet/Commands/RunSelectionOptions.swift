@@ -3,7 +3,7 @@ internal import ConfigText
 internal import HostSystem
 internal import Scenarios
 
-/// The scenarios that a run plays, their order and number.
+/// The options that select scenarios and determine their order and repetitions.
 struct RunSelectionOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only scenarios whose case, title or path contains this text.", valueName: "text"))
     var filter: String?
@@ -37,9 +37,9 @@ struct RunSelectionOptions: ParsableArguments {
         guard (0...100).contains(self.retries) else { throw ValidationError("--retries must be 0 to 100.") }
     }
 
-    /// The selected scenarios in the order of the run.
+    /// Returns the selected scenarios in the order in which to run them.
     ///
-    /// - Throws: If none is selected: a run without scenarios would pass.
+    /// - Throws: An error if no scenario is selected, because an empty run would pass.
     func scenarios(of all: [Scenario]) throws -> [Scenario] {
         let chosen = try self.tagged(all).filter { scenario in
             guard let filter else { return true }
@@ -65,9 +65,9 @@ struct RunSelectionOptions: ParsableArguments {
     }
 }
 
-/// The list of `wallet run --list`.
+/// The output of `wallet run --list`.
 enum ScenarioList {
-    /// A line for each scenario: case, tags, title and file.
+    /// Returns a line for each scenario with its test case, tags, title and file.
     static func text(_ scenarios: [Scenario]) -> String {
         let rows = scenarios.map { ($0.caseID, $0.tags.joined(separator: ","), $0.title, $0.path) }
         let widths = [rows.map(\.0.count), rows.map(\.1.count), rows.map(\.2.count)].map { $0.max() ?? 0 }

@@ -4,7 +4,7 @@ internal import Phone
 internal import Scenarios
 internal import Synchronization
 
-/// The results of a run as they become available: a line for each, and a counter on a terminal.
+/// Prints results as they come in, and a counter if the output is a terminal.
 final class ScenarioProgress: Sendable {
     private let count: Int
     private let writesResults: Bool
@@ -38,9 +38,11 @@ final class ScenarioProgress: Sendable {
     }
 }
 
-/// The scenario files named on a command line.
+/// Finds and reads the scenario files named on the command line.
 enum ScenarioFiles {
-    /// Reads all files; one error reports the problems of all of them.
+    /// Reads all files.
+    ///
+    /// A single error lists the problems in all of them.
     static func read(_ files: [String]) throws -> [Scenario] {
         var scenarios: [Scenario] = []
         var problems: [String] = []
@@ -57,9 +59,9 @@ enum ScenarioFiles {
         return scenarios
     }
 
-    /// The files, and the scenarios in the folders and those below, sorted by name.
+    /// Returns the given files, and the scenarios in the given folders and their subfolders, sorted by name.
     ///
-    /// `folder.yaml` and `*.steps.yaml` of a folder hold steps of its scenarios.
+    /// In folders, `folder.yaml` and `*.steps.yaml` are skipped, because they only contain steps for other scenarios.
     static func files(_ paths: [String]) throws -> [String] {
         var files: [String] = []
         for path in paths {

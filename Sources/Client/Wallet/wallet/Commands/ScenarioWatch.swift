@@ -2,19 +2,21 @@ internal import HostSystem
 
 /// Waits until scenario files are saved.
 ///
-/// Files are compared every quarter of a second: that works on every file system, also in containers.
+/// Files are checked every quarter of a second, which works on every file system and in containers.
 struct ScenarioWatch {
     private let paths: [String]
     private var stamps: [String: Int64] = [:]
 
-    /// Watches files and folders; the files that exist now are new to the first ``changes()``.
+    /// Watches files and folders.
+    ///
+    /// The first call to ``changes()`` returns all files that exist at that point.
     init(_ paths: [String]) {
         self.paths = paths
     }
 
-    /// Returns the files that were saved or created since the last call, sorted; waits for at least one.
+    /// Waits until at least one file has been saved or created since the last call, and returns those files, sorted.
     ///
-    /// A file that was deleted is forgotten. Returns no file if the task is cancelled.
+    /// Deleted files are forgotten. Returns an empty list if the task is cancelled.
     mutating func changes() async -> [String] {
         while !Task.isCancelled {
             let stamps = self.current
@@ -26,7 +28,7 @@ struct ScenarioWatch {
         return []
     }
 
-    /// The times of the files' last changes.
+    /// The modification times of the files.
     private var current: [String: Int64] {
         let files = self.paths.flatMap { (try? ScenarioFiles.files([$0])) ?? [] }
         return files.reduce(into: [:]) { stamps, file in stamps[file] = try? DurableFile.changeTime(of: file) }

@@ -75,10 +75,11 @@ struct SetupCommand: AsyncParsableCommand {
     }
 }
 
-/// The steps of a setup after the choice of a PIN: biometrics, a confirmation, and the deletion
-/// code.
+/// The part of the setup after the PIN has been chosen: biometrics, confirmation, and the deletion code.
 enum SetupCompletion {
-    /// Continues as far as possible; after a rejected biometric the setup remains at the offer.
+    /// Continues as far as possible.
+    ///
+    /// If the biometric is rejected, the setup stops at the offer to enable it.
     static func finish(
         _ app: AppSession,
         from screen: Screen,
@@ -98,7 +99,7 @@ enum SetupCompletion {
         return screen
     }
 
-    /// True if the setup remains at the offer of biometrics after a rejected one.
+    /// Whether the setup has stopped at the offer to enable biometrics, after one was rejected.
     static func offersBiometrics(_ screen: Screen) -> Bool {
         screen.step == "UC2.1/1.3" || screen.step == "UC2.1/1.4"
     }

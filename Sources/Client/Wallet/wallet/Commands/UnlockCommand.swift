@@ -36,11 +36,11 @@ struct UnlockCommand: AsyncParsableCommand {
     }
 }
 
-/// The steps from the launch to the unlocked wallet.
+/// The part of a command that launches the app and unlocks the wallet.
 enum Unlocking {
-    /// Launches and unlocks.
+    /// Launches the app and unlocks the wallet.
     ///
-    /// Returns nil if no biometric unlocks the wallet and the app does not ask for the PIN.
+    /// Returns nil if the wallet was not unlocked by a biometric and the app does not ask for the PIN.
     static func launchAndEnter(_ app: AppSession, _ pins: PINSource) async throws -> Screen? {
         let screen = try await Self.launch(app)
         guard await app.phone.isLocked else { return screen }
@@ -49,10 +49,9 @@ enum Unlocking {
         return try await app.phone.enter(input)
     }
 
-    /// Launches the app of a wallet that is set up; after a rejected biometric continues to the
-    /// PIN.
+    /// Launches the app, whose wallet must be set up, and continues to the PIN if a biometric is rejected.
     ///
-    /// In safe mode the PIN cannot replace the biometric (UC2.3/6), so this ends at the warning.
+    /// In safe mode, the PIN cannot replace the biometric (UC2.3/6), so the warning is the last screen.
     static func launch(_ app: AppSession) async throws -> Screen {
         let screen = try await app.phone.launch()
         guard screen.step != "UC1.1/1.1" else {
@@ -61,7 +60,9 @@ enum Unlocking {
         return try await Self.pastBiometric(app, from: screen)
     }
 
-    /// Continues from a rejected biometric to the PIN; any other screen stays.
+    /// Continues from a rejected biometric to the PIN.
+    ///
+    /// Does nothing on any other screen.
     static func pastBiometric(_ app: AppSession, from screen: Screen) async throws -> Screen {
         var screen = screen
         if screen.step == "UC2.3/2.1" || screen.step == "UC2.3/4.1" || screen.step == "UC2.3/5.1" {

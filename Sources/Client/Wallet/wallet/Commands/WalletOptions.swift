@@ -6,7 +6,7 @@ internal import Scenarios
 internal import WalletCore
 internal import WalletFlows
 
-/// The options of every command: wallet, server and phone.
+/// The options for the wallet, the server and the phone, which every command accepts.
 struct WalletOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -40,7 +40,7 @@ struct WalletOptions: ParsableArguments {
     @OptionGroup(title: "Programs that replace parts of the phone (docs/devices.md, Hooks)")
     var hooks: HookOptions
 
-    /// A language by its code.
+    /// A language code.
     struct LanguageName: ExpressibleByArgument {
         let language: Wording.Language
 
@@ -65,7 +65,7 @@ struct WalletOptions: ParsableArguments {
         let profile = try self.device.newProfile()
         let recorder = try recording?.recorder(self, settings, home)
         var behavior = behavior
-        // The splash screen ends by itself after a second; scenarios do not show it.
+        // The splash screen disappears after a second without user input, so it is not part of a scenario.
         if recorder != nil { behavior.skipsSplash = true }
         let phone = try Phone(
             home,
@@ -84,7 +84,7 @@ struct WalletOptions: ParsableArguments {
     }
 }
 
-/// The recording of a scenario.
+/// The options for recording a scenario.
 struct RecordOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -96,10 +96,11 @@ struct RecordOptions: ParsableArguments {
     )
     var record: String?
 
-    /// The recorder, if requested.
+    /// Returns the recorder, if a recording was requested.
     ///
-    /// - Throws: If a playback could not begin in the same state: the phone has been used, or a program replaces a
-    ///   part of it. The PIN of a real wallet must not be recorded, so the server must be a lab.
+    /// - Throws: An error if the scenario could not be replayed from the same state, because the phone has been used
+    ///   before or a program replaces part of it. Also throws if the server is not a lab, since the PIN of a real
+    ///   wallet must not be recorded.
     func recorder(
         _ options: WalletOptions,
         _ settings: WalletSettings,
@@ -125,7 +126,7 @@ struct RecordOptions: ParsableArguments {
     }
 }
 
-/// Programs that replace parts of the phone.
+/// The programs that replace parts of the phone.
 struct HookOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Answer the prompts of the operating system.", valueName: "cmd"))
     var biometricHook: String?
@@ -138,7 +139,7 @@ struct HookOptions: ParsableArguments {
 
     var isUsed: Bool { self.biometricHook != nil || self.keyHook != nil || self.issuerHook != nil }
 
-    /// - Parameter report: Receives a message after each failure of a hook.
+    /// - Parameter report: Called with a message whenever a hook fails.
     func hooks(_ report: @escaping @Sendable (String) -> Void) -> DeviceHooks {
         DeviceHooks(
             biometric: self.biometricHook.map { HookCommand($0) },
@@ -149,7 +150,7 @@ struct HookOptions: ParsableArguments {
     }
 }
 
-/// The output of a one-shot command.
+/// The output options for one-shot commands.
 struct WalletOutputOptions: ParsableArguments {
     @Flag(help: "Print one JSON object per line (docs/wallet-output.schema.json).")
     var json = false
@@ -158,7 +159,7 @@ struct WalletOutputOptions: ParsableArguments {
     var trace = false
 }
 
-/// The source of a command's PINs.
+/// The options that determine where a command reads PINs from.
 struct PINOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

@@ -1,16 +1,15 @@
 internal import Foundation
 internal import HostSystem
 
-/// The input lines of a driving program, read on a separate thread so that a blocking read does not
-/// delay timers.
+/// Reads lines from the controlling program on a separate thread, so that blocking reads do not delay timers.
 enum DriveInput {
-    /// A decoded line, or the reason for its rejection.
+    /// A decoded line, or the reason it was rejected.
     typealias Line = Result<DriveRequest, DriveRefusal>
 
     /// The maximum length of a line in bytes.
     private static let longestLine = 65_536
 
-    /// Returns the lines until the end of the input.
+    /// Returns a stream of lines that finishes at the end of the input.
     static func lines(from descriptor: Int32) -> AsyncStream<Line> {
         let (lines, continuation) = AsyncStream.makeStream(of: Line.self)
         Thread.detachNewThread {
@@ -20,7 +19,9 @@ enum DriveInput {
         return lines
     }
 
-    /// Reads a line; returns nil at the end of the input.
+    /// Reads a line.
+    ///
+    /// Returns nil at the end of the input.
     private static func next(from descriptor: Int32) -> Line? {
         do {
             return try LineInput.withLineBuffer(from: descriptor, atMost: self.longestLine) { line in

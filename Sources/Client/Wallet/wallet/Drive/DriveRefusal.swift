@@ -3,26 +3,30 @@ internal import ConfigText
 internal import WalletCore
 internal import WalletFlows
 
-/// The rejection of a command, which had no effect.
+/// Describes why a command was rejected.
+///
+/// Rejected commands have no effect.
 struct DriveRefusal: Error {
-    /// The name in the output; a name never changes its meaning.
+    /// The reason as it appears in the output.
+    ///
+    /// Names never change their meaning.
     enum Reason: String, CaseIterable {
-        /// The line is not a JSON object, or has no `do`.
+        /// The line is not a JSON object, or `do` is missing.
         case badLine = "bad-line"
         /// The line exceeds the maximum length.
         case tooLong = "too-long"
         case unknownCommand = "unknown-command"
         case missingField = "missing-field"
-        /// The command does not have the field.
+        /// The command does not support the field.
         case unknownField = "unknown-field"
         case badValue = "bad-value"
         /// The current screen does not offer the action.
         case notOffered = "not-offered"
         /// The current screen does not ask for a PIN.
         case noInput = "no-input"
-        /// No prompt of the operating system is open.
+        /// No system prompt is open.
         case noPrompt = "no-prompt"
-        /// No process of the app is running.
+        /// The app's process is not running.
         case notRunning = "not-running"
         case inBackground = "in-background"
         /// The wallet's files or its device failed.
@@ -42,7 +46,7 @@ struct DriveRefusal: Error {
         self.id = id
     }
 
-    /// Returns the rejection with the name and id of the command.
+    /// Returns a copy with the command's name and id.
     func of(_ command: DriveRequest) -> DriveRefusal {
         var refusal = self
         refusal.command = command.name.rawValue
@@ -52,7 +56,7 @@ struct DriveRefusal: Error {
 }
 
 extension DriveRefusal {
-    /// Translates any error of a command.
+    /// Converts an error thrown by a command.
     init(_ error: any Error, screen: Screen) {
         if let refusal = error as? DriveRefusal {
             self = refusal
@@ -77,7 +81,7 @@ extension DriveRefusal {
         }
     }
 
-    /// An action name that does not exist.
+    /// Creates the error for an action name that does not exist.
     init(unknownAction name: String, screen: Screen) {
         let offered = screen.actions.map(\.id.rawValue)
         self.init(
@@ -88,7 +92,7 @@ extension DriveRefusal {
         )
     }
 
-    /// A sentence about the actions of the current screen.
+    /// Returns a sentence that lists the actions on the current screen.
     private static func offer(of screen: Screen) -> String {
         let offered = screen.actions.map(\.id.rawValue).joined(separator: ", ")
         guard offered.isEmpty else { return "the current screen offers only \(offered)" }

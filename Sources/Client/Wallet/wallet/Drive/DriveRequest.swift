@@ -4,27 +4,29 @@ internal import ConfigText
 internal import WalletCore
 internal import WalletFlows
 
-/// A command of a driving program.
+/// A command from the controlling program.
 struct DriveRequest {
-    /// The name of a command: the value of `do`.
+    /// The name of a command, which is the value of `do`.
     enum Name: String, CaseIterable {
         case launch
         case resume
         case background
-        /// Ends the process of the app, as the operating system does.
+        /// Terminates the app's process, as the operating system would.
         case end
         case tap
         case enter
         case biometric
         case link
         case device
-        /// Sets the operation in progress in the host application, for which links have to wait.
+        /// Sets the host application's operation in progress.
+        ///
+        /// Links have to wait for it.
         case session
         /// Reports the current screen again.
         case look
         case quit
 
-        /// The fields of the command besides `do` and `id`.
+        /// The fields that the command supports besides `do` and `id`.
         var fields: Set<String> {
             switch self {
             case .launch, .resume, .link: ["url", "source"]
@@ -39,13 +41,15 @@ struct DriveRequest {
     }
 
     let name: Name
-    /// An identifier chosen by the driving program, repeated in the answer.
+    /// An identifier chosen by the controlling program and repeated in the response.
     let id: String?
     let fields: Fields
-    /// The PIN of `enter`; its digits are stored nowhere else.
+    /// The PIN from `enter`.
+    ///
+    /// Its digits are not stored anywhere else.
     let pin: PINInput?
 
-    /// The fields of a line except the PIN.
+    /// The fields of a line except for the PIN.
     struct Fields: Decodable {
         var name: String?
         var id: String?
@@ -91,7 +95,7 @@ struct DriveRequest {
         }
     }
 
-    /// A JSON value, converted to the text that a profile's file would contain.
+    /// A JSON value, converted to the text it would have in a profile file.
     struct Scalar: Decodable {
         let text: String
 
@@ -107,7 +111,7 @@ struct DriveRequest {
         }
     }
 
-    /// Decodes a line after removing the PIN, so that no decoder reads its digits.
+    /// Removes the PIN before decoding the line, so that no decoder sees its digits.
     init(_ line: borrowing WipedBuffer) throws(DriveRefusal) {
         let (redacted, pin, isQuoted) = PINRedaction.take(from: line)
         guard let fields = try? JSONDecoder().decode(Fields.self, from: Data(redacted)) else {
@@ -143,6 +147,8 @@ struct DriveRequest {
     }
 
     /// Returns a required field.
+    ///
+    /// Throws if it is missing.
     func required(_ value: String?, _ name: String) throws(DriveRefusal) -> String {
         guard let value else {
             throw DriveRefusal(.missingField, "`\(self.name.rawValue)` needs `\(name)`").of(self)
@@ -150,7 +156,7 @@ struct DriveRequest {
         return value
     }
 
-    /// Returns a field that must be one of the names of an enumeration.
+    /// Returns a field whose value must be a case of the given enumeration.
     func choice<Value: RawRepresentable<String> & CaseIterable>(
         _ text: String,
         _ type: Value.Type
@@ -164,7 +170,7 @@ struct DriveRequest {
         ).of(self)
     }
 
-    /// The link in the line, if any.
+    /// Returns the link in the line, if any.
     func link() throws(DriveRefusal) -> IncomingLink? {
         guard let url = self.fields.url else { return nil }
         guard let source = self.fields.source else { return IncomingLink(url) }

@@ -5,14 +5,14 @@ internal import Phone
 internal import WalletCore
 internal import WalletFlows
 
-/// Executes the commands of a driving program on a phone, one at a time.
+/// Executes commands from the controlling program on a phone, one at a time.
 struct Driver {
     let phone: Phone
     let printer: Printer
 
-    /// Answers each line until the end of the input or `quit`.
+    /// Responds to every line until the end of the input or `quit`.
     func run(_ lines: AsyncStream<DriveInput.Line>) async {
-        // Processes the app's timers between the lines.
+        // Handle the app's timers between commands.
         let timers = Task { [phone] in
             for await _ in phone.watch() {}
         }
@@ -85,7 +85,7 @@ struct Driver {
         try await self.phone.tap(action)
     }
 
-    /// Changes the profile of the phone: all of the changes or none.
+    /// Applies all changes to the phone's profile, or none if one of them is invalid.
     private func change(_ command: DriveRequest) throws {
         guard let changes = command.fields.changes else { throw DriveRefusal(.missingField, "`device` needs `set`") }
         var profile = self.phone.device.profile

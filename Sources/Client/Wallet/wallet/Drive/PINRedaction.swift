@@ -1,14 +1,14 @@
 internal import HostSystem
 internal import WalletFlows
 
-/// Removes the PIN from a line before anything else reads it.
+/// Removes the PIN from a line before anything else can read it.
 ///
-/// A JSON decoder makes copies that are not wiped. The digits are moved from the reader's wiped
-/// buffer to a ``PINInput``; the decoder receives asterisks.
+/// A JSON decoder makes copies that are not wiped. The digits are moved from the reader's buffer, which is wiped, to a
+/// ``PINInput``. The decoder only sees asterisks.
 enum PINRedaction {
-    /// Returns the line with every value of a `pin` key overwritten, and the last of those values.
+    /// Returns the line with the values of all `pin` keys overwritten, and the last of those values.
     ///
-    /// `isQuoted` is false if one of them is not a string.
+    /// `isQuoted` is false if one of the values is not a string.
     static func take(from line: borrowing WipedBuffer) -> (redacted: [UInt8], pin: PINInput?, isQuoted: Bool) {
         var redacted: [UInt8] = []
         redacted.reserveCapacity(line.count)
@@ -27,11 +27,11 @@ enum PINRedaction {
             for index in key.upperBound..<value.lowerBound { redacted.append(line[index]) }
             pin = line.withBytes(value) { PINInput(typed: $0) }
             if line[value.lowerBound - 1] != UInt8(ascii: "\"") { isQuoted = false }
-            // For an unquoted value the asterisks make the line invalid, as intended: a number
-            // would lose leading zeros.
+            // If the value is not quoted, the asterisks make the line invalid. This is intended, because a number would
+            // lose its leading zeros.
             for _ in value { redacted.append(UInt8(ascii: "*")) }
             position = value.upperBound
-            // The closing quote: read as the start of a string it would hide the next key.
+            // Skip the closing quote. Otherwise it would be mistaken for the start of a string and hide the next key.
             if position < line.count, line[position] == UInt8(ascii: "\"") {
                 redacted.append(line[position])
                 position += 1
@@ -40,8 +40,9 @@ enum PINRedaction {
         return (redacted, pin, isQuoted)
     }
 
-    /// The string at `start` with its quotes; an unterminated string extends to the end of the
-    /// line.
+    /// Returns the range of the string that begins at `start`, including the quotes.
+    ///
+    /// An unterminated string extends to the end of the line.
     private static func string(at start: Int, in line: borrowing WipedBuffer) -> Range<Int>? {
         guard line[start] == UInt8(ascii: "\"") else { return nil }
         var index = start + 1
@@ -62,7 +63,7 @@ enum PINRedaction {
         return true
     }
 
-    /// The value after the colon: the inside of a string, or everything up to a comma or a brace.
+    /// Returns the range of the value after the colon: the contents of a string, or everything up to a comma or brace.
     private static func value(after end: Int, in line: borrowing WipedBuffer) -> Range<Int>? {
         guard var start = self.afterSpace(end, in: line), line[start] == UInt8(ascii: ":"),
             let next = self.afterSpace(start + 1, in: line)

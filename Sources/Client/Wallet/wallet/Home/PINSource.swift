@@ -3,9 +3,9 @@ internal import HostSystem
 internal import Phone
 internal import WalletFlows
 
-/// The source of a command's PINs: a prompt, a file descriptor or a file, one PIN per line.
+/// The source of the PINs for a command: a prompt, a file descriptor, or a file with one PIN per line.
 ///
-/// There is no option for a PIN: other processes can read the arguments of a process.
+/// PINs cannot be given as an option, because other processes can read a process's arguments.
 final class PINSource {
     private enum Origin {
         case prompt
@@ -14,10 +14,12 @@ final class PINSource {
     }
 
     private let origin: Origin
-    /// The last PIN, for its repetition.
+    /// The last PIN, in case it has to be repeated.
     private var last: PINInput?
 
-    /// The maximum length of a line in bytes; a longer one is not a PIN.
+    /// The maximum length of a line in bytes.
+    ///
+    /// Longer lines are not PINs.
     private static let longestLine = 256
 
     init(descriptor: Int32?, file: String?) throws {
@@ -46,15 +48,16 @@ final class PINSource {
         return input
     }
 
-    /// Reads the repetition of a PIN: from the prompt or the next line, or the same PIN if the
-    /// input has ended.
+    /// Reads the PIN again, from the prompt or the next line.
+    ///
+    /// Returns the last PIN if the input has ended.
     func again(_ prompt: String) throws -> PINInput {
         if let input = try self.read(prompt) { return input }
         guard let last = self.last else { return .malformed(.sixCharacters) }
         return last.enteredAgain()
     }
 
-    /// Returns nil if the input has ended.
+    /// Returns nil at the end of the input.
     private func read(_ prompt: String) throws -> PINInput? {
         do {
             switch self.origin {

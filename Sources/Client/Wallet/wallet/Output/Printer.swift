@@ -4,7 +4,7 @@ internal import Phone
 internal import WalletCore
 internal import WalletFlows
 
-/// The output of a command: the last screen as text, or all events as JSON lines.
+/// Prints a command's output: the last screen as text, or all events as JSON lines.
 final class Printer: Sendable {
     private struct State {
         var isFirst = true
@@ -22,7 +22,7 @@ final class Printer: Sendable {
         self.ink = Ink(isOn: Terminal.isTerminal(1) && !Environment.has("NO_COLOR"))
     }
 
-    /// Prints an event of the wallet.
+    /// Prints a wallet event.
     func print(_ event: WalletEvent) {
         if self.isJSON {
             for line in OutputLine.lines(event) { self.write(line) }
@@ -36,19 +36,23 @@ final class Printer: Sendable {
                 defer { state.last = screen }
                 return state.last
             }
-            // The deletion code is printed even if the command continues to the next screen.
+            // The deletion code is printed even if the command continues past its screen.
             if let passed, passed.values["deletionCode"] != nil { self.draw(passed) }
         case .event, .locked:
             return
         }
     }
 
-    /// Prints an event of the command in JSON output.
+    /// Prints an event from the command itself.
+    ///
+    /// Has no effect in text mode.
     func printEvent(_ name: String, _ values: [String: Screen.Value] = [:]) {
         if self.isJSON { self.write(.event(name, values)) }
     }
 
-    /// Prints names and values in text output.
+    /// Prints names and values.
+    ///
+    /// Has no effect in JSON mode.
     func printRows(_ rows: [(String, String)]) {
         guard !self.isJSON else { return }
         let width = rows.map(\.0.count).max() ?? 0
@@ -58,7 +62,7 @@ final class Printer: Sendable {
         }
     }
 
-    /// Prints the outcome of a command that ended at a screen.
+    /// Prints the outcome of a command that ended on a screen.
     func finish(_ status: WalletExitStatus) {
         if self.isJSON {
             self.write(.result(status))
@@ -67,7 +71,7 @@ final class Printer: Sendable {
         }
     }
 
-    /// Prints the failure of a command.
+    /// Prints an error from a command.
     func fail(_ failure: WalletCommandFailure) {
         if self.isJSON {
             let id = failure.status.outcome
@@ -78,7 +82,9 @@ final class Printer: Sendable {
         }
     }
 
-    /// Writes a line of JSON output; the lock ensures that the line with the version is first.
+    /// Writes a line of JSON output.
+    ///
+    /// The lock ensures that the line with the version comes first.
     func write(_ line: OutputLine) {
         self.state.withLock { state in
             StandardStreams.writeOutput(line.json(isFirst: state.isFirst) + "\n")
@@ -102,7 +108,7 @@ final class Printer: Sendable {
     }
 }
 
-/// ANSI styles, if the terminal supports them.
+/// ANSI text styles, if the terminal supports them.
 struct Ink {
     let isOn: Bool
 

@@ -1,7 +1,7 @@
 import ArgumentParser
 internal import Phone
 
-/// The failure of a command: a message for the user and the exit status.
+/// An error that ends a command, with a message for the user and an exit status.
 struct WalletCommandFailure: Error {
     var status: WalletExitStatus
     var message: String
@@ -11,7 +11,7 @@ struct WalletCommandFailure: Error {
         self.message = message
     }
 
-    /// Translates any error thrown by a command.
+    /// Converts an error thrown by a command.
     init(_ error: any Error) {
         if let failure = error as? WalletCommandFailure {
             self = failure
