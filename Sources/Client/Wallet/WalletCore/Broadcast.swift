@@ -22,8 +22,7 @@ final class Broadcast<Value: Hashable & Sendable>: Sendable {
         for subscriber in subscribers { subscriber.finish() }
     }
 
-    /// Sends the value to all subscribers and returns true, or returns false if it equals the
-    /// current value.
+    /// Sends the value to all subscribers, unless it equals the current value, and returns whether it was sent.
     @discardableResult
     func send(_ value: Value) -> Bool {
         self.state.withLock { state in
@@ -34,7 +33,9 @@ final class Broadcast<Value: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Returns a separate stream for each caller; all streams end with this object.
+    /// Returns a new stream for the caller.
+    ///
+    /// All streams finish when this object is deallocated.
     func values() -> AsyncStream<Value> {
         let (stream, subscriber) = AsyncStream.makeStream(of: Value.self, bufferingPolicy: .bufferingNewest(1))
         let id = self.state.withLock { state in

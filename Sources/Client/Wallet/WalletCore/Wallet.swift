@@ -3,11 +3,12 @@ internal import HostSystem
 public import Vocabulary
 public import WalletFlows
 
-/// A complete wallet without a user interface, for embedding in a host application (docs/embedding.md has an example).
+/// A complete wallet without a user interface, to be embedded in a host application (see docs/embedding.md for an
+/// example).
 ///
-/// Each method does everything that follows from it, including calls to the server, and returns the resulting screen.
-/// Only one call runs at a time: user actions during another call are rejected with ``WalletError/busy``, whereas
-/// resumes and links are processed after it.
+/// Each method also does everything that follows from the call, including calls to the server, and returns the
+/// resulting screen. Only one call runs at a time. User actions during another call are rejected with
+/// ``WalletError/busy``, whereas resumes and links are handled after it.
 public actor Wallet {
     private var app = AppStateMachine()
     private let engine: WalletEngine
@@ -16,19 +17,20 @@ public actor Wallet {
     private var isBusy = false
     private let lockState = Broadcast(true)
     private let configuration: Broadcast<WalletConfiguration>
-    /// Makes sure that the keys are dropped on time while the app is in the background, even if the host does not call
-    /// ``refresh()``.
+    /// Drops the keys on time while the app is in the background, even if the host does not call ``refresh()``.
     private var backgroundTimer: Task<Void, Never>?
 
-    /// Opens the wallet on the disk, which is locked at first.
+    /// Opens the wallet stored on the disk.
+    ///
+    /// It is initially locked.
     ///
     /// - Parameters:
-    ///   - disk: The wallet's files, which must not be used by another process at the same time.
-    ///   - device: The phone with its hardware key and keychain.
-    ///   - dialer: The connection to the server.
-    ///   - clock: The wall clock; nil for the system's clock. Tests and labs provide their own.
+    ///   - disk: The wallet's files. No other process may use them at the same time.
+    ///   - device: The phone, with its hardware key and keychain.
+    ///   - dialer: Connects to the server.
+    ///   - clock: The clock, or nil to use the system's. Tests and labs provide their own.
     ///   - settings: Texts, issuer, links and lock times.
-    ///   - observer: Receives each event as it occurs, before the method that caused it returns. It must not block.
+    ///   - observer: Called for each event as it occurs, before the method that caused it returns. It must not block.
     public init(
         disk: any LocalDisk,
         device: any Device,
@@ -47,7 +49,7 @@ public actor Wallet {
         )
     }
 
-    /// Opens a wallet with any dialer: TLS, a simulated network, or a test's server.
+    /// Opens a wallet with any kind of dialer: TLS, a simulated network, or a test server.
     package init(
         disk: any LocalDisk,
         device: any Device,
@@ -73,10 +75,9 @@ public actor Wallet {
         self.observer = observer
     }
 
-    /// Deletes a wallet whose files cannot be used: ``StorageError/notAsWritten(_:)`` or
-    /// ``StorageError/missing(_:)``.
+    /// Deletes a wallet whose files are unusable (``StorageError/notAsWritten(_:)`` or ``StorageError/missing(_:)``).
     ///
-    /// The server is not notified, since the damaged files do not reveal the wallet's id. The user can revoke the
+    /// The server is not notified, since the wallet's id cannot be read from damaged files. The user can revoke the
     /// wallet with its deletion code.
     public static func reset(disk: any LocalDisk, device: any Device) async throws(WalletError) {
         do {
@@ -90,9 +91,9 @@ public actor Wallet {
         self.backgroundTimer?.cancel()
     }
 
-    /// Starts the app (UC1.2/1.1a), which is always locked at first.
+    /// Launches the app (UC1.2/1.1a), which is initially locked.
     ///
-    /// - Parameter link: The universal link that started the app, if any; resolved after the unlock (PF2.7).
+    /// - Parameter link: The universal link that launched the app, if any. It is resolved after the unlock (PF2.7).
     public func launch(opening link: IncomingLink? = nil) async -> Screen {
         guard !self.isBusy else { return self.screen }
         self.engine.lock()
@@ -100,9 +101,9 @@ public actor Wallet {
         return await self.run { app, facts in app.launch(facts, opening: link) }
     }
 
-    /// Brings the app to the foreground (UC1.2/1.1b) after processing all timers that are due, such as the lock.
+    /// Brings the app to the foreground (UC1.2/1.1b) after handling all timers that are due, such as the lock.
     ///
-    /// If another call is in progress, the resume is processed right after it.
+    /// If another call is in progress, the resume is handled right after it.
     public func resume(opening link: IncomingLink? = nil) async -> Screen {
         guard !self.isBusy else {
             self.app.noteResume(opening: link, self.engine.facts())
@@ -111,9 +112,10 @@ public actor Wallet {
         return await self.run { app, facts in app.resume(facts, opening: link) }
     }
 
-    /// Sends the app to the background; the time spent there decides whether the next ``resume(opening:)`` locks it.
+    /// Sends the app to the background.
     ///
-    /// After that time the keys are dropped, even if the app is never resumed.
+    /// The time spent there determines whether the next ``resume(opening:)`` locks the app. The keys are dropped after
+    /// that time even if the app is never resumed.
     public func background() {
         self.app.background(self.engine.facts())
         self.startBackgroundTimer()
@@ -124,15 +126,16 @@ public actor Wallet {
         await self.resume(opening: link)
     }
 
-    /// Sets the operation in progress in the host application, or nil; a link that arrives during
-    /// it has to wait (PF2.7/4).
+    /// Sets or clears the host application's operation in progress.
+    ///
+    /// Links that arrive in the meantime have to wait (PF2.7/4).
     public func setHostSession(_ session: HostSession?) {
         self.engine.hostSession = session
     }
 
-    /// Selects an action of the current screen.
+    /// Selects an action on the current screen.
     ///
-    /// - Throws: ``WalletError/notOffered(_:)`` if the screen does not offer it.
+    /// - Throws: ``WalletError/notOffered(_:)`` if the screen does not offer the action.
     public func perform(_ action: ActionID) async throws(WalletError) -> Screen {
         try await self.runIfOffered(.notOffered(action)) { app, facts in app.select(action, facts) }
     }
@@ -144,59 +147,63 @@ public actor Wallet {
         try await self.runIfOffered(.noInput) { app, facts in app.enter(input, facts) }
     }
 
-    /// Presents an input to an open prompt of the operating system.
+    /// Presents an input to the open system prompt.
     ///
-    /// This is only needed if the device does not answer prompts itself (``Device/answersPrompts``).
+    /// This is only needed if the device does not answer prompts itself (see ``Device/answersPrompts``).
     ///
     /// - Throws: ``WalletError/noPrompt`` if no prompt is open.
     public func present(_ presentation: Presentation) async throws(WalletError) -> Screen {
         try await self.runIfOffered(.noPrompt) { app, facts in app.present(presentation, facts) }
     }
 
-    /// Opens the screen of a one-shot command.
+    /// Opens the screen for a one-shot command.
     package func open(_ destination: AppDestination) async throws(WalletError) -> Screen {
         guard destination == .wipe || self.engine.unlocked != nil else { throw .locked }
         return try await self.runIfOffered(.locked) { app, facts in app.open(destination, facts) }
     }
 
-    /// Processes all timers that are due and returns the current screen; a host calls it several times a second.
+    /// Handles all timers that are due and returns the current screen.
     ///
-    /// Timers end screens, warn before the lock, and lock. In the background, only the keys are dropped. The rest of
-    /// locking, including the prompt, happens at the next ``resume(opening:)``.
+    /// Should be called several times per second.
+    ///
+    /// Timers dismiss screens, warn before the lock, and lock the app. In the background, only the keys are dropped.
+    /// The rest of the lock, including the prompt, happens at the next ``resume(opening:)``.
     public func refresh() async -> Screen {
         self.dropKeysIfDue()
         guard !self.isBusy, let action = self.app.timeDue(self.engine.facts()) else { return self.screen }
         return await self.follow(action)
     }
 
-    /// The current screen, with countdowns at their current values.
+    /// The current screen with up-to-date countdowns.
     public var screen: Screen {
         guard let scene = self.app.scene else { return .none }
         return self.settings.wording.screen(scene, at: self.engine.clock.now())
     }
 
-    /// The reason why the current screen is not the one that the user wanted to see; nil if it is.
+    /// Why the current screen is not the one the user wanted to see, or nil if it is.
     public var obstacle: Obstacle? { self.app.scene?.obstacle }
 
-    /// True if the keys are not in memory.
+    /// Whether the keys are not in memory.
     public var isLocked: Bool { self.engine.unlocked == nil }
 
-    /// A stream of the lock state: the current value, then each change.
+    /// A stream with the current lock state, followed by its changes.
     ///
-    /// Each caller gets a separate stream. It only buffers the newest value, and ends when the wallet does.
+    /// Each caller gets a separate stream, which only buffers the newest value. It finishes when the wallet is
+    /// deallocated.
     public nonisolated var lockStates: AsyncStream<Bool> { self.lockState.values() }
 
-    /// A stream of the server's latest statements: the current value, then each change; buffered
-    /// like ``lockStates``.
+    /// A stream with the server's latest information, followed by its changes, buffered like ``lockStates``.
     public nonisolated var configurations: AsyncStream<WalletConfiguration> { self.configuration.values() }
 
-    /// The progress of the setup.
+    /// How far the setup has progressed.
     public var setup: SetupProgress { self.engine.facts().setup }
 
-    /// The id of the wallet at the server; nil before the setup and after a wipe.
+    /// The wallet's id on the server, or nil before the setup and after a wipe.
     public var walletID: WalletID? { self.engine.store.state.registration?.walletID.value }
 
-    /// Closes the connection to the server; the next call that needs one opens another.
+    /// Closes the connection to the server.
+    ///
+    /// The next call that needs a connection opens a new one.
     public func close() async { await self.engine.disconnect() }
 
     private func runIfOffered(
@@ -213,12 +220,12 @@ public actor Wallet {
         return await self.follow(event(&self.app, self.engine.facts()))
     }
 
-    /// Executes requests from the flows until they show a screen.
+    /// Executes the flows' requests until they show a screen.
     private func follow(_ first: AppStateMachine.Action) async -> Screen {
         self.isBusy = true
         defer { self.isBusy = false }
         var action = first
-        // Prompts answered by the device are only answered once; the flow decides whether to show them again.
+        // The device only answers each prompt once. The flow decides whether to show it again.
         var presented: Set<StepID> = []
         while true {
             self.reportSteps()
@@ -246,9 +253,9 @@ public actor Wallet {
         }
     }
 
-    /// Drops the keys of an app that was in the background for too long.
+    /// Drops the keys if the app has been in the background for too long.
     ///
-    /// Returns the time until the next check, or nil if no check is needed.
+    /// Returns the time until the next check, or nil if none is needed.
     @discardableResult
     private func dropKeysIfDue() -> Duration? {
         guard !self.isBusy else { return .seconds(1) }
@@ -270,7 +277,7 @@ public actor Wallet {
 
     /// Reports a scene to the observer.
     ///
-    /// Returns the action that follows without input, or nil if the scene stays.
+    /// Returns the next action if it does not need user input, or nil if the scene stays.
     private func next(after scene: Scene, _ presented: inout Set<StepID>) -> AppStateMachine.Action? {
         let facts = self.engine.facts()
         if let due = self.app.timeDue(facts) { return due }
@@ -283,7 +290,7 @@ public actor Wallet {
         return self.app.present(.byDevice, facts)
     }
 
-    /// Notifies the streams and the observer of any changes that an effect may have caused.
+    /// Notifies the streams and the observer of any changes caused by an effect.
     private func noteChanges() {
         self.configuration.send(WalletConfiguration(self.engine.store.serverState))
         for finding in self.engine.takeFindings() { self.observer(.event(.tampering(finding))) }

@@ -1,17 +1,18 @@
 public import Vocabulary
 
-/// The latest information from the server about itself and this wallet.
+/// The server's latest information about itself and this wallet.
 ///
-/// This is for display only. A peer impersonating the server could have sent all of it, so it must not be used for any
-/// security decision.
+/// This is for display only. It could have been sent by an impostor, so it must not be used for security decisions.
 public struct WalletConfiguration: Hashable, Sendable {
-    /// The rules for wrong PINs; the standard ones until the server has sent its own.
+    /// The rules for wrong PINs.
+    ///
+    /// The standard rules apply until the server has sent its own.
     public var attemptPolicy = AttemptPolicy.standard
-    /// The features offered to this wallet; nil until the server has stated them.
+    /// The features offered to this wallet, or nil if the server has not sent them yet.
     public var features: Features?
-    /// The verdict on the installed version of the app; nil until the server has stated one.
+    /// The verdict on the installed app version, or nil if the server has not sent one yet.
     public var update: UpdateVerdict?
-    /// True if the whole solution is revoked, regardless of the state of individual wallets.
+    /// Whether the whole solution is revoked, which affects all wallets.
     public var isSolutionRevoked = false
 
     init(_ state: CachedServerState) {

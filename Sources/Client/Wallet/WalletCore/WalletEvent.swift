@@ -1,35 +1,47 @@
 public import WalletFlows
 
-/// An event sent to the observer of a ``Wallet``; events arrive in the order they occurred.
+/// An event sent to a ``Wallet``'s observer.
+///
+/// Events arrive in the order in which they occur.
 public enum WalletEvent: Sendable {
-    /// The flows took a step.
+    /// A step was taken in a flow.
     case step(StepID)
-    /// A screen appeared; the obstacle explains why it is not the intended one.
+    /// A screen appeared.
+    ///
+    /// The obstacle explains why it is not the intended one.
     case screen(Screen, Obstacle?)
-    /// A request to the host application.
+    /// An event for the host application.
     case event(AppEvent)
     /// The wallet was locked (true) or unlocked (false).
     case locked(Bool)
 }
 
-/// An error from a call rejected by a ``Wallet``; nothing has changed.
+/// An error from a call that a ``Wallet`` rejected.
+///
+/// Nothing has changed.
 public enum WalletError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The wallet's files cannot be used.
     case storage(StorageError)
-    /// The device has an app or system version that cannot be sent in the protocol.
+    /// The version of the app or operating system cannot be represented in the protocol.
     case deviceProfile
-    /// Another call is in progress: wait for it.
+    /// Another call is in progress.
+    ///
+    /// Wait for it to finish.
     case busy
-    /// The current screen does not offer this action: look at ``Screen/actions``.
+    /// The current screen does not offer this action.
+    ///
+    /// See ``Screen/actions``.
     case notOffered(ActionID)
     /// The current screen does not ask for a PIN.
     case noInput
-    /// No prompt of the operating system is open.
+    /// No system prompt is open.
     case noPrompt
-    /// The wallet is locked: unlock it first.
+    /// The wallet is locked.
+    ///
+    /// Unlock it first.
     case locked
 
-    /// Translates the errors of opening a wallet's files.
+    /// Converts the errors thrown when a wallet's files are opened.
     init(_ error: any Error) {
         switch error {
         case let error as WalletError: self = error
@@ -39,7 +51,7 @@ public enum WalletError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The error as text for a log or the user.
+    /// A description for a log or the user.
     public var description: String {
         switch self {
         case .storage(let error): "\(error)"

@@ -2,24 +2,23 @@ package import Vocabulary
 package import WalletFlows
 package import Wire
 
-/// A connection that carries calls to the server: TLS, a simulated network, or a test's server.
+/// A connection for calls to the server, which can use TLS, a simulated network, or a test server.
 package protocol CallChannel: Sendable {
     /// The keying material exported by both ends, which is part of every statement signed for this connection.
     var channelBinding: ChannelBinding { get }
 
-    /// Sends a call and waits for its answer up to the channel's time limit.
+    /// Sends a call and waits for the answer, up to the channel's time limit.
     func call(_ call: Call) async throws(CallChannelError) -> CallResult
 
-    /// Sends all calls without waiting for answers in between; returns the answers in the order of
-    /// the calls.
+    /// Sends all calls without waiting for answers in between, and returns the answers in the same order.
     func callInOrder(_ calls: [Call]) async -> [Result<CallResult, CallChannelError>]
 
-    /// Closes the connection, or does nothing if it is closed.
+    /// Closes the connection, if it is still open.
     func close() async
 }
 
 extension CallChannel {
-    /// Sends each call after the answer to the previous one.
+    /// Sends each call after the previous one has been answered.
     package func callInOrder(_ calls: [Call]) async -> [Result<CallResult, CallChannelError>] {
         await self.callOneByOne(calls)
     }
@@ -31,7 +30,7 @@ extension CallChannel {
         return results
     }
 
-    /// Makes a call and returns its answer, or the error if there was none.
+    /// Sends a call and returns the answer, or the error if there was none.
     package func result(of call: Call) async -> Result<CallResult, CallChannelError> {
         do throws(CallChannelError) {
             return .success(try await self.call(call))
@@ -41,28 +40,30 @@ extension CallChannel {
     }
 }
 
-/// Opens connections to one server.
+/// Opens connections to a server.
 package protocol ServerDialer: Sendable {
-    /// Host and port, as shown to the user.
+    /// The host and port, as shown to the user.
     var address: String { get }
 
-    /// Opens a connection and completes its handshake.
+    /// Opens a connection and completes the handshake.
     func dial() async throws(DialError) -> any CallChannel
 }
 
-/// An error that prevented a connection from being opened; no call was sent.
+/// An error that prevented a connection from being opened, so no call was sent.
 package enum DialError: Error, Hashable, Sendable {
-    /// The device has no route or no DNS: it is offline.
+    /// The device is offline: it has no route or no DNS.
     case noInternet
-    /// The device has a network connection, but either the server does not answer or a different host answers in its
-    /// place.
+    /// The device is online, but the server does not answer, or a different host answers in its place.
     case unreachable(FailureCause)
 }
 
-/// An error from a call that got no answer; the server may or may not have executed it.
+/// An error from a call that was not answered.
+///
+/// The server may or may not have executed it.
 package enum CallChannelError: Error, Hashable, Sendable {
-    /// The connection ended or timed out: repeat the call on a new connection, under the same
-    /// attempt id.
+    /// The connection was lost or timed out.
+    ///
+    /// Repeat the call on a new connection with the same attempt id.
     case lost
     /// The answer violates the protocol: do not repeat the call.
     case malformed

@@ -4,9 +4,9 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// Translates all errors in this target to failures that can be shown by the flows (flows.md, Errors).
+/// Converts all errors in this target to failures that the flows can show (flows.md, Errors).
 extension Failure {
-    /// Translates any error thrown by a ``WalletEngine``.
+    /// Converts any error thrown by a ``WalletEngine``.
     init(_ error: any Error) {
         switch error {
         case let failure as Failure: self = failure
@@ -19,7 +19,7 @@ extension Failure {
         }
     }
 
-    /// Translates a refusal by the server, which has not judged a PIN.
+    /// Converts a refusal by the server, which means that no PIN was judged.
     init(_ refusal: Refusal) {
         switch refusal.reason {
         case .attestationRejected: self = .deviceInsecure
@@ -38,7 +38,7 @@ extension Failure {
         }
     }
 
-    /// Keeps the refusal's correlation id, which can be used to find the reason in the server's log.
+    /// Keeps the refusal's correlation id, which helps to find the reason in the server's log.
     init(_ refusal: Refusal, _ cause: FailureCause) {
         self = .local(cause)
         if !refusal.correlationID.isEmpty { self = .generic(correlationID: refusal.correlationID, cause: cause) }
@@ -51,7 +51,7 @@ extension Failure {
         }
     }
 
-    /// - Parameter notCounted: True if the message that was sent cannot have contained a PIN attempt.
+    /// - Parameter notCounted: Whether the message cannot have contained a PIN attempt.
     init(_ error: CallChannelError, notCounted: Bool) {
         switch error {
         case .lost: self = .serverUnreachable(notCounted: notCounted)
@@ -67,9 +67,9 @@ extension Failure {
         }
     }
 
-    /// A failure without a correlation id from the server.
+    /// Creates a failure that has no correlation id from the server.
     ///
-    /// The id shown to the user contains the code of the cause and a number that tells reports apart.
+    /// The id shown to the user contains the code of the cause, and a number to tell reports apart.
     static func local(_ cause: FailureCause) -> Failure {
         let number = AttemptID.random().description.prefix(8)
         return .generic(correlationID: "wallet-\(cause.rawValue)-\(number)", cause: cause)

@@ -3,9 +3,9 @@ public import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// Connects to the server using TLS 1.3, and only trusts a pinned authority or pinned keys.
+/// Connects to the server over TLS 1.3, trusting only a pinned authority or pinned keys.
 public final class TLSDialer: ServerDialer {
-    /// The address of the server and how to authenticate it.
+    /// The server's address and how to authenticate it.
     public struct Server: Hashable, Sendable {
         /// A DNS name or an IP address.
         public var host: String
@@ -13,18 +13,22 @@ public final class TLSDialer: ServerDialer {
         public var port: Int
         /// The DNS name that the server's certificate must contain.
         public var name: String
-        /// The keys that authenticate the server.
+        /// How the server is authenticated.
         public var trust: Trust
 
-        /// The keys that authenticate the server; the platform's root certificates are never used.
+        /// How the server is authenticated.
+        ///
+        /// The platform's root certificates are never used.
         public enum Trust: Hashable, Sendable {
-            /// The certificates of an authority, PEM.
+            /// The PEM-encoded certificates of an authority.
             case authority(pem: [UInt8])
-            /// SHA-256 digests of the SubjectPublicKeyInfo of the server, one or more.
+            /// One or more SHA-256 digests of the server's SubjectPublicKeyInfo.
             case publicKeys([SHA256Digest])
         }
 
-        /// Creates a description of a server; ``TLSDialer/init(_:)`` checks name and trust.
+        /// Creates a server description.
+        ///
+        /// The name and trust are checked by ``TLSDialer/init(_:)``.
         public init(host: String, port: Int, name: String, trust: Trust) {
             self.host = host
             self.port = port
@@ -37,26 +41,27 @@ public final class TLSDialer: ServerDialer {
     private let tls: TLSClientContext
     private let limits: TimeLimits
 
-    /// Timeouts in real time, regardless of a lab's clock.
+    /// Timeouts in real time, even if a lab's clock is used.
     private struct TimeLimits {
         var connect = TLSDialer.connectLimit
         var call = TLSDialer.callLimit
     }
 
-    /// The time that the wallet waits for a connection.
+    /// How long the wallet waits for a connection.
     package static let connectLimit = Duration.seconds(10)
 
-    /// The time that the wallet waits for the answer to a call.
+    /// How long the wallet waits for the answer to a call.
     package static let callLimit = Duration.seconds(20)
 
-    /// The server's name or trust cannot be used; show the text to the operator of the host
-    /// application.
+    /// The server's name or trust cannot be used.
+    ///
+    /// Show the text to the operator of the host application.
     public struct NotUsable: Error, Hashable, Sendable, CustomStringConvertible {
-        /// The reason, for a log or an operator.
+        /// The reason, for a log or the operator.
         public let description: String
     }
 
-    /// Prepares connections to `server` without opening one.
+    /// Prepares for connections to `server` without opening one.
     public init(_ server: Server) throws(NotUsable) {
         self.server = server
         self.limits = TimeLimits()
@@ -72,7 +77,7 @@ public final class TLSDialer: ServerDialer {
         }
     }
 
-    /// Host and port, with brackets around an IPv6 address.
+    /// The host and port, with brackets around an IPv6 address.
     public var address: String {
         self.server.host.contains(":")
             ? "[\(self.server.host)]:\(self.server.port)" : "\(self.server.host):\(self.server.port)"
@@ -82,7 +87,9 @@ public final class TLSDialer: ServerDialer {
         try await self.dial(host: self.server.host, port: self.server.port)
     }
 
-    /// Connects through a relay at `host` and `port`; the server's own name and trust still apply.
+    /// Connects through a relay at `host` and `port`.
+    ///
+    /// The server's own name and trust still apply.
     package func dial(host: String, port: Int) async throws(DialError) -> any CallChannel {
         do throws(ConnectError) {
             let connection = try await ClientConnection.connect(
@@ -105,7 +112,7 @@ public final class TLSDialer: ServerDialer {
     }
 }
 
-/// One TLS connection.
+/// A TLS connection.
 private struct TLSChannel: CallChannel {
     let connection: ClientConnection
     let limit: Duration
@@ -123,9 +130,9 @@ private struct TLSChannel: CallChannel {
         }
     }
 
-    /// The tasks are started on the connection's event loop, which runs them in the order they were added.
+    /// Starts the calls on the connection's event loop, which runs tasks in the order they were added.
     ///
-    /// Each of them writes its frame before it waits, so the calls are sent in order.
+    /// Each task writes its frame before it waits, so the calls are sent in order.
     func callInOrder(_ calls: [Call]) async -> [Result<CallResult, CallChannelError>] {
         await withTaskGroup(of: (Int, Result<CallResult, CallChannelError>).self) { group in
             for (index, call) in calls.enumerated() {

@@ -3,46 +3,50 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// A connection after the Hello, and its session if it has one.
+/// A connection after the Hello, with its session if one has been opened.
 ///
 ///     greeted ──OpenSession──▶ in session ──Instruct, counters 1, 2, …──▶ in session
 ///
-/// Used by one ``WalletEngine`` only.
+/// Only used by a single ``WalletEngine``.
 final class WalletConnection {
     let channel: any CallChannel
     /// The server's answer to Hello.
     ///
-    /// It is reported only once; a second request for it asks the server again.
+    /// It is reported only once. If the terms are requested again, the server is asked again.
     let terms: ServerTerms
     private var areTermsReported = false
     private(set) var session: Session?
     private var isSessionReported = false
-    /// True once a share received on this connection has opened a slot.
+    /// Whether a share received on this connection has opened a slot.
     ///
-    /// This proves that the peer is the server: signatures hold for one connection only, so a peer
-    /// that relays calls cannot obtain the share.
+    /// This proves that the peer is the server: signatures are only valid for a single connection, so a peer that
+    /// relays calls cannot obtain the share.
     private(set) var isServerProven = false
-    /// True after the wallet was locked, because a session ends when the wallet is locked.
+    /// Whether the session has ended because the wallet was locked.
     ///
-    /// We cannot start a second session on this connection, because only one OpenSession is allowed, and it may have
-    /// been sent even if its answer was dropped.
+    /// We cannot start a second session on this connection, because only one OpenSession is allowed per connection, and
+    /// it may have been sent even if its answer was dropped.
     private(set) var hasSessionEnded = false
 
     struct Session {
         let walletID: WalletID
-        /// The current PIN key according to the server.
+        /// The id of the current PIN key, according to the server.
         var pinKeyID: PINKeyID
         let features: Features
-        /// The server's half of the biometric slot's key; nil if the server did not send one, and after the wallet was
-        /// locked.
+        /// The server's half of the biometric slot's key, or nil if the server did not send one or the wallet was
+        /// locked since.
         var presenceShare: Share?
-        /// The share that will replace it; nil after the wallet was locked, and unless the shares are being replaced.
+        /// The share that will replace it, or nil if the shares are not being replaced or the wallet was locked since.
         var nextPresenceShare: Share?
-        /// The counter of the next instruction; it is consumed whatever the answer is.
+        /// The counter for the next instruction.
+        ///
+        /// It is used up no matter what the answer is.
         var nextCounter: UInt64 = 1
     }
 
-    /// The answer to an OpenSession that was sent directly after the Hello, until it is taken.
+    /// The answer to an OpenSession that was sent directly after the Hello.
+    ///
+    /// It is cleared when it is taken.
     private var earlyOpening: EarlyOpening?
 
     struct EarlyOpening {
@@ -56,7 +60,7 @@ final class WalletConnection {
         self.earlyOpening = earlyOpening
     }
 
-    /// Takes the answer to the OpenSession that was sent early for this wallet, if one was.
+    /// Takes the answer to the OpenSession that was sent early for this wallet, if there is one.
     func takeEarlyOpening(of walletID: WalletID) -> Result<CallResult, CallChannelError>? {
         guard let opening = self.earlyOpening, opening.walletID == walletID else { return nil }
         self.earlyOpening = nil
@@ -77,7 +81,9 @@ final class WalletConnection {
     /// Records that a share received on this connection has opened a slot.
     func markServerProven() { self.isServerProven = true }
 
-    /// Drops the presence share; there cannot be another session on this connection.
+    /// Drops the presence shares.
+    ///
+    /// There cannot be another session on this connection.
     func endSession() {
         self.session?.presenceShare = nil
         self.session?.nextPresenceShare = nil
@@ -85,13 +91,15 @@ final class WalletConnection {
         self.hasSessionEnded = true
     }
 
-    /// Returns true once for each session whose opening was not reported yet.
+    /// Returns true once for a session that has not been reported yet.
     func takeUnreportedSession() -> Bool {
         defer { self.isSessionReported = true }
         return self.session != nil && !self.isSessionReported
     }
 
-    /// Takes the counter for an instruction about to be sent; from then on, the opening is too old to be reported.
+    /// Returns the counter for an instruction that is about to be sent.
+    ///
+    /// After that, the session is too old to be reported.
     func takeCounter() -> UInt64 {
         self.isSessionReported = true
         guard var session = self.session else { return 0 }

@@ -2,33 +2,35 @@ internal import Statements
 internal import Vocabulary
 internal import WalletFlows
 
-/// The pinned receipt key, the last receipt, and the attempts that this wallet sent since (docs/protocol.md, Receipts).
+/// The pinned receipt key, the last receipt, and the attempts sent by this wallet since then (docs/protocol.md,
+/// Receipts).
 ///
 ///     noteSend, durably ─▶ the message ─▶ take its receipt: verify, compare its number, keep it
 ///
-/// A receipt accounts for all attempts up to its own. Its number may exceed the last one by the number of attempts that
-/// were sent without getting an answer. Any further attempts were made elsewhere.
+/// A receipt accounts for all attempts up to its own. Its number may exceed the last one by the number of unanswered
+/// attempts. Any further attempts were made elsewhere.
 struct ReceiptRecord: Codable, Hashable, Sendable {
-    /// The pinned key; nil until a server has stated one.
+    /// The pinned key, or nil if no server has sent one yet.
     private var key: PinnedKey?
     /// The last receipt, as received.
     private var last: StoredBytes?
-    /// The largest number in any receipt.
+    /// The highest number in any receipt.
     ///
-    /// A receipt of a new epoch is compared with this number, because the restored store may be a copy from before or
+    /// A receipt from a new epoch is compared with this number, because the restored store may be a copy from before or
     /// after the last receipt.
     private var highest: UInt64 = 0
-    /// True if the key was pinned at registration, so that the first number is known.
+    /// Whether the key was pinned at registration, which means that the first number is known.
     private var countsFromZero = false
     /// The number of messages sent since the last receipt, including the current one.
     private var unanswered: UInt64 = 0
-    /// Messages sent before the last receipt that may still arrive at the server, and the time until which they may.
+    /// The number of messages sent before the last receipt that may still reach the server, and the time until which
+    /// they may.
     private var late: UInt64 = 0
     private var lateUntilMs: Int64 = 0
-    /// A receipt by a key that the next session has to introduce, with the messages that it answers.
+    /// A receipt signed with a key that the next session has yet to introduce, and the number of messages it answers.
     private var waiting: Waiting?
     private var lastRightMs: Int64?
-    /// The number of wrong PINs to show at the next unlock.
+    /// The number of wrong PINs to report at the next unlock.
     private var wrongPINs = 0
     private var wrongSinceMs: Int64?
     private var tampering: [String] = []
@@ -50,19 +52,21 @@ struct ReceiptRecord: Codable, Hashable, Sendable {
         var unanswered: UInt64
     }
 
-    /// The time during which a message on a lost connection may still arrive, which is longer than any session.
+    /// How long a message on a lost connection may still arrive.
+    ///
+    /// This is longer than any session.
     static let lateFor: Duration = .seconds(3600)
 
     init() {}
 
-    /// The record of a new registration, which pins the server's key; empty for a server without receipts.
+    /// Creates the record for a new registration, pinning the server's key if the server issues receipts.
     init(registeredWith links: [ReceiptKeyLink], at now: Timestamp) {
         self.key = links.last.map { PinnedKey($0.key) }
         self.countsFromZero = self.key != nil
         self.lastRightMs = now.milliseconds
     }
 
-    /// The facts to show at the next unlock; nil if there are none.
+    /// What to show at the next unlock, or nil if there is nothing to show.
     var notice: AttemptNotice? {
         guard self.wrongPINs > 0 || !self.tampering.isEmpty else { return nil }
         return AttemptNotice(
@@ -72,7 +76,7 @@ struct ReceiptRecord: Codable, Hashable, Sendable {
         )
     }
 
-    /// Forgets the notice once it was shown.
+    /// Clears the notice once it has been shown.
     mutating func noteShown() {
         self.wrongPINs = 0
         self.tampering = []
@@ -85,11 +89,12 @@ struct ReceiptRecord: Codable, Hashable, Sendable {
 // MARK: - Keys
 
 extension ReceiptRecord {
-    /// Pins the server's key, or follows its rotations from the pinned one; then checks a receipt that waited for it.
+    /// Pins the server's key or follows its rotations from the pinned one, then checks a receipt that was waiting for
+    /// it.
     mutating func adopt(_ links: [ReceiptKeyLink], at now: Timestamp) -> Tampering? {
         guard let newest = links.last?.key else { return nil }
         guard let pinned = self.key?.value else {
-            // This wallet was created by an earlier version, so we do not know its numbers so far.
+            // This wallet was created by an earlier version, so we do not know its previous numbers.
             self.key = PinnedKey(newest)
             self.unanswered = 0
             return nil
@@ -105,15 +110,15 @@ extension ReceiptRecord {
 // MARK: - Receipts
 
 extension ReceiptRecord {
-    /// An attempt that was answered.
+    /// An attempt that has been answered.
     struct Answered {
         var walletID: WalletID
         var attemptID: AttemptID
-        /// The outcomes that fit the verdict of the answer.
+        /// The outcomes that are consistent with the answer's verdict.
         var outcomes: Set<AttemptLeaf.Outcome>
     }
 
-    /// Checks and keeps the receipt of an answer.
+    /// Verifies and keeps the receipt for an answer.
     mutating func take(_ receipt: Receipt?, of answered: Answered, at now: Timestamp) -> Tampering? {
         guard let key = self.key?.value else { return nil }
         guard let receipt else { return self.note(.missingReceipt) }
@@ -135,7 +140,7 @@ extension ReceiptRecord {
     /// Verifies a receipt, compares its number with the last one, and keeps it.
     private mutating func accept(_ receipt: Receipt, answering sent: UInt64, at now: Timestamp) -> Tampering? {
         guard let key = self.key?.value, receipt.isGenuine(by: key) else {
-            // The attempt may have been judged nevertheless.
+            // The attempt may have been judged anyway.
             self.unanswered += sent
             return self.note(.forgedReceipt)
         }
@@ -157,10 +162,10 @@ extension ReceiptRecord {
         return self.note(finding)
     }
 
-    /// The contradiction between a genuine receipt and the last one.
+    /// Returns how a genuine receipt contradicts the last one, or nil if it does not.
     private func finding(_ receipt: Receipt, explained: UInt64) -> Tampering? {
         let (leaf, epoch) = (receipt.leaf, receipt.signed.epoch)
-        // This subtracts instead of adding, because an impostor could send any number and the sum could overflow.
+        // This subtracts instead of adding, because an impostor could send a number that makes the sum overflow.
         func exceeds(_ number: UInt64) -> Bool { leaf.number > number && leaf.number - number > explained }
         guard let last = self.last.flatMap({ Receipt($0.bytes) }) else {
             return self.countsFromZero && exceeds(0) ? .unexplainedAttempts : nil
@@ -173,7 +178,7 @@ extension ReceiptRecord {
         return exceeds(before) ? .unexplainedAttempts : nil
     }
 
-    /// The number of attempts that were judged since the last receipt.
+    /// Returns the number of attempts judged since the last receipt.
     private func growth(to number: UInt64) -> UInt64 {
         let before = self.last.flatMap { Receipt($0.bytes) }?.leaf.number ?? (self.countsFromZero ? 0 : number)
         return number - min(number, before)
@@ -188,7 +193,7 @@ extension ReceiptRecord {
         if leaf.outcome == .right { self.lastRightMs = time.milliseconds }
     }
 
-    /// Adds a finding to the notice of the next unlock.
+    /// Adds a finding to the notice for the next unlock.
     private mutating func note(_ finding: Tampering) -> Tampering {
         if !self.tampering.contains(finding.rawValue) { self.tampering.append(finding.rawValue) }
         return finding
@@ -196,6 +201,6 @@ extension ReceiptRecord {
 }
 
 extension AttemptLeaf {
-    /// True if the attempt was counted.
+    /// Whether the attempt was counted.
     fileprivate var isJudged: Bool { self.outcome != .notJudged }
 }

@@ -2,18 +2,18 @@ internal import Secrets
 internal import Statements
 internal import Vocabulary
 
-/// Data that may only be read while the wallet is unlocked, which is sealed under the data key.
+/// Data that can only be read while the wallet is unlocked, because it is sealed under the data key.
 struct AccessData: Hashable, Sendable {
-    /// The check value of the unlock share, which authenticates it when no slot can be opened
+    /// The check value of the unlock share, which authenticates the share when no slot can be opened
     /// (safe-biometric.md).
     var shareCheck: [UInt8]
-    /// The check value of the next unlock share; nil unless the shares are being replaced.
+    /// The check value of the next unlock share, or nil if the shares are not being replaced.
     var nextShareCheck: [UInt8]?
     /// The deletion code, until the user confirms having written it down.
     var deletionCode: DeletionCode?
 
     private static let version: UInt8 = 1
-    /// The version that also holds a check value of the next unlock share.
+    /// The version that also contains the next unlock share's check value.
     private static let versionWithNext: UInt8 = 2
     private static let checkByteCount = 32
 
@@ -22,7 +22,7 @@ struct AccessData: Hashable, Sendable {
         self.deletionCode = deletionCode
     }
 
-    /// Opens the result of ``sealed(under:walletID:)``.
+    /// Opens data returned by ``sealed(under:walletID:)``.
     init(
         opening sealed: [UInt8],
         under dataKey: borrowing SecretBytes,
@@ -46,7 +46,7 @@ struct AccessData: Hashable, Sendable {
         return dataKey.seal(SecretBytes(copying: bytes), associatedData: Self.label(walletID))
     }
 
-    /// Returns whether this is the wallet's unlock share, or the one that will replace it.
+    /// Returns whether this is the wallet's unlock share or the one that will replace it.
     func accepts(_ share: Share) -> Bool {
         let check = SlotKeys.checkValue(share: share)
         let isNext = self.nextShareCheck.map { constantTimeEqual(check, $0) } ?? false

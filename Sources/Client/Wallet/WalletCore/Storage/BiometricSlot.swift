@@ -3,24 +3,26 @@ internal import Secrets
 internal import Statements
 internal import Vocabulary
 
-/// The data key, sealed under both a keychain item, which is released by a prompt, and the presence share, which the
-/// server gives to an active wallet (safe-biometric.md).
+/// The data key, sealed under both a keychain item, which is released by a prompt, and the presence share, which the server
+/// gives to an active wallet (safe-biometric.md).
 struct BiometricSlot: Codable, Hashable, Sendable {
-    /// The id of the keychain item; random for each item, so that a new item never replaces an old
-    /// one and items left by a crash can be distinguished from the current one.
+    /// The id of the keychain item.
+    ///
+    /// Each item has a random id, so that a new item never replaces an old one, and items left by a crash can be told
+    /// apart from the current one.
     var item: StoredID<KeychainItemKind>
-    /// The unlock method for the item.
+    /// The item's unlock method.
     var method: StoredMethod
     var slot: StoredBytes
-    /// The slot under the next presence share; nil unless the shares are being replaced.
+    /// The slot under the next presence share, or nil if the shares are not being replaced.
     var next: NextSlot?
-    /// True in the safe mode: the slot of every PIN pair is also sealed under the item.
+    /// Whether the safe mode is on, in which the slots of all PIN pairs are also sealed under the item.
     ///
-    /// There is one flag for all pairs, which is written together with them, so that a crash cannot leave only some of
-    /// them sealed.
+    /// A single flag for all pairs is written together with them, so that a crash cannot leave only some of them
+    /// sealed.
     var guardsPINSlots: Bool
 
-    /// A slot under the next presence share, with the check value of that share.
+    /// A slot under the next presence share, with the share's check value.
     struct NextSlot: Codable, Hashable, Sendable {
         var slot: StoredBytes
         var shareCheck: StoredBytes
@@ -28,7 +30,7 @@ struct BiometricSlot: Codable, Hashable, Sendable {
 
     /// Seals the data key.
     ///
-    /// Returns nil if the result does not open again; we must not rely on such a slot.
+    /// Returns nil if the result cannot be opened again, because we must not rely on such a slot.
     static func make(
         item: OpenedItem,
         method: UnlockMethod,
@@ -47,7 +49,7 @@ struct BiometricSlot: Codable, Hashable, Sendable {
         return made
     }
 
-    /// Seals the data key under the presence share and the one that will replace it.
+    /// Seals the data key twice: under the presence share and under the one that will replace it.
     mutating func seal(
         _ dataKey: borrowing SecretBytes,
         with item: OpenedItem,
@@ -72,12 +74,12 @@ struct BiometricSlot: Codable, Hashable, Sendable {
         return StoredBytes(key.seal(dataKey, associatedData: Self.label(item.id, walletID)))
     }
 
-    /// Whether the data key is sealed under this next presence share.
+    /// Returns whether the data key is sealed under this next presence share.
     func isPrepared(for share: Share) -> Bool {
         self.next.map { constantTimeEqual($0.shareCheck.bytes, SlotKeys.checkValue(share: share)) } ?? false
     }
 
-    /// Returns the slot with its form under the next share as its only one.
+    /// Returns the slot with only its form under the next share.
     func promoted() -> BiometricSlot {
         guard let next = self.next else { return self }
         var slot = self
@@ -85,7 +87,9 @@ struct BiometricSlot: Codable, Hashable, Sendable {
         return slot
     }
 
-    /// Returns the data key if the item and the presence share are right.
+    /// Returns the data key.
+    ///
+    /// Throws if the item or the presence share is wrong.
     func open(with item: OpenedItem, share: Share, walletID: WalletID) throws(SealBroken) -> SecretBytes {
         let key = SlotKeys.biometricSlot(item: item.secret, share: share, walletID: walletID)
         return try key.open(self.slot.bytes, associatedData: Self.label(self.item, walletID))
@@ -97,8 +101,8 @@ struct BiometricSlot: Codable, Hashable, Sendable {
 }
 
 extension PINPair {
-    /// Returns the pair with its slot also sealed under the item: unusable without the prompt, even
-    /// with the PIN.
+    /// Returns the pair with its slot also sealed under the item, which makes the slot unusable without the prompt,
+    /// even with the PIN.
     func sealed(under item: OpenedItem, walletID: WalletID) -> PINPair {
         var pair = self
         let key = item.secret.hkdfSHA256(info: Self.sealInfo + walletID.bytes, count: 32)
@@ -125,14 +129,16 @@ extension PINPair {
     private static var sealInfo: [UInt8] { Array("remote-pin/1 sealed pin slot".utf8) }
 }
 
-/// The secret of a keychain item released by a prompt.
+/// The secret in a keychain item that was released by a prompt.
 ///
-/// It is only kept in memory, and wiped when the last reference is gone.
+/// It is only kept in memory and wiped when the last reference is released.
 final class OpenedItem {
     let id: StoredID<KeychainItemKind>
     let secret: SecretBytes
 
-    /// The length of the secret; an item of another length was not created by the wallet.
+    /// The length of the secret.
+    ///
+    /// An item of a different length was not created by the wallet.
     static let byteCount = 32
 
     init?(_ id: StoredID<KeychainItemKind>, _ secret: consuming SecretBytes) {
@@ -150,7 +156,7 @@ final class OpenedItem {
     static func random() -> OpenedItem { OpenedItem(new: StoredID(.random())) }
 }
 
-/// The id of a keychain item of the wallet.
+/// The id of one of the wallet's keychain items.
 enum KeychainItemKind: RandomlyChosen {
     static let byteCount = 16
 }
@@ -158,14 +164,16 @@ enum KeychainItemKind: RandomlyChosen {
 extension StoredID<KeychainItemKind> {
     private static var prefix: String { "wallet-unlock." }
 
-    /// The name of the item in the keychain.
+    /// The item's name in the keychain.
     var name: String { Self.prefix + self.value.description }
 
-    /// True if the wallet created an item of this name; a host application may keep other items.
+    /// Returns whether an item with this name was created by the wallet.
+    ///
+    /// The host application may have other items.
     static func belongsToWallet(_ name: String) -> Bool { name.hasPrefix(self.prefix) }
 }
 
-/// The file format of an ``UnlockMethod``.
+/// The file format for an ``UnlockMethod``.
 enum StoredMethod: String, Codable, Hashable, Sendable {
     case biometric
     case passcode

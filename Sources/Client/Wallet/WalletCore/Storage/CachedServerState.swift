@@ -1,9 +1,9 @@
 internal import Vocabulary
 internal import WalletFlows
 
-/// The latest state received from the server, to be displayed while the server cannot be reached.
+/// The latest information from the server, displayed while the server cannot be reached.
 ///
-/// It does not prove anything, so no registration, slot or access data depends on it.
+/// It does not prove anything, so registrations, slots and access data never depend on it.
 struct CachedServerState: Codable, Hashable, Sendable {
     var revocation: Revoked?
     var update: Update?
@@ -12,7 +12,7 @@ struct CachedServerState: Codable, Hashable, Sendable {
 
     /// The features that the server offers to this wallet.
     ///
-    /// The worst a forged flag for the safe mode can do is cause a migration, which requires the PIN and a prompt.
+    /// The worst a forged safe mode flag can do is cause a migration, which requires the PIN and a prompt.
     struct CachedFeatures: Codable, Hashable, Sendable {
         var deletionCode: Bool
         var safeBiometricUnlock: Bool
@@ -37,7 +37,7 @@ struct CachedServerState: Codable, Hashable, Sendable {
         var blocksMs: [Int64]
     }
 
-    /// The revocation; nil if the server stated none or the file holds an unknown reason.
+    /// The revocation, or nil if the server has not reported one or the reason in the file is unknown.
     var lastRevocation: Revocation? {
         get {
             guard let revocation = self.revocation, let reason = Revocation.Reason(rawValue: revocation.reason) else {

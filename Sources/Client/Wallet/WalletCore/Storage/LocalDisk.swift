@@ -1,55 +1,67 @@
 internal import HostSystem
 
-/// The storage for a wallet's files, and the only interface this target uses for writing.
+/// The storage for a wallet's files, and the only interface through which this target writes.
 ///
-/// Each write is atomic and durable when it returns. Tests substitute it to count writes and to end the process before
-/// or after each of them.
+/// Every write is atomic, and durable by the time it returns. Tests use their own implementation to count writes and to
+/// terminate the process before or after one.
 public protocol LocalDisk: Sendable {
     /// Returns the contents of the file, or nil if it does not exist.
     func read(_ file: LocalFile) throws(LocalDiskError) -> [UInt8]?
 
-    /// Creates the file or replaces its contents atomically.
+    /// Creates the file or atomically replaces its contents.
     func write(_ bytes: [UInt8], to file: LocalFile) throws(LocalDiskError)
 
-    /// Removes the file, or does nothing if it does not exist.
+    /// Removes the file, if it exists.
     func remove(_ file: LocalFile) throws(LocalDiskError)
 }
 
-/// An error from a ``LocalDisk``; the file was not changed.
+/// An error from a ``LocalDisk``.
+///
+/// The file has not changed.
 public struct LocalDiskError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The failed operation, the file and the cause, without file contents.
+    /// The operation, the file and the cause.
+    ///
+    /// Never includes the file's contents.
     public let description: String
 
-    /// Creates an error from the text of its cause.
+    /// Creates an error from a description of its cause.
     public init(_ description: String) {
         self.description = description
     }
 }
 
-/// The files of a wallet: the complete contents of its `app/` folder, and of a copy of the device's
-/// storage.
+/// A wallet's files, which make up the entire `app/` folder.
+///
+/// A copy of the device's storage contains all of them.
 public enum LocalFile: String, Sendable, CaseIterable {
-    /// Enrollment, registration, PIN slots and salts, and a wipe not yet reported.
+    /// The enrollment, the registration, the PIN slots and salts, and a wipe that has not been reported yet.
     ///
-    /// Writing this file is the commit point: until it is written, an operation has not happened.
+    /// Writing this file is the commit point. Until it is written, an operation has not happened.
     case state = "state.json"
-    /// Data that may only be read while the wallet is unlocked, sealed under the data key.
+    /// Data that can only be read while the wallet is unlocked, because it is sealed under the data key.
     case accessData = "access.sealed"
-    /// The latest state received from the server, which does not prove anything; it has a separate file so that a reply
-    /// never causes the others to be rewritten.
+    /// The latest information from the server, which does not prove anything.
+    ///
+    /// It is in a separate file so that a reply never causes the other files to be rewritten.
     case serverState = "server-words.json"
-    /// The pinned receipt key, the last receipt and the attempts sent since; no other file depends on it.
+    /// The pinned receipt key, the last receipt and the attempts sent since then.
+    ///
+    /// No other file depends on it.
     case receipts = "receipts.json"
 }
 
-/// A folder of the file system, written by: new file, fsync, rename, fsync of the folder.
+/// A folder in the file system.
+///
+/// Files are written by creating a new one, calling fsync, renaming it, and calling fsync on the folder.
 public struct FolderDisk: LocalDisk {
     private let folder: String
 
-    /// The maximum size of a file in bytes; the wallet never writes anything close to it.
+    /// The maximum size of a file in bytes.
+    ///
+    /// The wallet's files are nowhere near as large.
     private static let maximumByteCount = 4 << 20
 
-    /// Opens the folder, or creates it with access for its owner only.
+    /// Opens the folder, or creates it so that only its owner has access.
     public init(folder: String) throws(LocalDiskError) {
         self.folder = folder
         do {
@@ -70,7 +82,9 @@ public struct FolderDisk: LocalDisk {
         }
     }
 
-    /// Creates the file or replaces its contents; durable when this returns.
+    /// Creates the file or replaces its contents.
+    ///
+    /// The change is durable when this method returns.
     public func write(_ bytes: [UInt8], to file: LocalFile) throws(LocalDiskError) {
         do {
             try DurableFile.write(bytes, to: self.path(file), mode: 0o600)
@@ -79,7 +93,9 @@ public struct FolderDisk: LocalDisk {
         }
     }
 
-    /// Removes the file, or does nothing if it does not exist; durable when this returns.
+    /// Removes the file, if it exists.
+    ///
+    /// The change is durable when this method returns.
     public func remove(_ file: LocalFile) throws(LocalDiskError) {
         do {
             try DurableFile.remove(self.path(file))

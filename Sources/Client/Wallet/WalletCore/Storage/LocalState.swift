@@ -4,61 +4,67 @@ internal import Statements
 internal import Vocabulary
 internal import WalletFlows
 
-/// The unencrypted state of a wallet: one file, replaced as a whole.
+/// The unencrypted state of a wallet, stored in a single file that is replaced as a whole.
 ///
-/// It contains no verifier of the PIN: no PIN key, public or private, and no signature. The slots
-/// open only with a share that the server holds (docs/protocol.md, G2).
+/// It does not contain anything to verify a PIN with: no public or private PIN key and no signature. The slots can only
+/// be opened with a share that the server holds (docs/protocol.md, G2).
 struct LocalState: Codable, Hashable, Sendable {
-    /// The format version of the file; files with a newer version are rejected and left unchanged.
+    /// The format version of the file.
     ///
-    /// Version 2 added biometrics and the identity, version 3 the checksum of ``StateFile`` and slots under next
+    /// Files with a newer version are rejected and left unchanged.
+    ///
+    /// Version 2 added biometrics and the identity. Version 3 added the ``StateFile`` checksum and slots under the next
     /// shares.
     var version = LocalState.currentVersion
-    /// The format version we write, and the newest one we can read.
+    /// The format version we write, and the newest we can read.
     static let currentVersion = 3
 
-    /// The token and the key that was attested for it, until the first session.
+    /// The token and the key attested for it.
+    ///
+    /// Removed after the first session.
     var enrollment: PendingEnrollment?
     var registration: LocalRegistration?
-    /// The id of a wallet that was wiped on this device but not yet reported to the server.
+    /// The id of a wallet that was wiped on this device, if the server has not been told yet.
     var unreportedWipe: StoredID<WalletIDKind>?
 
-    /// True if the file can be removed.
+    /// Whether the file can be removed.
     var isEmpty: Bool { self.enrollment == nil && self.registration == nil && self.unreportedWipe == nil }
 }
 
-/// An enrollment that can be repeated with the same token, hardware key and evidence.
+/// An enrollment that can be retried with the same token, hardware key and evidence.
 struct PendingEnrollment: Codable, Hashable, Sendable {
     var token: StoredBytes
     var walletID: StoredID<WalletIDKind>
-    /// Milliseconds since 1970 on the server's clock.
+    /// Milliseconds since 1970 according to the server's clock.
     var expiresAtMs: Int64
     var evidence: StoredEvidence
 }
 
-/// The file format of a device's evidence, which a platform may issue only once for a key.
+/// The file format for a device's evidence, which a platform may issue only once per key.
 enum StoredEvidence: Codable, Hashable, Sendable {
     case android(certificates: [StoredBytes])
     case apple(object: StoredBytes, keyID: StoredID<SHA256DigestKind>)
 }
 
-/// A registration that the server has confirmed.
+/// A registration confirmed by the server.
 struct LocalRegistration: Codable, Hashable, Sendable {
     var walletID: StoredID<WalletIDKind>
-    /// The last known current pair, then every pair that was sent to replace it.
+    /// The last known current pair, followed by all pairs that were sent to replace it.
     ///
-    /// A message we believe to be lost may still arrive while the first pair is current. We do not remove a pair until
-    /// a valid PIN has opened the slot of a successor.
+    /// A message that we believe to be lost may still arrive while the first pair is current. We do not remove a pair
+    /// until a valid PIN has opened the slot of a successor.
     var pairs: [PINPair]
     var progress: StoredProgress
-    /// False until the first session; until then the token can be registered again.
+    /// Whether there has been a session.
+    ///
+    /// Until then, the token can be registered again.
     var hadSession: Bool
-    /// Nil while biometrics are off.
+    /// Nil if biometrics are off.
     var biometrics: BiometricSlot?
     /// True once an issuer has identified the user, and nil before that.
     var hasPID: Bool?
 
-    /// The current use of biometrics.
+    /// How biometrics are currently used.
     var biometricMode: BiometricMode {
         switch self.biometrics?.guardsPINSlots {
         case .none: .off
@@ -73,7 +79,7 @@ struct LocalRegistration: Codable, Hashable, Sendable {
     func pair(_ id: PINKeyID) -> PINPair? { self.pairs.first { $0.id.value == id } }
 }
 
-/// The file format of ``SetupProgress``.
+/// The file format for ``SetupProgress``.
 enum StoredProgress: String, Codable, Hashable, Sendable {
     case registered
     case secured
@@ -97,18 +103,20 @@ enum StoredProgress: String, Codable, Hashable, Sendable {
     }
 }
 
-/// The device's data for one PIN: the id of the PIN key at the server, the salt, and the data key
-/// sealed in a slot.
+/// The data stored on the device for a PIN: the PIN key's id on the server, the salt, and the data key sealed in a
+/// slot.
 struct PINPair: Codable, Hashable, Sendable {
     var id: StoredID<PINKeyIDKind>
     var salt: StoredBytes
     var slot: StoredBytes
-    /// The slot under the next unlock share, from when the wallet creates it until it knows that the server has
-    /// replaced the share; nil otherwise.
+    /// The slot under the next unlock share, if the share is being replaced.
+    ///
+    /// It exists from the time the wallet creates it until it knows that the server has replaced the share.
     var nextSlot: StoredBytes?
 
-    /// Creates a pair for a new PIN with a random id and salt; with a slot for `next`, too, if the
-    /// unlock share is being replaced.
+    /// Creates a pair with a random id and salt for a new PIN.
+    ///
+    /// If the unlock share is being replaced, the pair also has a slot for `next`.
     static func make(
         for entry: PINEntry,
         dataKey: borrowing SecretBytes,
@@ -142,7 +150,7 @@ struct PINPair: Codable, Hashable, Sendable {
         return pair
     }
 
-    /// Seals the data key for this pair's PIN and a share.
+    /// Seals the data key for this pair with the PIN and a share.
     func slot(
         for entry: PINEntry,
         dataKey: borrowing SecretBytes,
@@ -161,9 +169,11 @@ struct PINPair: Codable, Hashable, Sendable {
         return SlotKeys.pinSlot(part: part, share: share, walletID: walletID)
     }
 
-    /// Returns the data key if the PIN and the share are right.
+    /// Returns the data key.
     ///
-    /// This is the only proof of `valid` that a wallet accepts.
+    /// Throws if the PIN or the share is wrong.
+    ///
+    /// This is the only proof of a `valid` verdict that a wallet accepts.
     func open(with entry: PINEntry, share: Share, walletID: WalletID) throws(SealBroken) -> SecretBytes {
         let slotKey = self.slotKey(for: entry, share: share, walletID: walletID)
         return try slotKey.open(
@@ -172,7 +182,7 @@ struct PINPair: Codable, Hashable, Sendable {
         )
     }
 
-    /// Returns the pair with the slot under the next share as its only slot.
+    /// Returns the pair with only its slot under the next share.
     func promoted() -> PINPair {
         guard let nextSlot = self.nextSlot else { return self }
         var pair = self
@@ -180,7 +190,9 @@ struct PINPair: Codable, Hashable, Sendable {
         return pair
     }
 
-    /// Derives the PIN key from the entered PIN and the salt of this pair; only keep it while signing.
+    /// Derives the PIN key from the PIN and this pair's salt.
+    ///
+    /// The key must only be kept while signing.
     func key(for entry: PINEntry) -> PINKey {
         let salt = SecretBytes(copying: self.salt.bytes)
         return entry.withPIN { PINKey(pin: $0, salt: salt) }

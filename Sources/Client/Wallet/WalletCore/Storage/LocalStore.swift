@@ -1,18 +1,27 @@
 internal import FoundationEssentials
 
-/// An error that prevents a wallet's files from being used; none of them was changed.
+/// A wallet's files cannot be used.
+///
+/// None of them has been changed.
 public enum StorageError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The storage failed; show the text to the user.
+    /// The storage failed.
+    ///
+    /// Show the text to the user.
     case file(LocalDiskError)
-    /// The file is damaged or was edited; only deleting the wallet helps.
+    /// The file is damaged or was edited.
+    ///
+    /// The wallet must be deleted.
     case notAsWritten(LocalFile)
-    /// The file is missing even though there is data that depends on it; only deleting the wallet helps.
+    /// The file is missing, but there is data that depends on it.
+    ///
+    /// The wallet must be deleted.
     case missing(LocalFile)
-    /// A newer version of the app wrote the file in this format version; use that version of the
-    /// app.
+    /// The file was written by a newer version of the app, in this format version.
+    ///
+    /// Use that version of the app.
     case newerVersion(LocalFile, version: Int)
 
-    /// The error as text for a log or the user.
+    /// A description for a log or the user.
     public var description: String {
         switch self {
         case .file(let error): "\(error)"
@@ -25,19 +34,23 @@ public enum StorageError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The wallet's files as values, which are only used by one ``WalletEngine``.
+/// The contents of the wallet's files.
+///
+/// Only used by a single ``WalletEngine``.
 final class LocalStore {
     private let disk: any LocalDisk
-    /// The contents of `state.json`; changed only by ``save(_:)``.
+    /// The contents of `state.json`.
+    ///
+    /// Only changed by ``save(_:)``.
     private(set) var state: LocalState
     private(set) var serverState: CachedServerState
     private(set) var receipts = ReceiptRecord()
 
-    /// Reads all files, replaces a state of an earlier version, and removes access data without a registration, which
-    /// may be left behind by an interrupted wipe or enrollment.
+    /// Reads all files and updates a state written by an earlier version.
     ///
-    /// In both cases there is a state file. If there is access data but no state file, the wallet's state was lost, and
-    /// it must not look as if it had never been set up.
+    /// If there is no registration, any access data left behind by an interrupted wipe or enrollment is removed. In
+    /// both cases there is a state file. If there is access data but no state file, the wallet's state was lost, and it
+    /// must not look as if it had never been set up.
     init(_ disk: any LocalDisk) throws {
         self.disk = disk
         self.state = LocalState()
@@ -63,14 +76,16 @@ final class LocalStore {
         if self.state.registration == nil { try self.removeAccessData() }
     }
 
-    /// Replaces the state; if this throws, the old state remains in effect.
+    /// Replaces the state.
+    ///
+    /// If this throws, the old state remains in effect.
     func save(_ state: LocalState) throws {
         guard state != self.state else { return }
         try self.write(state)
         self.state = state
     }
 
-    /// Writes the current state again, so that it is certain to be on the disk.
+    /// Writes the current state again to make sure that it is on disk.
     ///
     /// A write that failed may still have reached the disk. Call this before removing anything that a different state
     /// might still refer to.
@@ -91,7 +106,9 @@ final class LocalStore {
         try self.save(state)
     }
 
-    /// Caches something received from the server; if the write fails, only the cache is lost.
+    /// Caches information from the server.
+    ///
+    /// If the write fails, only the cache is lost.
     func remember(_ change: (inout CachedServerState) -> Void) {
         var serverState = self.serverState
         change(&serverState)
@@ -100,7 +117,9 @@ final class LocalStore {
         try? self.disk.write(Self.encode(serverState), to: .serverState)
     }
 
-    /// Changes the record of receipts; after a failed write the change lasts until the process ends.
+    /// Changes the receipt record.
+    ///
+    /// If the write fails, the change only lasts until the process ends.
     func changeReceipts(_ change: (inout ReceiptRecord) -> Void) {
         var receipts = self.receipts
         change(&receipts)
@@ -113,18 +132,20 @@ final class LocalStore {
 
     func saveAccessData(_ sealed: [UInt8]) throws { try self.disk.write(sealed, to: .accessData) }
 
-    /// Removes the access data, and then the state if there was no other reason to keep it.
+    /// Removes the access data, and the state if there is nothing left in it.
     func removeAccessData() throws {
         try self.disk.remove(.accessData)
         if self.state.isEmpty { try self.disk.remove(.state) }
     }
 
-    /// Removes all files, without reading them; the state last, so that an interrupted call can be repeated.
+    /// Removes all files without reading them.
+    ///
+    /// The state is removed last so that an interrupted call can be repeated.
     static func removeAll(_ disk: any LocalDisk) throws {
         for file in [LocalFile.accessData, .serverState, .receipts, .state] { try disk.remove(file) }
     }
 
-    /// Drops all cached statements about a wallet that no longer exists, and its receipts.
+    /// Drops everything cached about a wallet that no longer exists, including its receipts.
     func forgetServerState() {
         self.serverState = CachedServerState()
         self.receipts = ReceiptRecord()

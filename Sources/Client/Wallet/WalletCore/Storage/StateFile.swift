@@ -1,16 +1,16 @@
 internal import FoundationEssentials
 internal import Vocabulary
 
-/// The format of `state.json`, which contains the state and a checksum over all of its values.
+/// The format of `state.json`, which contains the state and a checksum of all its values.
 ///
-/// The checksum detects damage, such as a flipped bit in a key's name, which could make a wallet look as if it were not
-/// set up. It does not protect against manual changes to the file; only the slots and the server do that.
+/// The checksum detects damage. For example, a flipped bit in a key's name could make a wallet look as if it had not
+/// been set up. The checksum does not protect against deliberate changes to the file; only the slots and the server do.
 struct StateFile: Codable {
     /// The first version with a checksum.
     private static let checkedVersion = 3
 
     var state: LocalState
-    /// Nil in files written by earlier versions, which are replaced when they are read.
+    /// Nil in files written by earlier versions, which are replaced after they have been read.
     private var checksum: StoredID<SHA256DigestKind>?
 
     private enum Key: String, CodingKey {
@@ -25,8 +25,8 @@ struct StateFile: Codable {
 
     /// Reads a file.
     ///
-    /// - Throws: ``StorageError/newerVersion(_:version:)``, or ``StorageError/notAsWritten(_:)`` if any value or key,
-    ///   or the form of the file, is not as it was written by the app.
+    /// - Throws: ``StorageError/newerVersion(_:version:)``, or ``StorageError/notAsWritten(_:)`` if the file's
+    ///   structure, a key or a value is not as the app wrote it.
     init(reading bytes: [UInt8]) throws(StorageError) {
         let data = Data(bytes)
         if let version = (try? JSONDecoder().decode(Version.self, from: data))?.version,
@@ -55,7 +55,7 @@ struct StateFile: Codable {
         try container.encodeIfPresent(self.checksum, forKey: .checksum)
     }
 
-    /// True if the file's version has a checksum.
+    /// Whether files of this version have a checksum.
     var isChecked: Bool { self.state.version >= Self.checkedVersion }
 
     /// The contents of the file.

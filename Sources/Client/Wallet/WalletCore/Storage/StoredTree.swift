@@ -1,7 +1,9 @@
 internal import Statements
 internal import Vocabulary
 
-/// Any JSON value, used to compare a file with the state that was read from it.
+/// Any JSON value.
+///
+/// Used to compare a file with the state that was read from it.
 ///
 /// Decoders ignore unknown keys, so a damaged name would look like a missing value.
 enum StoredTree: Hashable, Decodable {
@@ -29,9 +31,9 @@ enum StoredTree: Hashable, Decodable {
         }
     }
 
-    /// The SHA-256 of the value in one fixed form: keys in the order of their bytes, each text with its length.
+    /// The SHA-256 digest of the value in a canonical form, with sorted keys and length-prefixed text.
     ///
-    /// This way, it does not matter if another version of the JSON encoder writes the same value differently.
+    /// This makes it independent of how a particular version of the JSON encoder writes the value.
     var digest: SHA256Digest {
         var bytes: [UInt8] = []
         self.add(to: &bytes)

@@ -5,11 +5,10 @@ internal import WalletFlows
 
 /// Turning biometrics on and off, and the migration from the PIN-fallback mode to the safe mode (safe-biometric.md).
 ///
-/// Each change is committed by a single write of the state. Keychain items are added before the commit and removed
+/// Every change is committed by a single write of the state. Keychain items are added before the commit and removed
 /// after it.
 extension WalletEngine {
-    /// Creates an item and the slot under it, in the mode requested by the server's flag, replacing any earlier
-    /// biometrics.
+    /// Creates an item and a slot under it, in the mode requested by the server, replacing any existing biometrics.
     func enableBiometrics(_ method: UnlockMethod) throws -> Answer {
         let item = OpenedItem.random()
         try self.addItem(item, for: method)
@@ -18,8 +17,7 @@ extension WalletEngine {
         return .biometricsChanged
     }
 
-    /// Restores the PIN slots to their form without biometrics, and removes the biometric slot and
-    /// its item.
+    /// Restores the PIN slots to their form without biometrics, and removes the biometric slot and its item.
     func disableBiometrics() throws -> Answer {
         guard self.unlocked != nil else { throw Failure.local(.notReady) }
         let pairs = try self.unsealedPairs()
@@ -33,8 +31,9 @@ extension WalletEngine {
         return .biometricsChanged
     }
 
-    /// Migrates from the fallback mode to the safe mode, right after a valid PIN; this either succeeds or changes
-    /// nothing.
+    /// Migrates from the fallback mode to the safe mode, right after a valid PIN.
+    ///
+    /// This either succeeds or changes nothing.
     ///
     ///     add the new item ──▶ read it back with a prompt ──▶ seal and open the slot ──▶ commit
     ///     ──▶ remove the old item
@@ -54,7 +53,7 @@ extension WalletEngine {
         do {
             stored = try await self.openItem(item.id, Prompt(.migrate, accepts: method), presentation)
         } catch {
-            // There has never been a state that refers to this item.
+            // No state has ever referred to this item.
             try? self.device.keychain.remove(item.id.name)
             return try Self.answer(to: error)
         }
@@ -66,7 +65,7 @@ extension WalletEngine {
         return .prompted(.confirmed)
     }
 
-    /// Creates the slot under an item that is already in the keychain, opens it once to check it, and commits.
+    /// Creates a slot under an item that is already in the keychain, opens it once to verify it, and commits.
     private func turnOn(_ item: OpenedItem, _ method: UnlockMethod, guardsPINSlots: Bool) throws {
         guard let unlocked = self.unlocked, let share = unlocked.presenceShare,
             let walletID = self.store.state.registration?.walletID.value

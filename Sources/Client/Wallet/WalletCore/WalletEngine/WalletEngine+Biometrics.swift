@@ -4,14 +4,15 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// UC2.3/1.2 and every other prompt of the operating system, with which the phone's owner opens the keychain item.
+/// Unlocking with biometrics (UC2.3/1.2), and all other system prompts, with which the phone's owner opens the keychain
+/// item.
 extension WalletEngine {
     /// Shows a prompt.
     ///
-    /// If the wallet is unlocked and has a keychain item, this is the item's prompt, which opens it for the next
-    /// operation.
+    /// If the wallet is unlocked and has a keychain item, the prompt is the one that guards the item, and it opens the
+    /// item for the next operation.
     ///
-    /// Unlocking does not keep the item open: changing the PIN and turning off biometrics prompt again, and in the safe
+    /// Unlocking does not keep the item open. Changing the PIN and turning off biometrics prompt again, and in the safe
     /// mode they cannot proceed without the item.
     func prompt(_ prompt: Prompt, _ presentation: Presentation) async throws -> Answer {
         guard self.unlocked != nil, let biometrics = self.store.state.registration?.biometrics else {
@@ -26,7 +27,7 @@ extension WalletEngine {
         return .prompted(.confirmed)
     }
 
-    /// Unlocks in the order: prompt, session, slot.
+    /// Unlocks by showing the prompt, opening a session, and opening the slot, in this order.
     ///
     /// The session is opened after the prompt, so that a presence share received before a revocation is useless after
     /// it.
@@ -70,7 +71,9 @@ extension WalletEngine {
         if self.store.state.registration?.progress == .done { try? self.forgetWrittenDownCode(of: walletID) }
     }
 
-    /// Returns to the PIN-fallback mode with a single write; slots of both kinds still open as before.
+    /// Returns to the PIN-fallback mode with a single write.
+    ///
+    /// Slots of both kinds can still be opened as before.
     private func leaveSafeMode() throws {
         let pairs = try self.unsealedPairs()
         try self.change { state in
@@ -79,15 +82,15 @@ extension WalletEngine {
         }
     }
 
-    /// Returns the pair without the item's seal around its slot, or nil if it is sealed and no
-    /// prompt has opened the item.
+    /// Returns the pair without the item's seal around its slot, or nil if there is a seal and no prompt has opened the
+    /// item.
     func unsealedPair(_ pair: PINPair) throws -> PINPair? {
         guard let registration = self.store.state.registration, registration.biometricMode == .safe else { return pair }
         guard let item = self.openedItem else { return nil }
         return try pair.unsealed(with: item, walletID: registration.walletID.value)
     }
 
-    /// Returns all pairs without the item's seal, including pairs of PIN changes in progress.
+    /// Returns all pairs without the item's seal, including those of PIN changes in progress.
     func unsealedPairs() throws -> [PINPair] {
         guard let registration = self.store.state.registration else { throw Failure.local(.notReady) }
         return try registration.pairs.map { pair in

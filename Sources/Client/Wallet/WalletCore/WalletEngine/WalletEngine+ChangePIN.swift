@@ -4,8 +4,9 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// UC2.6: one instruction replaces the PIN; two PINs are never valid at the same time (docs/protocol.md, Changing the
-/// PIN).
+/// UC2.6: a single instruction replaces the PIN.
+///
+/// Two PINs are never valid at the same time (docs/protocol.md, Changing the PIN).
 ///
 /// In the safe mode, a prompt has already opened the keychain item, and the new pair's slot is sealed under it just
 /// like the current pair's.
@@ -29,8 +30,8 @@ extension WalletEngine {
                 return (.changePIN(newKey: newKey, newKeyID: successor.id.value), newPIN: (new, successor))
             }
         } catch {
-            // Now that the network is gone, we cannot tell whether the earlier message arrived, so either PIN may be
-            // the right one.
+            // Without a network, we cannot find out whether the earlier message arrived, so either PIN may be the right
+            // one.
             if Failure(error) == .noInternet, self.unanswered == old.attemptID {
                 throw Failure.serverUnreachable(notCounted: false)
             }
@@ -44,9 +45,11 @@ extension WalletEngine {
         }
     }
 
-    /// Returns the pair for this entry of a new PIN, stored next to the current one before anything is sent.
+    /// Returns the pair for this entry of a new PIN.
     ///
-    /// Trying again with the same entry returns the same pair, so that an entry never leads to more than one change.
+    /// It is stored next to the current one before anything is sent.
+    ///
+    /// Trying again with the same entry returns the same pair, so that an entry never results in more than one change.
     private func successor(for new: PINEntry, _ unlocked: UnlockedKeys) throws -> PINPair {
         guard let registration = self.store.state.registration, let share = unlocked.unlockShare else {
             throw Failure.local(.notReady)

@@ -6,14 +6,14 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// PF2.9/1.5 at setup: a hardware key, its attestation, the registration, the first session.
+/// PF2.9/1.5 during setup: creates a hardware key, has it attested, registers, and opens the first session.
 ///
 ///     token ──▶ hardware key and evidence, written ──▶ Register ──▶ slots and data, written ──▶ first session
 ///       ▲                                                 │                                        │
 ///       └──────────── challenge-invalid, once ────────────┴────── another PIN key than ours ───────┘
 ///
-/// The token is stored until the first session: a registration whose answer was lost is repeated
-/// with the same token and hardware key, at no cost.
+/// The token is kept until the first session. If the answer to a registration is lost, the registration can be repeated
+/// with the same token and hardware key at no cost.
 extension WalletEngine {
     func enroll(_ entry: PINEntry) async throws -> Answer {
         try await self.completePendingWipe()
@@ -64,13 +64,13 @@ extension WalletEngine {
         return enrollment
     }
 
-    /// Registers a new pair for the entered PIN and opens the first session.
+    /// Registers a new pair for the PIN and opens the first session.
     private func register(_ entry: PINEntry, _ enrollment: PendingEnrollment) async throws -> Outcome {
         var id = PINKeyID.random()
         var salt = SecretBytes.random(count: PINKey.saltByteCount)
         let result = try await self.callWithRetry { connection in
             // Use a new id for each message, so that the id returned by the first session tells us which message the
-            // server registered.
+            // server has registered.
             id = .random()
             salt = .random(count: PINKey.saltByteCount)
             return try await self.registration(entry, id: id, salt: salt, enrollment, on: connection)
@@ -120,7 +120,7 @@ extension WalletEngine {
 
     /// Creates the data key and its slot.
     ///
-    /// The access data is written first; writing the state commits.
+    /// The access data is written first. Writing the state commits the registration.
     private func saveRegistration(
         _ registration: Registration,
         _ entry: PINEntry,
@@ -144,7 +144,7 @@ extension WalletEngine {
         )
         let sealed = accessData.sealed(under: dataKey, walletID: walletID)
         try self.store.saveAccessData(sealed)
-        // Do this before the commit, because the numbers of a different wallet would contradict those of this one.
+        // Do this before the commit, because the numbers of a different wallet would contradict this one's.
         let now = self.clock.now()
         self.store.changeReceipts { $0 = ReceiptRecord(registeredWith: registration.receiptKeys, at: now) }
         try self.change { state in
@@ -161,12 +161,12 @@ extension WalletEngine {
         self.unlocked = unlocked
     }
 
-    /// Opens the first session, which tells us the registered PIN key.
+    /// Opens the first session, which tells us which PIN key is registered.
     ///
-    /// Until then, it may be replaced by a delayed duplicate of the registration.
+    /// Until then, it may still be replaced by a delayed duplicate of the registration.
     ///
-    /// - Parameter registering: The connection on which the registration was confirmed. The peer there gave the wallet
-    ///   its unlock share; on any other connection the presence share is not proven yet.
+    /// - Parameter registering: The connection on which the registration was confirmed. The peer on this connection has
+    ///   sent the unlock share. On any other connection, the presence share is not proven yet.
     private func openFirstSession(after registering: WalletConnection?, _ entry: PINEntry) async throws -> Outcome {
         let opening: Opening
         do {
@@ -181,8 +181,8 @@ extension WalletEngine {
                 if connection === registering {
                     self.unlocked?.presenceShare = connection.session?.presenceShare
                 } else {
-                    // A right PIN does not cost an attempt. If this check does not prove anything, the next one will;
-                    // until then, we cannot make a biometric slot.
+                    // A right PIN does not cost an attempt. If this check does not prove anything, the next one will.
+                    // Until then, we cannot create a biometric slot.
                     _ = try? await self.checkPIN(entry)
                 }
                 return .done
@@ -198,8 +198,7 @@ extension WalletEngine {
         }
     }
 
-    /// Sends a call outside a session; repeats it once if the connection is lost or its proof is
-    /// rejected.
+    /// Sends a call outside of a session, once more if the connection is lost or the proof is rejected.
     private func callWithRetry(_ make: (WalletConnection) async throws -> Call) async throws -> CallResult {
         var failure = Failure.serverUnreachable(notCounted: true)
         for attempt in 0..<2 {

@@ -10,9 +10,9 @@ internal import WalletFlows
 /// If we crash between any two steps, the state still refers to an existing item. Leftover items are removed at a later
 /// unlock.
 extension WalletEngine {
-    /// Shows the prompt that guards an item and returns the item if the prompt is confirmed.
+    /// Shows the prompt that guards an item, and returns the item if the prompt is confirmed.
     ///
-    /// An item of the wrong length counts as not found.
+    /// An item with the wrong length is treated as not found.
     func openItem(
         _ id: StoredID<KeychainItemKind>,
         _ prompt: Prompt,
@@ -23,10 +23,10 @@ extension WalletEngine {
         return item
     }
 
-    /// The answer for an item that could not be added or opened.
+    /// Returns the answer for an item that could not be added or opened.
     static func answer(to error: KeychainError) throws -> Answer {
         switch error {
-        // No prompt will ever open this item.
+        // No prompt will ever open this item again.
         case .notFound: return .itemGone
         case .prompt(.confirmed), .accessImpossible: return .prompted(.unavailable)
         case .prompt(let result): return .prompted(result)
@@ -35,7 +35,7 @@ extension WalletEngine {
         }
     }
 
-    /// The item in the state, if a prompt has opened it since the wallet was unlocked.
+    /// The item that the state refers to, if a prompt has opened it since the wallet was unlocked.
     var openedItem: OpenedItem? {
         guard let item = self.unlocked?.item, item.id == self.store.state.registration?.biometrics?.item else {
             return nil
@@ -43,21 +43,21 @@ extension WalletEngine {
         return item
     }
 
-    /// Adds an item that is not in the state yet.
+    /// Adds an item that the state does not refer to yet.
     func addItem(_ item: OpenedItem, for method: UnlockMethod) throws(KeychainError) {
         try self.device.keychain.add(item.secret, as: item.id.name, access: method)
     }
 
-    /// Removes items that are not in the state, and a biometric slot whose item no longer exists.
+    /// Removes items that the state does not refer to, and a biometric slot whose item no longer exists.
     ///
-    /// The state is written again before anything is removed: an earlier write may have failed but still reached the
-    /// disk.
+    /// The state is written again before anything is removed, because an earlier write may have failed but still
+    /// reached the disk.
     func cleanUpKeychain() throws {
         guard let names = try? self.device.keychain.names() else { return }
         let biometrics = self.store.state.registration?.biometrics
         if let biometrics, !biometrics.guardsPINSlots, !names.contains(biometrics.item.name) {
-            // This happens, for example, after a restore to another phone. The slot cannot be opened any longer, and is
-            // not needed for the PIN.
+            // This happens, for example, after a restore to another phone. The slot can no longer be opened and is not
+            // needed for the PIN.
             try self.change { $0.registration?.biometrics = nil }
         }
         let current = self.store.state.registration?.biometrics?.item.name
@@ -66,7 +66,7 @@ extension WalletEngine {
         try self.removeItems(except: current)
     }
 
-    /// Removes every item of the wallet except `current`.
+    /// Removes all of the wallet's items except `current`.
     func removeItems(except current: String?) throws {
         let keychain = self.device.keychain
         for name in try keychain.names()

@@ -4,14 +4,14 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// PF2.8: instructions that a PIN authorizes.
+/// PF2.8: instructions authorized by a PIN.
 extension WalletEngine {
-    /// The result of an instruction, and the pair under which its PIN was tried.
+    /// The result of an instruction, and the pair with which its PIN was tried.
     struct InstructionOutcome {
         var result: InstructResult
         var pair: PINPair
         var walletID: WalletID
-        /// The connection on which the answer arrived.
+        /// The connection on which the answer was received.
         var connection: WalletConnection
     }
 
@@ -19,8 +19,8 @@ extension WalletEngine {
     ///
     /// The wallet is only unlocked if the PIN's slot can be opened.
     ///
-    /// In the safe mode a locked wallet sends no CheckPin: its slots are sealed, so it could not tell whether an answer
-    /// is genuine.
+    /// In the safe mode, a locked wallet does not send CheckPin. Its slots are sealed, so it could not tell whether an
+    /// answer is genuine.
     func checkPIN(_ entry: PINEntry) async throws -> Answer {
         if self.unlocked == nil, self.store.state.registration?.biometricMode == .safe {
             throw Failure.local(.itemNotOpened)
@@ -38,7 +38,9 @@ extension WalletEngine {
         }
     }
 
-    /// Sends ShowDeletionCode; the wallet does not store the code that the server returns.
+    /// Sends ShowDeletionCode.
+    ///
+    /// The wallet does not store the code returned by the server.
     func showDeletionCode(_ entry: PINEntry) async throws -> Answer {
         let outcome = try await self.instruct(.showDeletionCode, paidBy: entry)
         switch outcome.result {
@@ -57,7 +59,7 @@ extension WalletEngine {
         }
     }
 
-    /// Accepts a valid PIN if its share proves it, and unlocks.
+    /// Accepts a valid PIN if its share proves it, and unlocks the wallet.
     ///
     /// If the share does not open the slot or has a different check value, it did not come from the server, and we do
     /// not change anything.
@@ -90,8 +92,7 @@ extension WalletEngine {
         }
     }
 
-    /// Removes all other pairs after a valid PIN has opened the slot of this pair and it is a
-    /// successor.
+    /// Removes all other pairs after a valid PIN has opened the slot of a successor.
     private func removeReplacedPairs(keeping pairID: PINKeyID) throws {
         guard let registration = self.store.state.registration, registration.pairs.first?.id.value != pairID,
             let pair = registration.pair(pairID)
@@ -99,10 +100,10 @@ extension WalletEngine {
         try self.change { $0.registration?.pairs = [pair] }
     }
 
-    /// Sends one instruction, in a new session if none is open.
+    /// Sends an instruction, opening a session if necessary.
     ///
     /// If the reply is lost, the same entry is sent with the same attempt id on a new connection, automatically up to
-    /// twice and then each time the user tries again.
+    /// twice and then whenever the user tries again.
     func instruct(_ instruction: Instruction, paidBy entry: PINEntry) async throws -> InstructionOutcome {
         guard let outcome = try await self.instruct(paidBy: entry, { _ in (instruction, nil) }) else {
             throw Failure.local(.notReady)
@@ -110,8 +111,9 @@ extension WalletEngine {
         return outcome
     }
 
-    /// Sends the instruction that `make` returns for the current pair, signed also by the new PIN if `make` returns
-    /// one.
+    /// Sends the instruction that `make` returns for the current pair.
+    ///
+    /// If `make` returns a new PIN, it also signs.
     ///
     /// Returns nil if `make` returns nil because there is nothing to send.
     func instruct(
@@ -169,7 +171,9 @@ extension WalletEngine {
         throw failure
     }
 
-    /// Prepares for another try if the refusal allows it, and throws the refusal otherwise; no PIN was judged.
+    /// Prepares for another try if the refusal allows it, or else throws the refusal.
+    ///
+    /// No PIN was judged.
     private func recover(from refusal: Refusal, on connection: WalletConnection) async throws -> Failure {
         switch refusal.reason {
         case .pinKeyChanged(let current):
@@ -208,7 +212,7 @@ extension WalletEngine {
                 body: body
             )
         }
-        // We leave out `pin_nonce_y`, because computing it costs a phone more than it saves the server.
+        // `pin_nonce_y` is left out, because computing it would cost the phone more than it saves the server.
         return Instruct(
             counter: counter,
             body: body,

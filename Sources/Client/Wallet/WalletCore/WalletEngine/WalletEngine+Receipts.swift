@@ -2,14 +2,14 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// Checks the receipts of verdicts, which show whether there were attempts that this wallet did not make.
+/// Checks the receipts that come with verdicts, which reveal attempts that this wallet did not make.
 ///
-/// A finding has no other effect; in particular, it does not influence whether we believe the verdict.
+/// A finding has no other effect. In particular, it does not influence whether we believe the verdict.
 extension WalletEngine {
     /// Counts an instruction before it is sent, so that we can explain a gap even after a crash.
     func noteSend() { self.store.changeReceipts { $0.noteSend() } }
 
-    /// Checks and keeps the receipt of an answer.
+    /// Verifies and keeps the receipt for an answer.
     func take(_ receipt: Receipt?, of result: InstructResult, to entry: PINEntry, walletID: WalletID) {
         let answered = ReceiptRecord.Answered(
             walletID: walletID,
@@ -22,7 +22,7 @@ extension WalletEngine {
         }
     }
 
-    /// Pins the key that a session states, or follows its rotation.
+    /// Pins the key sent with a session, or follows its rotation.
     func adopt(_ links: [ReceiptKeyLink]) {
         let now = self.clock.now()
         self.store.changeReceipts { record in
@@ -38,7 +38,9 @@ extension WalletEngine {
 }
 
 extension InstructResult {
-    /// The outcomes that a receipt of this answer may state; a repeated wrong attempt is not judged again.
+    /// The outcomes that a receipt for this answer may contain.
+    ///
+    /// A repeated wrong attempt is not judged again.
     fileprivate var receiptOutcomes: Set<AttemptLeaf.Outcome> {
         switch self {
         case .pinValid, .pinChanged, .recoveryCodeLinked, .deletionCode: [.right]

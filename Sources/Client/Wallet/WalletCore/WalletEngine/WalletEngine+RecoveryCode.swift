@@ -3,13 +3,13 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// UC3.1/1.4: the user's recovery code is linked to the registration; the PIN authorizes it.
+/// UC3.1/1.4: links the user's recovery code to the registration, authorized by the PIN.
 extension WalletEngine {
     /// Links the code, then records durably that the wallet has an identity.
     ///
-    /// The answer itself does not prove enough to change any files. If the code was linked, the PIN is right, so
-    /// checking the same PIN on the same connection does not cost an attempt, and its share proves that it was the
-    /// server that answered.
+    /// The answer alone does not prove enough to change any files. If the code was linked, the PIN is right. Checking
+    /// the same PIN on the same connection then does not cost an attempt, and its share proves that the answer came
+    /// from the server.
     func linkRecoveryCode(_ code: RecoveryCode, paidBy entry: PINEntry) async throws -> Answer {
         let outcome = try await self.instruct(.linkRecoveryCode(code.bytes), paidBy: entry)
         switch outcome.result {
@@ -19,8 +19,8 @@ extension WalletEngine {
         }
         if !outcome.connection.isServerProven {
             _ = try await self.checkPIN(entry)
-            // If the check was made on a different connection, it only proves the peer there, so the user has to try
-            // again.
+            // If the check was made on a different connection, it only proves who the peer is there, so the user has to
+            // try again.
             guard outcome.connection.isServerProven else { throw Failure.serverUnreachable(notCounted: true) }
         }
         try self.change { $0.registration?.hasPID = true }

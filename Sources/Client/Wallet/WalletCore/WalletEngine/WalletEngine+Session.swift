@@ -6,7 +6,7 @@ internal import Wire
 
 /// Connections and sessions.
 extension WalletEngine {
-    /// Returns the current connection, or opens one and sends its Hello.
+    /// Returns the current connection, or opens a new one and sends a Hello.
     func greetedConnection() async throws -> WalletConnection {
         if let connection = self.connection { return connection }
         guard self.device.hasNetwork else { throw Failure.noInternet }
@@ -34,16 +34,18 @@ extension WalletEngine {
         }
     }
 
-    /// The OpenSession to send directly after the Hello, if the wallet has had its first session.
+    /// Returns the OpenSession to send directly after the Hello, if the wallet has already had its first session.
     ///
     /// The first session is never opened early, because the token cannot be registered again after that. Returns nil if
-    /// the proof cannot be made; the error will then be thrown when the session is needed.
+    /// the proof cannot be made; the error is then thrown when the session is needed.
     private func earlyOpening(on channel: any CallChannel) async -> OpenSession? {
         guard let registration = self.store.state.registration, registration.hadSession else { return nil }
         return try? await self.sessionRequest(registration.walletID.value, channel.channelBinding)
     }
 
-    /// Sends a call; if the connection is lost, it is dropped, so that the next call opens a new one.
+    /// Sends a call.
+    ///
+    /// A lost connection is dropped, so that the next call opens a new one.
     func call(_ call: Call, on connection: WalletConnection) async throws(CallChannelError) -> CallResult {
         do {
             return try await connection.channel.call(call)
@@ -57,14 +59,16 @@ extension WalletEngine {
     enum Opening {
         case active(WalletConnection)
         case revoked(Revocation)
-        /// The server does not know the wallet, or knows it by a different key; the refusal does not state which.
+        /// The server does not know the wallet, or knows it with a different key.
+        ///
+        /// The refusal does not say which.
         case notKnown(Refusal)
     }
 
-    /// Opens a session for `walletID` on the current connection, or on a new one.
+    /// Opens a session for `walletID` on the current connection or a new one.
     ///
-    /// A rejected proof is repeated once on a new connection: on iOS a later proof may have
-    /// overtaken its counter.
+    /// If the proof is rejected, this method tries once more on a new connection. On iOS, a later proof may have been
+    /// received first, which invalidates the counter of this one.
     func openSession(for walletID: WalletID) async throws -> Opening {
         if let connection = self.connection, connection.session?.walletID == walletID, !connection.hasSessionEnded {
             return .active(connection)
@@ -89,7 +93,7 @@ extension WalletEngine {
                 if walletID == self.store.state.registration?.walletID.value { self.adopt(wallet.receiptKeys) }
                 return .active(connection)
             case .success(.openSession(.revoked(let revocation))):
-                // Only one OpenSession is allowed per connection, so the next call needs a new connection.
+                // Only one OpenSession is allowed per connection, so the next call needs a new one.
                 await self.disconnect()
                 return .revoked(revocation)
             case .success(.refused(let refusal)) where refusal.reason == .authenticationFailed:
@@ -110,7 +114,7 @@ extension WalletEngine {
         return .notKnown(lastRefusal)
     }
 
-    /// The answer to the OpenSession that was sent early, or to one that is sent now.
+    /// Returns the answer to the OpenSession that was sent early, or sends one now.
     private func openingAnswer(
         _ walletID: WalletID,
         on connection: WalletConnection
@@ -135,7 +139,9 @@ extension WalletEngine {
         return OpenSession(walletID: walletID, body: body, deviceProof: proof)
     }
 
-    /// Proves a statement with the hardware key; called once the connection for sending the proof is ready.
+    /// Proves a statement with the hardware key.
+    ///
+    /// Called once the connection for sending the proof is ready.
     func proof(of statement: Statement) async throws -> DeviceProof {
         guard let proof = DeviceProof(try await self.device.prove(statement: statement.bytes)) else {
             throw Failure.local(.deviceFormat)
@@ -143,7 +149,9 @@ extension WalletEngine {
         return proof
     }
 
-    /// Opens a session for this wallet; after the first one, its token cannot be registered again.
+    /// Opens a session for this wallet.
+    ///
+    /// After the first one, its token cannot be registered again.
     func walletSession() async throws -> Opening {
         guard let registration = self.store.state.registration else { throw Failure.local(.notReady) }
         let opening = try await self.openSession(for: registration.walletID.value)
@@ -154,8 +162,8 @@ extension WalletEngine {
                 if let features = connection.session?.features { cached.lastFeatures = features }
             }
             guard !registration.hadSession else { return opening }
-            // If the first session has a different PIN key, a delayed duplicate of the registration has replaced it, so
-            // we have to enroll again.
+            // If the first session has a different PIN key, it was replaced by a delayed duplicate of the registration,
+            // so we have to enroll again.
             guard let session = connection.session, registration.pair(session.pinKeyID) != nil else { return opening }
             try self.change { state in
                 state.registration?.hadSession = true
@@ -169,8 +177,9 @@ extension WalletEngine {
         return opening
     }
 
-    /// Returns the connection with a session for this wallet, and throws if the wallet is revoked
-    /// or unknown.
+    /// Returns a connection that has a session for this wallet.
+    ///
+    /// Throws if the wallet is revoked or unknown.
     func activeSession() async throws -> WalletConnection {
         switch try await self.walletSession() {
         case .active(let connection): return connection
@@ -184,7 +193,7 @@ extension WalletEngine {
         self.store.remember { cached in
             cached.lastUpdate = RememberedUpdate(verdict: terms.update, receivedAt: now, appVersion: self.appVersion)
             cached.attemptPolicy = terms.policy
-            // A registered wallet gets its features from its session.
+            // The features of a registered wallet are sent with its session.
             if self.store.state.registration == nil { cached.lastFeatures = terms.features }
             if terms.solutionRevoked {
                 cached.lastRevocation = Revocation(reason: .solution, mayRegisterAnew: false)

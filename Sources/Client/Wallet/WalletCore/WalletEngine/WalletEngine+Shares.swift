@@ -8,13 +8,13 @@ internal import Wire
 ///
 ///     next shares received ──▶ slots also under them, durable ──▶ ConfirmShares ──▶ slots under the old ones removed
 ///
-/// Invariant: from the first write until the server's confirmation every slot opens with the old share and with the
-/// next one, so the wallet can be unlocked no matter which of them the server has after a crash or a lost reply. We
-/// only use shares from a connection on which a share has opened a slot, because a slot under a share from an impostor
+/// Invariant: from the first write until the server's confirmation, every slot can be opened with the old share as well
+/// as the next one, so the wallet can be unlocked no matter which of them the server has after a crash or a lost reply.
+/// We only use shares from a connection on which a share has opened a slot, because a slot under an impostor's share
 /// could never be opened.
 ///
-/// A PIN change that was sent but not answered does not prevent a replacement: the server rejects it after
-/// ConfirmShares. If it has taken effect before, the server rejects ConfirmShares.
+/// A PIN change that was sent but not answered does not prevent a replacement. The server rejects the change after
+/// ConfirmShares, or rejects ConfirmShares if the change has already taken effect.
 extension WalletEngine {
     /// Opens a pair's slot, or the one under the next share if the server has replaced the share.
     func open(
@@ -51,9 +51,9 @@ extension WalletEngine {
         }
     }
 
-    /// Seals the biometric slot also under the next presence share, if the session received one.
+    /// Also seals the biometric slot under the next presence share, if the session received one.
     ///
-    /// If this fails, the replacement has to wait for the next unlock by biometrics.
+    /// If this fails, the replacement has to wait until the next time biometrics are used to unlock.
     func prepareNextPresenceShare(with item: OpenedItem, of walletID: WalletID) {
         guard let unlocked = self.unlocked, let share = unlocked.presenceShare, let next = unlocked.nextPresenceShare,
             var slot = self.store.state.registration?.biometrics, slot.item == item.id, !slot.isPrepared(for: next)
@@ -63,7 +63,7 @@ extension WalletEngine {
         try? self.change { $0.registration?.biometrics = prepared }
     }
 
-    /// Seals the slots under the next shares and confirms the ones that are ready, right after a valid PIN.
+    /// Seals the slots under the next shares and confirms those that are ready, right after a valid PIN.
     ///
     /// None of the steps can lock the user out. If one fails, the replacement has to wait for the next valid PIN.
     func replaceShares(next: Share?, of entry: PINEntry, _ outcome: InstructionOutcome) async {
@@ -74,8 +74,8 @@ extension WalletEngine {
         if let next = unlocked.nextPresenceShare {
             confirmation.presence = self.store.state.registration?.biometrics?.isPrepared(for: next) ?? true
         }
-        // Write the state again first: a failed write may have reached the disk, with a slot that can only be opened
-        // with the old share.
+        // Write the state again first. A write that failed may have reached the disk with a slot that can only be
+        // opened with the old share.
         guard confirmation.unlock || confirmation.presence, (try? self.store.confirm()) != nil,
             case .confirmShares? = try? await self.call(.confirmShares(confirmation), on: outcome.connection)
         else { return }
@@ -93,12 +93,13 @@ extension WalletEngine {
         }
     }
 
-    /// Seals the PIN's slot under the unlock share and the next one; returns false if a slot remains that cannot be
-    /// sealed now.
+    /// Seals the PIN's slot under the unlock share and the next one.
     ///
-    /// Both slots are created from scratch, because if a write failed after an earlier replacement, the stored ones
-    /// need not include one under the current share. A slot in the safe mode needs the keychain item, which a prompt
-    /// has to open. The slots of PIN changes stay as they are, for a change that takes effect before ConfirmShares.
+    /// Returns false if there is a slot that cannot be sealed now.
+    ///
+    /// Both slots are created from scratch. If a write failed after an earlier replacement, there may not be a stored
+    /// slot under the current share. In the safe mode, a slot also needs the keychain item, which must have been opened
+    /// by a prompt. The slots of PIN changes are left alone, in case a change takes effect before ConfirmShares.
     private func prepare(_ next: Share, for entry: PINEntry, _ outcome: InstructionOutcome) throws -> Bool {
         guard let unlocked = self.unlocked, let share = unlocked.unlockShare,
             let registration = self.store.state.registration, let pair = registration.pair(outcome.pair.id.value)
@@ -122,18 +123,18 @@ extension WalletEngine {
 
     /// Removes the pair's slot under the unlock share that the server has replaced.
     ///
-    /// Once the server has answered, the other pairs belong to changes that can no longer take effect. If there was no
-    /// answer, one of them may have been sent since, so we keep the slots of other pairs, which may be under different
-    /// next shares. A failed write is repeated at the next unlock, which opens the slot under the next share.
+    /// Once the server has answered, the other pairs belong to changes that can no longer take effect. Without an
+    /// answer, one of them may have been sent since, so we keep the slots of the other pairs, which may be under
+    /// different next shares. A failed write is repeated at the next unlock, which opens the slot under the next share.
     private func unlockShareReplaced(in pairID: StoredID<PINKeyIDKind>, endsOthers: Bool = false) {
         let pairs = (self.store.state.registration?.pairs ?? []).filter { !endsOthers || $0.id == pairID }
         let promoted = pairs.map { $0.id == pairID ? $0.promoted() : $0 }
         try? self.change { $0.registration?.pairs = promoted }
     }
 
-    /// Removes the check value of the share that this proven one has replaced.
+    /// Removes the check value of the share that has been replaced by this proven one.
     ///
-    /// Otherwise, an impostor with the old share from a stolen store could make a wrong PIN look like the right one.
+    /// Otherwise, an impostor who has the old share from a stolen store could make a wrong PIN look like the right one.
     func forgetReplacedCheck(_ share: Share, of walletID: WalletID) {
         guard let unlocked = self.unlocked, let next = unlocked.accessData.nextShareCheck,
             constantTimeEqual(SlotKeys.checkValue(share: share), next)

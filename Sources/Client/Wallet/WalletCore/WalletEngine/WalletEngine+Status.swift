@@ -4,7 +4,7 @@ internal import Wire
 
 /// PF1.4 and UC1.2/2.4: the server's information about the app version and this wallet.
 extension WalletEngine {
-    /// Returns the update verdict of the last Hello if it was not reported yet, or of a new one.
+    /// Returns the update verdict from the last Hello if it has not been reported yet, or sends a new Hello.
     func askUpdatePolicy() async throws -> Answer {
         if let terms = self.connection?.takeTerms() { return Self.answer(terms) }
         await self.disconnect()
@@ -14,13 +14,14 @@ extension WalletEngine {
         return Self.answer(terms)
     }
 
-    /// Returns the status stated at the opening of a session, in a new session unless the current one was not reported
-    /// yet.
+    /// Returns the status reported when a session is opened.
+    ///
+    /// Opens a new session if the current one has been reported already.
     ///
     /// If there is no hardware key, because the app was restored to another phone, the wallet cannot authenticate. The
-    /// wallet may also be unknown to the server, because its store was restored to a time before the registration, or
-    /// because a revoked wallet was purged. In both cases we continue with the unlock, which will find that nothing can
-    /// be opened and offer the reset (SB9).
+    /// server may also not know the wallet, because its store was restored to a time before the registration, or
+    /// because the wallet was revoked and purged. In both cases we continue with the unlock, which will find that
+    /// nothing can be opened and offer the reset (SB9).
     func askStatus() async throws -> Answer {
         guard let registration = self.store.state.registration else { return .status(.active) }
         guard self.device.hasKey else {
@@ -39,20 +40,21 @@ extension WalletEngine {
         case .revoked(let revocation):
             return .status(.revoked(revocation))
         case .notKnown:
-            // The server removes a registration if there is no session within a day.
+            // The server removes registrations that are not followed by a session within a day.
             if !registration.hadSession { return try self.abandonEnrollment() }
             return self.cachedStatus
         }
     }
 
-    /// The server's latest statement.
+    /// The last status received from the server.
     private var cachedStatus: Answer {
         .status(self.store.serverState.lastRevocation.map { .revoked($0) } ?? .active)
     }
 
     /// Drops the token, so that the next enrollment begins with a new one.
     ///
-    /// Everything else is kept, because a new registration only replaces the old one after the server has confirmed it.
+    /// Everything else is kept, because the old registration is only replaced once the server has confirmed the new
+    /// one.
     private func abandonEnrollment() throws -> Answer {
         try self.change { $0.enrollment = nil }
         return .status(.mustEnrollAnew)

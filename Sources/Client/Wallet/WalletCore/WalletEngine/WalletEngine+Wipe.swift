@@ -3,18 +3,19 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// UC9.4: local data is deleted immediately; the wallet id and the hardware key are kept until the server has confirmed
-/// the report.
+/// UC9.4: local data is deleted immediately.
+///
+/// The wallet id and the hardware key are kept until the server has confirmed the report.
 extension WalletEngine {
     func wipe() async throws -> Answer {
         self.lock()
         let walletID = self.store.state.registration?.walletID ?? self.store.state.unreportedWipe
-        // After a restore to another phone, the wallet cannot report the wipe; the user can revoke it on the server
+        // After a restore to another phone, the wallet cannot report the wipe. The user can revoke it on the server
         // with the deletion code.
         let pending = self.device.hasKey ? walletID : nil
         // A single write makes everything unreadable, because the access data cannot be opened without the slots.
         try self.store.save(LocalState(unreportedWipe: pending))
-        // Only do this after that write: as long as the old state exists, the item may be the only means of opening it.
+        // Only do this after that write. As long as the old state exists, the item may be the only way to open it.
         try? self.removeItems(except: nil)
         try self.store.removeAccessData()
         self.store.forgetServerState()
@@ -32,7 +33,7 @@ extension WalletEngine {
         }
     }
 
-    /// Deletes a wallet whose files cannot be used.
+    /// Deletes a wallet whose files are unusable.
     static func reset(_ disk: any LocalDisk, _ device: any Device) async throws {
         for name in try device.keychain.names() where StoredID<KeychainItemKind>.belongsToWallet(name) {
             try device.keychain.remove(name)
@@ -41,16 +42,16 @@ extension WalletEngine {
         try await device.deleteKey()
     }
 
-    /// Reports a pending wipe at a launch, if the server can be reached.
+    /// Reports a pending wipe when the app is launched, if the server can be reached.
     func tryCompletingPendingWipe() async {
         guard self.store.state.unreportedWipe != nil else { return }
         // If this fails, we try again at the next launch.
         try? await self.completePendingWipe()
     }
 
-    /// Reports a pending wipe and deletes the hardware key, because a new enrollment creates its own.
+    /// Reports a pending wipe and deletes the hardware key, since a new enrollment creates its own.
     ///
-    /// If the connection or its session ended, the server has not answered, so the report is repeated once on a new
+    /// If the connection or session ends before the server has answered, the report is repeated once on a new
     /// connection.
     func completePendingWipe() async throws {
         guard let pending = self.store.state.unreportedWipe?.value else { return }
@@ -64,17 +65,17 @@ extension WalletEngine {
 
     /// Reports the wipe once.
     ///
-    /// Returns nil if nothing remains to report, or a failure that a new connection may resolve.
+    /// Returns nil if there is nothing left to report, or a failure that might be resolved by using a new connection.
     private func reportWipe(of walletID: WalletID) async throws -> Failure? {
         let connection: WalletConnection
         switch try await self.openSession(for: walletID) {
         case .active(let opened):
             connection = opened
         case .revoked(let revocation) where revocation.reason == .solution:
-            // The solution might be restored later, and this wallet with it.
+            // The solution might be restored later, and this wallet along with it.
             throw Failure.revoked(revocation)
         case .revoked, .notKnown:
-            // The server holds no wallet that this key could still revoke.
+            // The server has no wallet that could still be revoked with this key.
             await self.disconnect()
             return nil
         }

@@ -4,15 +4,15 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// The data and devices of a wallet: its files, its phone, its connection and, while unlocked, its keys.
+/// A wallet's data and devices: its files, its phone, its connection and, while it is unlocked, its keys.
 ///
-/// This executes the effects requested by the flows, but does not contain any of their rules. It is not shared: it
-/// belongs to one ``Wallet``, which requests one effect at a time. Its methods throw any error, which ``perform(_:)``
-/// translates to a `Failure`.
+/// The engine executes the effects requested by the flows, but does not implement any of their rules. It belongs to a
+/// single ``Wallet``, which requests one effect at a time. Its methods can throw any error; ``perform(_:)`` converts it
+/// to a `Failure`.
 ///
-/// Invariant (docs/protocol.md): only a share that opens the PIN slot proves `valid`. Without that proof, no reply can
-/// make the engine delete or rewrite the registration, slots or access data; unproven information from the server is
-/// only stored in ``CachedServerState``.
+/// Invariant (docs/protocol.md): `valid` is only proven by a share that opens the PIN slot. Without that proof, no
+/// reply can make the engine delete or rewrite the registration, slots or access data. Unproven information from the
+/// server is only stored in ``CachedServerState``.
 final class WalletEngine {
     let store: LocalStore
     let device: any Device
@@ -23,18 +23,20 @@ final class WalletEngine {
     let settings: Wallet.Settings
 
     var connection: WalletConnection?
-    /// Nil while locked.
+    /// Nil if the wallet is locked.
     var unlocked: UnlockedKeys?
-    /// The pair for a new PIN whose ChangePin may have been sent, with the entry of that PIN.
+    /// The pair for a new PIN whose ChangePin may have been sent, and the attempt id of that PIN's entry.
     var change: (attemptID: AttemptID, pairID: PINKeyID)?
-    /// The last PIN entry that was sent but got no answer; the server may have counted it, even if later tries fail.
+    /// The last PIN entry that was sent but not answered.
+    ///
+    /// The server may have counted it, even if later tries fail.
     var unanswered: AttemptID?
-    /// The findings about receipts that have not been reported yet.
+    /// Findings from receipts that have not been reported yet.
     var findings: [Tampering] = []
-    /// The operation in progress in the host application.
+    /// The host application's operation in progress.
     var hostSession: HostSession?
 
-    /// Removes keychain items left by an interrupted wipe.
+    /// Creates the engine and removes keychain items left behind by an interrupted wipe.
     init(
         store: LocalStore,
         device: any Device,
@@ -55,7 +57,7 @@ final class WalletEngine {
         if store.state.registration == nil { try? self.cleanUpKeychain() }
     }
 
-    /// Executes an effect that a flow requested.
+    /// Executes an effect requested by a flow.
     func perform(_ effect: Effect) async -> Answer {
         do {
             return try await self.answer(to: effect)
@@ -89,7 +91,7 @@ final class WalletEngine {
         }
     }
 
-    /// The current facts that the flows may use.
+    /// Returns a snapshot of the current state for the flows.
     func facts() -> Snapshot {
         var facts = Snapshot(now: self.clock.now(), appVersion: self.appVersion)
         facts.isRooted = self.device.isRooted
@@ -116,16 +118,17 @@ final class WalletEngine {
         return facts
     }
 
-    /// Drops the data key, the shares and an opened item; the next operation begins with a new
-    /// session.
+    /// Drops the data key, the shares and an opened item.
+    ///
+    /// The next operation will start a new session.
     func lock() {
         self.unlocked = nil
         self.change = nil
         self.connection?.endSession()
     }
 
-    /// Opens the access data with the data key of an opened slot; unlocks the wallet, or updates an
-    /// unlocked one.
+    /// Opens the access data with the data key from an opened slot, then unlocks the wallet or updates it if it is
+    /// already unlocked.
     func unlock(with dataKey: consuming SecretBytes, of walletID: WalletID) throws {
         guard let sealed = try self.store.accessData() else { throw Failure.local(.accessData) }
         let accessData: AccessData
@@ -149,7 +152,9 @@ final class WalletEngine {
         await connection.channel.close()
     }
 
-    /// Records the progress of the setup; writing the state commits, and the code is removed after that.
+    /// Records the progress of the setup.
+    ///
+    /// Writing the state commits it; the code is removed after that.
     private func saveProgress(_ progress: SetupProgress) throws -> Answer {
         guard let stored = StoredProgress(progress), let registration = self.store.state.registration else {
             throw Failure.local(.notReady)
@@ -159,8 +164,9 @@ final class WalletEngine {
         return .progressKept
     }
 
-    /// Removes a deletion code that was written down from the access data; also completes an
-    /// interrupted removal.
+    /// Removes a deletion code from the access data after it was written down.
+    ///
+    /// Also completes an interrupted removal.
     func forgetWrittenDownCode(of walletID: WalletID) throws {
         guard let unlocked = self.unlocked, unlocked.accessData.deletionCode != nil else { return }
         var accessData = unlocked.accessData
@@ -179,25 +185,28 @@ final class WalletEngine {
     func change(_ change: (inout LocalState) -> Void) throws { try self.store.change(change) }
 }
 
-/// The keys of an unlocked wallet, held in memory only; wiped with the last reference.
+/// The keys of an unlocked wallet.
+///
+/// They are only held in memory and wiped with the last reference.
 final class UnlockedKeys {
     let dataKey: SecretBytes
     var accessData: AccessData
-    /// Nil until a PIN was valid; a biometric unlock does not provide it.
+    /// Nil until a PIN has been valid.
+    ///
+    /// A biometric unlock does not provide it.
     var unlockShare: Share?
-    /// The share that will replace ``unlockShare``, from the same answer.
+    /// The share that will replace ``unlockShare``, received with the same answer.
     ///
     /// Until the server confirms the replacement, new slots are sealed under both.
     var nextUnlockShare: Share?
-    /// The server's half of the biometric slot's key, once it is proven: either it has opened that slot, or it was
-    /// received on a connection on which an unlock share has opened a PIN slot.
+    /// The server's half of the biometric slot's key, once it is proven.
     ///
-    /// A slot created with a share from an impostor could never be opened again.
+    /// It is proven if it has opened that slot, or if an unlock share received on the same connection has opened a PIN
+    /// slot. A slot created with an impostor's share could never be opened again.
     var presenceShare: Share?
-    /// The share that will replace ``presenceShare``, from the same session.
+    /// The share that will replace ``presenceShare``, received with the same session.
     var nextPresenceShare: Share?
-    /// The pair of the last valid PIN or of the PIN that replaced it since; nil until a PIN was
-    /// valid.
+    /// The pair of the last valid PIN or of a PIN that has replaced it since, or nil until a PIN has been valid.
     var pairID: PINKeyID?
     /// The keychain item, if a prompt has opened it for the next operation.
     var item: OpenedItem?
