@@ -1,9 +1,15 @@
-/// A place in the app that can be opened directly by a command or the host, on top of the current screen.
+/// A place in the app that a command or the host can open directly, on top of the current screen.
 public enum AppDestination: Hashable, Sendable {
-    /// The change of the PIN; only while unlocked.
+    /// Changing the PIN.
+    ///
+    /// Only available while the wallet is unlocked.
     case changePIN
-    /// The deletion code; only while unlocked.
+    /// The deletion code.
+    ///
+    /// Only available while the wallet is unlocked.
     case deletionCode
-    /// The wipe, at any time: as from `Forgot PIN?`, deleting needs no PIN.
+    /// The wipe, which is always available.
+    ///
+    /// Like `Forgot PIN?`, it does not require the PIN.
     case wipe
 }

@@ -1,22 +1,27 @@
-/// An event for the app's host, which may have to act on it.
+/// An event for the app's host, which may have to react to it.
 public enum AppEvent: Hashable, Sendable {
-    /// The app went to the background, either because of a phone call or because Back was selected on the first screen.
+    /// The app was sent to the background by a phone call, or by selecting Back on the first screen.
     case suspended
-    /// Close was selected; the next resume shows the same screen.
+    /// Close was selected.
+    ///
+    /// The next resume shows the same screen.
     case closed
     /// The store was opened.
     case storeOpened
-    /// The host must ask the issuer of the identity (UC3.1).
+    /// The host must obtain the user's identity from the issuer (UC3.1).
     case pidRequested
     /// The host must open the wallet's scanner (PF2.7/2.1b).
     case scanRequested
-    /// A valid universal link (PF2.7/1.1e), which the host application resolves.
+    /// A valid universal link (PF2.7/1.1e), which the host application must resolve.
     case linkAccepted(kind: LinkKind, url: String)
-    /// The server's receipts contradict the attempts that this wallet sent. The wallet also tells the user after the
-    /// next unlock.
+    /// The server's receipts contradict the attempts made by this wallet.
+    ///
+    /// The user is also told after the next unlock.
     case tampering(Tampering)
 
-    /// The name used by programs, whose meaning never changes.
+    /// The name used by programs.
+    ///
+    /// Its meaning never changes.
     public var name: String {
         switch self {
         case .suspended: "suspended"
@@ -29,7 +34,7 @@ public enum AppEvent: Hashable, Sendable {
         }
     }
 
-    /// The values of the event, by name.
+    /// The event's values, keyed by name.
     public var values: [String: Screen.Value] {
         switch self {
         case .suspended, .closed, .storeOpened, .pidRequested, .scanRequested: [:]

@@ -1,12 +1,12 @@
 internal import Vocabulary
 
-/// Opening, leaving and locking: the two kinds of start of UC1.2, and the timeouts of LOCK.
+/// Launching, leaving and locking the app: the two kinds of start in UC1.2, and the LOCK timeouts.
 extension AppStateMachine {
-    /// The app is started.
+    /// Launches the app.
     ///
-    /// It is always locked at first, no matter what state the last process was in.
+    /// It is always locked at first, no matter what state the previous process was in.
     ///
-    /// - Parameter link: The link that the phone started the app with; resolved once the app is unlocked (PF2.7).
+    /// - Parameter link: The link that launched the app, which is resolved once the app is unlocked (PF2.7).
     package mutating func launch(_ snapshot: Snapshot, opening link: IncomingLink? = nil) -> Action {
         self.stack.removeAll()
         self.asked = nil
@@ -19,7 +19,9 @@ extension AppStateMachine {
         return self.follow(.goTo(OpenTheApp(.launch)), snapshot)
     }
 
-    /// The app comes back from the background, with its process still running; passed timeouts take effect first.
+    /// Brings the app back from the background while its process is still running.
+    ///
+    /// Expired timeouts take effect first.
     package mutating func resume(_ snapshot: Snapshot, opening link: IncomingLink? = nil) -> Action {
         guard !self.stack.isEmpty || self.owesLock else { return self.launch(snapshot, opening: link) }
         guard !self.isWaiting else {
@@ -32,7 +34,7 @@ extension AppStateMachine {
             self.idleness.use(at: snapshot.now)
             return self.follow(Transition(.lock(reason)), snapshot)
         }
-        // The warning stays until the user answers it.
+        // The warning stays until the user responds to it.
         if self.stack.top is LockWarning { self.idleness.comeBack() } else { self.idleness.use(at: snapshot.now) }
         if self.isTimerDue(snapshot), let action = self.timerFired(snapshot) {
             guard case .show = action else { return action }
@@ -47,42 +49,47 @@ extension AppStateMachine {
         return self.follow(.call(OpenTheApp(.resume)), snapshot)
     }
 
-    /// The phone passes a link: a running app takes it as at a resume (UC1.2/3.4); otherwise the app is launched.
+    /// Opens a link.
+    ///
+    /// A running app handles it as part of a resume (UC1.2/3.4), otherwise the app is launched.
     package mutating func open(link: IncomingLink, _ snapshot: Snapshot) -> Action {
         self.resume(snapshot, opening: link)
     }
 
-    /// The app came back or received a link while an effect was in progress; it will be resumed afterwards by
-    /// ``timeDue(_:)``.
+    /// Notes that the app came back or received a link while an effect was in progress.
+    ///
+    /// The app is resumed afterwards by ``timeDue(_:)``.
     package mutating func noteResume(opening link: IncomingLink? = nil, _ snapshot: Snapshot) {
         self.keep(link, snapshot)
         self.owesResume = true
     }
 
-    /// Keeps a link for PF2.7; drops it if there is no wallet yet.
+    /// Keeps a link for PF2.7, or drops it if there is no wallet yet.
     private mutating func keep(_ link: IncomingLink?, _ snapshot: Snapshot) {
         if let link, snapshot.setup != .notStarted { self.link = link }
     }
 
-    /// The app leaves the foreground; after the background timeout the next resume locks it first (LOCK/1.3).
+    /// Sends the app to the background.
+    ///
+    /// After the background timeout, the next resume locks it first (LOCK/1.3).
     package mutating func background(_ snapshot: Snapshot) {
         self.idleness.hide(at: snapshot.now)
     }
 
-    /// The time for which the app may still keep its keys and an entered PIN while it is out of sight; zero if they
-    /// must be dropped now.
+    /// Returns how long the app may keep its keys and an entered PIN while it is out of sight.
     ///
-    /// Nil if it keeps none, or if the app is in sight.
+    /// The result is zero if they must be dropped now, and nil if there are none or the app is visible.
     package func timeToForget(_ snapshot: Snapshot) -> Duration? {
         guard !snapshot.isLocked || self.stack.keepsPIN else { return nil }
         return self.idleness.timeLeftHidden(snapshot)
     }
 
-    /// Ends all confirmations and drops an entered PIN, because the time returned by ``timeToForget(_:)`` is over and
-    /// the keys have been erased.
+    /// Ends all confirmations and drops an entered PIN.
     ///
-    /// In the background, the app does not show a screen or ask for effects. The lock with its steps (LOCK/1.3) follows
-    /// when the user returns, before anything else.
+    /// Called when the time returned by ``timeToForget(_:)`` is over and the keys have been erased.
+    ///
+    /// In the background, the app does not show screens or ask for effects. The lock with its steps (LOCK/1.3) is the
+    /// first thing that happens when the user returns.
     ///
     /// - Precondition: No effect is in progress.
     package mutating func forget(_ snapshot: Snapshot) {
@@ -90,16 +97,18 @@ extension AppStateMachine {
             self.owesLock = true
             return self.stack.endConfirmations()
         }
-        // This is as if the user had closed the error: we ask for the PIN again.
+        // This is as if the user had closed the error, so we ask for the PIN again.
         guard self.stack.endValidation() else { return }
         _ = self.handle(.returned(.retry), snapshot)
     }
 
-    /// Reacts to the passing of time, a few times a second; nil if nothing is due.
+    /// Reacts to the passing of time, or returns nil if nothing is due.
     ///
-    /// This handles the end of the current screen's timer, the warning before the lock (LOCK/1.4), the lock after
-    /// inactivity (LOCK/1.5), and a resume that had to wait for an effect. Nothing happens in the background, because a
-    /// prompt of the operating system must not appear there; the next resume catches up.
+    /// Called several times per second.
+    ///
+    /// This handles the current screen's timer, the warning before the lock (LOCK/1.4), the lock after inactivity
+    /// (LOCK/1.5), and a resume that had to wait for an effect. Nothing happens in the background, because no system
+    /// prompt may appear there; the next resume catches up.
     package mutating func timeDue(_ snapshot: Snapshot) -> Action? {
         self.idleness.note(snapshot.now)
         guard !self.isWaiting, self.scene != nil else { return nil }
@@ -113,7 +122,7 @@ extension AppStateMachine {
         return self.follow(.call(LockWarning(locksAt: self.idleness.locksAt(snapshot))), snapshot)
     }
 
-    /// Returns whether the current screen's timer has ended.
+    /// Returns whether the current screen's timer has expired.
     func isTimerDue(_ snapshot: Snapshot) -> Bool {
         switch self.scene?.timer?.end {
         case .none: false
@@ -122,9 +131,11 @@ extension AppStateMachine {
         }
     }
 
-    /// Locks the app before it takes an event if a timeout has passed; returns nil if none has.
+    /// Locks the app before it handles an event if a timeout has expired.
     ///
-    /// This way, a host cannot keep the app open by never calling ``timeDue(_:)``; the first selection or entry after
+    /// Otherwise, returns nil.
+    ///
+    /// This way, a host cannot keep the app open by never calling ``timeDue(_:)``. The first selection or entry after
     /// the timeout is lost.
     mutating func lockOverdue(_ snapshot: Snapshot) -> Action? {
         self.idleness.note(snapshot.now)
@@ -148,7 +159,7 @@ extension AppStateMachine {
         return self.stack.top is LockWarning && self.idleness.isUnused(snapshot) ? .inactivity : nil
     }
 
-    /// Ends all confirmations and starts the flow that makes the wallet forget its keys.
+    /// Ends all confirmations and starts the flow that makes the wallet drop its keys.
     mutating func beginLock(_ reason: LockTheApp.Reason, _ snapshot: Snapshot) -> Transition {
         self.owesLock = false
         switch reason {

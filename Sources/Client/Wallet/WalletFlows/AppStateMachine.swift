@@ -1,62 +1,66 @@
 package import DeviceInterface
 internal import Vocabulary
 
-/// The state of the whole app: the current flow, on top of the flows that called it.
+/// The state of the whole app: the current flow, stacked on top of the flows that called it.
 ///
 ///     launch ──▶ UC1.2 ──go to──▶ one flow ──call──▶ another on top ──finish──▶ the caller again
 ///
-/// This can be small because each flow is a value with its own states. It only contains the parts shared by the flows:
-/// the stack with the screens to return to, the rules for locking, the pending link, and the trace. It does not do any
-/// I/O or read the clock; instead, each event comes with a snapshot.
+/// The state machine can be small because each flow is a value with its own states. It only contains what the flows
+/// share: the stack with the screens to return to, the rules for locking, the pending link, and the trace. It does not
+/// perform any I/O or read the clock. Instead, every event comes with a snapshot.
 ///
-/// Invariant: while the snapshot says that the app is locked, no screen from behind the lock is shown, no matter which
-/// event led to it; ``follow(_:_:)`` shows UC2.3 instead. While the app is out of sight, nothing is shown, and the last
-/// screen is kept until it comes back.
+/// Invariant: while the app is locked according to the snapshot, no screen from behind the lock is shown, no matter
+/// which event led to it. ``follow(_:_:)`` shows UC2.3 instead. While the app is out of sight, nothing is shown, and
+/// the last screen is kept until it comes back.
 package struct AppStateMachine: Sendable {
     var stack = FlowStack()
     var idleness = Idleness()
-    /// The universal link that no flow has taken yet.
+    /// The universal link that has not been handled by a flow yet.
     var link: IncomingLink?
-    /// The effect that was asked for but has not been answered yet.
+    /// The effect that has been requested but not answered yet.
     var asked: Effect?
-    /// True if the app came back while an effect was in progress.
+    /// Whether the app came back while an effect was in progress.
     var owesResume = false
-    /// True if the keys were dropped while the app was out of sight; the rest of locking is done when it comes back.
+    /// Whether the keys were dropped while the app was out of sight.
+    ///
+    /// The rest of the lock follows when it comes back.
     var owesLock = false
     var banner: Text?
-    /// The time at which the current screen appeared.
+    /// When the current screen appeared.
     var shownAt = Timestamp(milliseconds: 0)
-    /// The steps taken since ``takeTrace()``.
+    /// The steps taken since the last call to ``takeTrace()``.
     private var trace: [StepID] = []
-    /// The flows that ignored an event since ``takeIgnored()``.
+    /// The flows that have ignored an event since the last call to ``takeIgnored()``.
     private var ignored: [String] = []
-    /// The events for the host since ``takeEvents()``.
+    /// The events for the host since the last call to ``takeEvents()``.
     private var events: [AppEvent] = []
 
     package init() {}
 
-    /// The next action of the app.
+    /// The next action for the host to perform.
     package enum Action: Equatable, Sendable {
         /// Show the scene and wait for the user.
         case show(Scene)
-        /// Perform the effect, then pass its answer to ``AppStateMachine/receive(_:_:)``.
+        /// Perform the effect, then pass the answer to ``AppStateMachine/receive(_:_:)``.
         case ask(Effect)
-        /// The app is left; the next resume shows `Scene`.
+        /// Leave the app.
+        ///
+        /// The next resume shows the given scene.
         case leave(AppEvent, Scene?)
     }
 
-    /// The current screen; nil if the first one is still waiting for an effect.
+    /// The current scene, or nil if the first one is still waiting for an effect.
     package var scene: Scene? { self.stack.dialog?.scene }
 
     var isWaiting: Bool { self.asked != nil }
 
-    /// The steps taken since the last call, in order.
+    /// Returns the steps taken since the last call, in order.
     package mutating func takeTrace() -> [StepID] {
         defer { self.trace = [] }
         return self.trace
     }
 
-    /// The names of the flows that received an event that their state does not take, since the last call.
+    /// Returns the names of the flows that have received an unexpected event since the last call.
     ///
     /// This never happens if the host follows the actions, so each of these is a bug in a flow or the host.
     mutating func takeIgnored() -> [String] {
@@ -64,15 +68,17 @@ package struct AppStateMachine: Sendable {
         return self.ignored
     }
 
-    /// The events for the host of the app since the last call, in order; the steps that led to them are in the trace.
+    /// Returns the events for the host since the last call, in order.
     ///
-    /// An ``Action/leave(_:_:)`` carries its own event, which is not among these.
+    /// The steps that led to them are in the trace.
+    ///
+    /// The event of an ``Action/leave(_:_:)`` is not included.
     package mutating func takeEvents() -> [AppEvent] {
         defer { self.events = [] }
         return self.events
     }
 
-    /// Goes to the destination of a one-shot command, on top of the current screen.
+    /// Opens the destination of a one-shot command on top of the current screen.
     package mutating func open(_ destination: AppDestination, _ snapshot: Snapshot) -> Action {
         self.idleness.use(at: snapshot.now)
         if self.mustCover(snapshot) {
@@ -87,7 +93,9 @@ package struct AppStateMachine: Sendable {
         }
     }
 
-    /// Selects one of the current screen's actions; nil if the screen does not offer it.
+    /// Selects an action on the current screen.
+    ///
+    /// Returns nil if the screen does not offer it.
     package mutating func select(_ action: ActionID, _ snapshot: Snapshot) -> Action? {
         guard !self.isWaiting, let dialog = self.stack.dialog, let transition = dialog.transitions[action],
             let choice = dialog.scene.choices.first(where: { $0.id == action })
@@ -98,7 +106,9 @@ package struct AppStateMachine: Sendable {
         return self.follow(transition, snapshot)
     }
 
-    /// Enters a PIN; nil if the current screen does not ask for one.
+    /// Enters a PIN.
+    ///
+    /// Returns nil if the current screen does not ask for one.
     package mutating func enter(_ input: PINInput, _ snapshot: Snapshot) -> Action? {
         guard !self.isWaiting, let asked = self.scene?.input else { return nil }
         if let lock = self.lockOverdue(snapshot) { return lock }
@@ -107,7 +117,9 @@ package struct AppStateMachine: Sendable {
         return self.handle(.entered(input), snapshot)
     }
 
-    /// Presents something to the phone; nil if the current screen is not a prompt of the operating system.
+    /// Presents an input to the phone.
+    ///
+    /// Returns nil if the current screen is not a system prompt.
     package mutating func present(_ presentation: Presentation, _ snapshot: Snapshot) -> Action? {
         guard !self.isWaiting, self.scene?.prompt != nil else { return nil }
         if let lock = self.lockOverdue(snapshot) { return lock }
@@ -115,7 +127,9 @@ package struct AppStateMachine: Sendable {
         return self.handle(.presented(presentation), snapshot)
     }
 
-    /// Takes the answer to the effect that was asked for; any other answer is ignored.
+    /// Handles the answer to the requested effect.
+    ///
+    /// Any other answer is ignored.
     package mutating func receive(_ answer: Answer, _ snapshot: Snapshot) -> Action {
         guard !self.stack.isEmpty else { return self.launch(snapshot) }
         guard let asked = self.asked, asked.takes(answer) else { return self.follow(.ignored, snapshot) }
@@ -124,7 +138,9 @@ package struct AppStateMachine: Sendable {
         return self.handle(.answered(answer), snapshot) ?? self.launch(snapshot)
     }
 
-    /// The current screen's time is over; nil if it has no timer.
+    /// Handles the end of the current screen's timer.
+    ///
+    /// Returns nil if it does not have one.
     package mutating func timerFired(_ snapshot: Snapshot) -> Action? {
         guard !self.isWaiting, let timer = self.scene?.timer, let timeout = self.stack.dialog?.timeout else {
             return nil
@@ -133,7 +149,7 @@ package struct AppStateMachine: Sendable {
         return self.follow(timeout, snapshot)
     }
 
-    /// Adds steps to the trace that are not taken by a flow.
+    /// Adds steps to the trace that were not taken by a flow.
     mutating func note(_ steps: StepID...) {
         self.trace += steps
     }
@@ -142,14 +158,16 @@ package struct AppStateMachine: Sendable {
 // MARK: - Transitions
 
 extension AppStateMachine {
-    /// Passes an event to the current flow and executes its transition; nil if there is no flow.
+    /// Passes an event to the current flow and executes its transition.
+    ///
+    /// Returns nil if there is no flow.
     mutating func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Action? {
         self.stack.top.map { flow in self.follow(flow.handle(event, snapshot), snapshot) }
     }
 
-    /// Executes a transition and any that follow from it, until there is a screen or an effect.
+    /// Executes a transition and those that follow from it, until there is a screen or an effect.
     mutating func follow(_ first: Transition, _ snapshot: Snapshot) -> Action {
-        // Keeps the screen to restore if this transition leaves the app.
+        // Keep the screen to restore in case this transition leaves the app.
         let before = self.stack
         var transition = first
         while true {
@@ -206,7 +224,9 @@ extension AppStateMachine {
         return .show(dialog.scene)
     }
 
-    /// Adds the facts about attempts to the first screen behind the lock; the host then forgets them.
+    /// Adds the attempt notice to the first screen behind the lock.
+    ///
+    /// The host clears it after that.
     private func addNotice(to dialog: inout Dialog, _ snapshot: Snapshot) {
         guard let notice = snapshot.attemptNotice, !snapshot.isLocked, self.stack.isBehindLock,
             dialog.scene.prompt == nil
@@ -221,7 +241,7 @@ extension AppStateMachine {
 
     private mutating func show(_ dialog: Dialog, _ snapshot: Snapshot) -> Action {
         var dialog = dialog
-        // The operating system draws its prompts itself, without the app's banner.
+        // The operating system draws its own prompts, without the app's banner.
         if dialog.scene.kind != .osPrompt {
             dialog.scene.banner = self.banner
             self.banner = nil
@@ -246,7 +266,9 @@ extension AppStateMachine {
         self.ignored.append(self.stack.top.map { "\(type(of: $0))" } ?? "")
     }
 
-    /// Ends the current flow and passes its result to the caller; nil if there is none to return to.
+    /// Ends the current flow and passes its result to the caller.
+    ///
+    /// Returns nil if there is nothing to return to.
     private mutating func pop(_ result: FlowResult, _ snapshot: Snapshot) -> Transition? {
         switch result {
         case .returned:
@@ -254,7 +276,7 @@ extension AppStateMachine {
             return self.stack.isEmpty ? nil : .stay
         case .unlocked:
             self.stack.popToScene()
-            // If the lock has ended the flows below, continue as if the app had been shut down.
+            // If the lock has ended the flows below, continue as after a shutdown.
             return self.stack.isEmpty ? .goTo(Dashboard()) : .stay
         case .allowed, .confirmed, .retry, .back, .succeeded, .link, .tryAgain, .closed:
             self.stack.pop()
@@ -267,7 +289,7 @@ extension AppStateMachine {
         snapshot.isLocked && self.stack.isBehindLock
     }
 
-    /// Asks for the PIN in front of a screen from behind the lock.
+    /// Asks for the PIN in front of a screen that is behind the lock.
     private mutating func cover(_ snapshot: Snapshot) -> Transition {
         self.stack.endConfirmations()
         guard snapshot.setup != .notStarted else { return .goTo(IntroduceTheApp()) }

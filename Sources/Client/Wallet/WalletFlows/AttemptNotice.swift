@@ -1,12 +1,12 @@
 package import Vocabulary
 
-/// The facts about attempts that the wallet shows after an unlock, from the server's receipts.
+/// The information about attempts that the wallet shows after an unlock, based on the server's receipts.
 package struct AttemptNotice: Hashable, Sendable {
-    /// Wrong PINs since the right one before this unlock, entered here or elsewhere.
+    /// The number of wrong PINs since the last right one, entered here or elsewhere.
     package var wrongPINs: Int
-    /// The time of that right PIN; nil if the wallet has no receipt for it.
+    /// The time of the last right PIN, or nil if the wallet has no receipt for it.
     package var since: Timestamp?
-    /// The contradictions found in receipts, each listed once, in the order they were discovered.
+    /// The contradictions found in receipts, without duplicates, in the order in which they were found.
     package var tampering: [Tampering]
 
     package init(wrongPINs: Int, since: Timestamp?, tampering: [Tampering]) {
@@ -18,16 +18,16 @@ package struct AttemptNotice: Hashable, Sendable {
 
 /// A contradiction between the server's receipts and the wallet's own attempts (docs/protocol.md, Receipts).
 public enum Tampering: String, Hashable, Sendable, CaseIterable {
-    /// A receipt's path, signature or facts do not match the attempt it was sent for.
+    /// A receipt's path, signature or facts do not match the attempt it is for.
     case forgedReceipt = "forged-receipt"
-    /// A verdict came without a receipt, although the server's key is pinned.
+    /// A verdict came without a receipt, even though the server's key is pinned.
     case missingReceipt = "missing-receipt"
-    /// The receipt is from an epoch before that of the last one.
+    /// The receipt is from an earlier epoch than the last one.
     case olderEpoch = "older-epoch"
-    /// The number of judged attempts did not increase, even though the epoch has not changed.
+    /// The number of judged attempts did not increase within the same epoch.
     case numberBack = "number-back"
-    /// More attempts were judged than this wallet sent.
+    /// More attempts were judged than this wallet has sent.
     case unexplainedAttempts = "unexplained-attempts"
-    /// The server's key is not the pinned one, nor signed by it or its successors.
+    /// The server's key is neither the pinned one nor signed by it or its successors.
     case unknownKey = "unknown-key"
 }

@@ -1,21 +1,21 @@
 internal import DeviceInterface
 
-/// A scene with the transitions that start at it, which are written where the scene offers them.
+/// A scene and the transitions for its choices, which are defined in the same place.
 ///
 /// A choice cannot be offered without a transition, so flows never need to switch over ``ActionID``. The transitions
-/// are created when the scene is shown, so any decision that depends on a later snapshot belongs in the entry action of
-/// a state.
+/// are created when the scene is shown. A decision that depends on a later snapshot must be made in the entry action of
+/// a state instead.
 struct Dialog: Sendable {
     var scene: Scene
     private(set) var transitions: [ActionID: Transition] = [:]
-    /// The transition at the end of the scene's timer.
+    /// The transition to perform when the scene's timer expires.
     private(set) var timeout: Transition?
 
     init(_ step: StepID, _ kind: Screen.Kind, _ title: Text, _ message: Text? = nil) {
         self.scene = Scene(step: step, kind: kind, title: title, message: message)
     }
 
-    /// A prompt of the operating system, with the app's texts.
+    /// Creates a system prompt with the app's texts.
     static func prompting(_ prompt: Prompt, at step: StepID, _ snapshot: Snapshot) -> Dialog {
         let text = Text.promptAccepts(prompt.accepts, snapshot.biometrics)
         return Dialog(step, .osPrompt, .prompt(prompt.purpose), text).changed { $0.scene.prompt = prompt }
@@ -28,7 +28,7 @@ struct Dialog: Sendable {
         }
     }
 
-    /// Offers the placeholder that is shown everywhere for Help.
+    /// Offers Help, which always leads to the same placeholder.
     func offeringHelp(_ step: StepID) -> Dialog {
         self.offering(.help, step, .call(UnderConstruction(step: step)))
     }

@@ -1,10 +1,10 @@
-/// The cause of a failure that an error screen reports, by the code in docs/wallet-errors.md.
+/// The cause of a failure shown on an error screen, identified by its code in docs/wallet-errors.md.
 ///
-/// It is not part of the text on the screen. It is used in machine-readable output and scenario reports, and it is part
-/// of the id quoted by users. The meaning of a code never changes.
+/// The code itself is not displayed on the screen. It is used in machine-readable output and scenario reports, and
+/// it is part of the id that users can quote. The meaning of a code never changes.
 package enum FailureCause: String, Hashable, Sendable, CaseIterable {
     // Server unreachable.
-    /// No process accepts connections at the server's address.
+    /// Nothing accepts connections at the server's address.
     case connectionRefused = "connection-refused"
     /// The server's host did not answer in time.
     case connectionTimedOut = "connection-timed-out"
@@ -14,16 +14,16 @@ package enum FailureCause: String, Hashable, Sendable, CaseIterable {
     case certificateUntrusted = "certificate-untrusted"
     /// The server's certificate is trusted, but it is for a different name.
     case certificateName = "certificate-name"
-    /// The peer does not speak the protocol, or the bytes were changed on the way.
+    /// The peer does not speak the protocol, or the data was modified in transit.
     case tlsFailed = "tls-failed"
-    /// The server cannot handle the call right now.
+    /// The server is currently unable to handle the call.
     case serverUnavailable = "server-unavailable"
-    /// The server limits the number of calls.
+    /// The server is rate-limiting calls.
     case serverRateLimited = "server-rate-limited"
     /// The vendor's attestation service could not be reached.
     case attestationService = "attestation-service"
 
-    // Something went wrong: the data of the wallet on this device.
+    // Something went wrong with the wallet's data on this device.
     /// The app's files cannot be read or written.
     case storage
     /// The phone's keychain failed.
@@ -34,9 +34,9 @@ package enum FailureCause: String, Hashable, Sendable, CaseIterable {
     case deviceFormat = "device-format"
     /// The phone has no hardware key for this wallet.
     case hardwareKeyMissing = "hardware-key-missing"
-    /// The server knows no wallet with this id and this hardware key.
+    /// The server does not know a wallet with this id and hardware key.
     case walletUnknown = "wallet-unknown"
-    /// The server's PIN key belongs to no PIN of this device.
+    /// The server's PIN key does not belong to any PIN on this device.
     case pinKeyUnknown = "pin-key-unknown"
     /// The access data cannot be opened with the right key, or the file is missing.
     case accessData = "access-data"
@@ -47,14 +47,14 @@ package enum FailureCause: String, Hashable, Sendable, CaseIterable {
     /// An operation needs an unlocked wallet or a registration.
     case notReady = "not-ready"
 
-    // Something went wrong: the conversation with the server.
-    /// Another PIN change was executed first.
+    // Something went wrong in the communication with the server.
+    /// A different PIN change was executed first.
     case changeSuperseded = "change-superseded"
-    /// Another message registered another PIN key for this wallet.
+    /// A different message has registered another PIN key for this wallet.
     case registrationReplaced = "registration-replaced"
     /// The server's answer violates the protocol.
     case replyMalformed = "reply-malformed"
-    /// The server's answer belongs to another call.
+    /// The server's answer is for a different type of call.
     case replyUnexpected = "reply-unexpected"
     case serverMalformed = "server-malformed"
     case serverUnsupported = "server-unsupported"
@@ -66,18 +66,18 @@ package enum FailureCause: String, Hashable, Sendable, CaseIterable {
     case serverPINKeyChanged = "server-pin-key-changed"
     case serverInternal = "server-internal"
 
-    /// The ways out that the error screen offers besides Close.
+    /// The ways to leave the error screen, besides Close.
     package enum WayOut: Hashable, Sendable {
         case retry
         case retryOrReset
-        /// No try will ever succeed: the wallet cannot be opened on this device.
+        /// Trying again would never succeed, because the wallet cannot be opened on this device.
         case reset
     }
 
     package var wayOut: WayOut {
         switch self {
         case .hardwareKeyMissing, .pinKeyUnknown, .accessData: .reset
-        // The server does not tell us why it rejects a proof; on iOS the next one may be accepted.
+        // The server does not say why it rejects a proof. On iOS, the next one may be accepted.
         case .walletUnknown: .retryOrReset
         case .connectionRefused, .connectionTimedOut, .connectionLost, .certificateUntrusted, .certificateName,
             .tlsFailed, .serverUnavailable, .serverRateLimited, .attestationService, .storage, .keychain,

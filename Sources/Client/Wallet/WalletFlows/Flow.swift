@@ -1,12 +1,12 @@
 internal import DeviceInterface
 
-/// One use case or partial flow of flows.md as a state machine: a value without clock, disk or network.
+/// One use case or partial flow from flows.md as a state machine: a value without access to a clock, disk or network.
 ///
-/// The code has the same structure as the diagram. ``enter(_:)`` holds the nodes: the screen that a state shows, with
-/// the transition of each of its choices, the effect that it asks for, or the flow that it calls. ``handle(_:_:)``
-/// holds the edges that carry a value: a PIN, a prompt's presentation, an answer, the result of a called flow.
+/// The code has the same structure as the diagram. ``enter(_:)`` contains the nodes: the screen shown in each state
+/// with the transitions for its choices, the effect to perform, or the flow to call. ``handle(_:_:)`` contains the
+/// edges that carry a value: a PIN, an input to a prompt, an answer, or the result of a called flow.
 ///
-/// A flow never changes itself. It returns a ``Transition``, which is executed by ``AppStateMachine``.
+/// A flow never modifies itself. It returns a ``Transition``, which is executed by ``AppStateMachine``.
 protocol Flow: Sendable {
     associatedtype State: Sendable = Void
 
@@ -14,29 +14,29 @@ protocol Flow: Sendable {
 
     /// Returns the entry action of the current state.
     ///
-    /// A state that is always entered together with its effect or call does not have one and returns
+    /// States that are only ever entered together with an effect or call do not have one and return
     /// ``Transition/ignored``.
     func enter(_ snapshot: Snapshot) -> Transition
 
-    /// Returns the transition for an event in the current state.
-    ///
-    /// This is ``Transition/ignored`` if the state does not take the event.
+    /// Returns the transition for an event in the current state, or ``Transition/ignored`` if the event is unexpected.
     func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition
 
-    /// The side of the lock that this flow is on in its current state.
+    /// Which side of the lock this flow is on in its current state.
     var place: Place { get }
 
-    /// True if locking the app ends this flow in its current state, together with all flows it has called.
+    /// Whether locking the app ends this flow in its current state, along with all flows it has called.
     ///
-    /// A confirmation must not outlive the lock: another person may unlock, and a locked app keeps no PIN in memory.
+    /// A confirmation must not survive the lock, because a different person may unlock the app, and a locked app does
+    /// not keep a PIN in memory.
     var endsWithLock: Bool { get }
 
-    /// If the lock has ended this flow, the flow to start in its place after the next unlock; nil for none.
+    /// The flow to start after the next unlock if the lock has ended this flow, or nil if there is none.
     ///
     /// This way, the app returns to the same use case, at its confirmation.
     var restart: (any Flow)? { get }
 
-    /// True if the start of this flow consumes the pending link: it resolves the link, or no wallet can take it.
+    /// Whether starting this flow consumes the pending link, either by resolving it or because there is no wallet for
+    /// it.
     var takesLink: Bool { get }
 }
 
@@ -44,37 +44,43 @@ protocol Flow: Sendable {
 ///
 /// Choices and timers are not events, because their transitions are part of a ``Dialog``.
 enum FlowEvent: Sendable {
-    /// A PIN was entered; only on a screen that has such an input.
+    /// A PIN was entered on a screen that asks for one.
     case entered(PINInput)
-    /// Something was presented to a prompt of the operating system, or the prompt was dismissed.
+    /// Something was presented to a system prompt, or the prompt was dismissed.
     case presented(Presentation)
-    /// The effect that the flow asked for succeeded or failed; the answer is one that this effect takes.
+    /// The effect requested by the flow succeeded or failed.
+    ///
+    /// The answer is always a possible one for this effect.
     case answered(Answer)
-    /// The flow that this one called has ended.
+    /// The flow called by this one has ended.
     case returned(FlowResult)
 }
 
 /// The position of a flow relative to the lock.
 enum Place: Sendable {
-    /// In front of it: neither a PIN nor a link leads past a rooted device, a blocked version or a revocation.
+    /// In front of the lock.
+    ///
+    /// Neither a PIN nor a link leads past a rooted device, a blocked version or a revocation.
     case beforeLock
-    /// The flow is the lock.
+    /// The flow itself is the lock.
     case atLock
-    /// Behind it: only shown while the app is unlocked.
+    /// Behind the lock.
+    ///
+    /// Only shown while the app is unlocked.
     case behindLock
-    /// The place of the flow that called it.
+    /// In the same place as the flow that called it.
     case anywhere
 }
 
 extension Flow {
-    /// A flow that only shows screens does not take any events.
+    /// Flows that only show screens do not expect any events.
     func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Transition { .ignored }
     var place: Place { .anywhere }
     var endsWithLock: Bool { false }
     var restart: (any Flow)? { nil }
     var takesLink: Bool { false }
 
-    /// Moves to `state`; without `next` its entry action follows.
+    /// Moves to `state`, followed by its entry action unless `next` is given.
     ///
     /// The result does not refer to the current state, so a PIN that is only held by this state is wiped.
     func to(_ state: State, _ next: Transition.Next = .enter, after steps: StepID...) -> Transition {
@@ -83,7 +89,9 @@ extension Flow {
         return Transition(next, of: flow, steps: steps)
     }
 
-    /// Moves to `state` and validates the PIN there; input that is no PIN changes nothing.
+    /// Moves to `state` and validates the PIN there.
+    ///
+    /// Malformed input changes nothing.
     func validate(_ input: PINInput, in state: State) -> Transition {
         switch input {
         case .complete(let entry): self.to(state, .call(ValidatePIN(entry)))
@@ -99,35 +107,41 @@ extension Flow where State == Void {
     }
 }
 
-/// The reaction to an event: the steps taken on the way, and what to do next.
+/// The reaction to an event: the steps taken along the way, and what to do next.
 struct Transition: Sendable {
-    /// The current flow in its next state; nil if the state does not change.
+    /// The current flow in its next state, or nil if the state does not change.
     var flow: (any Flow)?
-    /// The steps for the trace; screens and selected choices are added where they happen.
+    /// The steps to add to the trace.
+    ///
+    /// Screens and selected choices are added elsewhere, when they occur.
     var steps: [StepID]
     var next: Next
     /// The banner to show on the next screen.
     var banner: Text?
-    /// The events for the host of the app, regardless of `next`.
+    /// The events for the app's host, regardless of `next`.
     var events: [AppEvent]
 
     enum Next: Sendable {
-        /// The entry action of the flow's state.
+        /// Perform the entry action of the flow's state.
         case enter
         indirect case show(Dialog)
         case ask(Effect)
-        /// Another flow begins on top of this one, and returns to it.
+        /// Start another flow on top of this one, which it returns to.
         case call(any Flow)
-        /// "Go to": another flow replaces all that are under way.
+        /// "Go to": replace all active flows with a different one.
         case goTo(any Flow)
         case finish(FlowResult)
-        /// The app locks itself, no matter which flows are active.
+        /// Lock the app, no matter which flows are active.
         case lock(LockTheApp.Reason)
-        /// The app is left; the screen stays for the next resume.
+        /// Leave the app.
+        ///
+        /// The screen is kept for the next resume.
         case leave(AppEvent)
-        /// The current screen stays.
+        /// Stay on the current screen.
         case stay
-        /// The same, because the state does not take the event; this is recorded for tests.
+        /// Stay, because the state does not expect the event.
+        ///
+        /// This is recorded for tests.
         case ignored
     }
 
@@ -160,27 +174,30 @@ struct Transition: Sendable {
     static var ignored: Transition { Transition(.ignored) }
 }
 
-/// The result of a called flow: the "possible results" of its page.
+/// The result of a called flow, listed as "possible results" on its page.
 enum FlowResult: Sendable {
-    /// No result: the caller's screen is shown again.
+    /// No result.
+    ///
+    /// The caller's screen is shown again.
     case returned
     /// PF1.4: this version may be used.
     case allowed
     /// PF2.8 and PF2.4: the right PIN, kept for the instruction that it authorizes.
     case confirmed(PINEntry)
-    /// PF2.8: enter a PIN again.
+    /// PF2.8: the PIN must be entered again.
     case retry
-    /// Back to the previous screen of the calling flow. The screen `Temporarily Blocked` has no earlier screen on which
-    /// something can be entered.
+    /// Back to the previous screen of the calling flow.
+    ///
+    /// There is no earlier screen to enter something on if the wallet is `Temporarily Blocked`.
     case back(whileBlocked: Bool)
     /// PF2.9: the new PIN is in effect.
     case succeeded
-    /// UC2.3: unlocked; the screen below is shown again.
+    /// UC2.3: the app was unlocked, and the screen below is shown again.
     case unlocked
-    /// PF2.7: the outcome for the link.
+    /// PF2.7: what happened to the link.
     case link(LinkResult)
-    /// An error screen: Retry.
+    /// An error screen: Retry was selected.
     case tryAgain
-    /// An error screen: Close.
+    /// An error screen: Close was selected.
     case closed
 }

@@ -1,12 +1,14 @@
-/// The active flows, with the current one on top, and the dialog each of them is showing or showed last.
+/// The active flows, with the current one on top, and the dialog that each of them has shown last.
 struct FlowStack: Sendable {
     private struct Frame {
         var flow: any Flow
         var dialog: Dialog?
-        /// True if the lock has ended the flow's predecessor: its entry action follows after the unlock.
+        /// Whether the flow replaces one that was ended by the lock.
+        ///
+        /// Its entry action follows after the unlock.
         var isRestarted = false
 
-        /// True if there is something to return to.
+        /// Whether there is something to return to.
         var canReturn: Bool { self.dialog != nil || self.isRestarted }
     }
 
@@ -17,9 +19,9 @@ struct FlowStack: Sendable {
     /// The current flow.
     var top: (any Flow)? { self.frames.last?.flow }
 
-    /// The current flow's dialog; nil if it has not shown one yet.
+    /// The current flow's dialog, or nil if it has not shown one yet.
     ///
-    /// For a flow that the lock has ended and that begins again later, the last dialog below it.
+    /// If the flow was ended by the lock and will be restarted, this is the last dialog below it.
     var dialog: Dialog? {
         guard let top = self.frames.last, top.isRestarted else { return self.frames.last?.dialog }
         return self.frames.last { $0.dialog != nil }?.dialog
@@ -44,7 +46,7 @@ struct FlowStack: Sendable {
         self.popWithoutScene()
     }
 
-    /// Puts the current flow in its next state.
+    /// Replaces the current flow with its next state.
     mutating func replaceTop(_ flow: any Flow) {
         guard let top = self.frames.indices.last else { return }
         self.frames[top].flow = flow
@@ -56,7 +58,7 @@ struct FlowStack: Sendable {
         self.frames[top].dialog = dialog
     }
 
-    /// Ends the flows that must not outlive the lock: all from the lowest such flow upward.
+    /// Ends the flows that must not survive the lock, which are the lowest such flow and everything above it.
     mutating func endConfirmations() {
         guard let lowest = self.frames.firstIndex(where: { $0.flow.endsWithLock }) else { return }
         let restart = self.frames[lowest].flow.restart
@@ -79,31 +81,33 @@ struct FlowStack: Sendable {
         while let last = self.frames.last, !last.canReturn { self.frames.removeLast() }
     }
 
-    /// True if a PIN is kept for another try.
+    /// Whether a PIN is kept for another try.
     var keepsPIN: Bool { self.validation != nil }
 
     private var validation: Int? {
         self.frames.lastIndex { frame in (frame.flow as? ValidatePIN)?.keepsPIN == true }
     }
 
-    /// Ends the flow that keeps a PIN, with all flows that it called; returns whether one did.
+    /// Ends the flow that keeps a PIN, along with all flows it has called.
+    ///
+    /// Returns whether there was one.
     mutating func endValidation() -> Bool {
         guard let validation = self.validation else { return false }
         self.frames.removeSubrange(validation...)
         return true
     }
 
-    /// True if the stack holds a flow that cannot be passed: a rooted device, a blocked version, a revocation.
+    /// Whether there is a flow that the user cannot get past: a rooted device, a blocked version, or a revocation.
     var isBeforeLock: Bool {
         self.frames.contains { frame in frame.flow.place == .beforeLock }
     }
 
-    /// True if the app asks for the PIN, or shows a screen that follows from it.
+    /// Whether the app is asking for the PIN or showing a screen that resulted from it.
     var isAtLock: Bool {
         self.frames.contains { frame in frame.flow.place == .atLock }
     }
 
-    /// True if the current screen may only be shown while the app is unlocked.
+    /// Whether the current screen may only be shown while the app is unlocked.
     var isBehindLock: Bool {
         guard let last = self.frames.lastIndex(where: { $0.flow.place != .anywhere }) else { return false }
         return self.frames[last].flow.place == .behindLock

@@ -1,26 +1,30 @@
-/// A universal link that the phone passed to the app (PF2.7).
+/// A universal link passed to the app by the phone (PF2.7).
 public struct IncomingLink: Hashable, Sendable {
     /// The origin of the link.
     public enum Source: String, Hashable, Sendable, CaseIterable {
         /// A browser or another app.
         case app
-        /// The phone's own camera, which read it from a QR code; the wallet must scan the code itself.
+        /// The phone's own camera, which read it from a QR code.
+        ///
+        /// The wallet must scan the code itself.
         case externalScanner = "external-scanner"
     }
 
-    /// The URL as the operating system passed it on; not validated yet.
+    /// The URL from the operating system.
+    ///
+    /// It has not been validated.
     public var url: String
     /// The origin of the link.
     public var source: Source
 
-    /// Creates a link for ``AppStateMachine``, which validates it.
+    /// Creates a link, which will be validated by ``AppStateMachine``.
     public init(_ url: String, from source: Source = .app) {
         self.url = url
         self.source = source
     }
 }
 
-/// The purpose of a valid link: the first part of its path below the link base.
+/// The purpose of a valid link, which is the first component of its path below the link base.
 public enum LinkKind: String, Hashable, Sendable, CaseIterable {
     /// An issuer offers a credential.
     case issuance
@@ -31,10 +35,10 @@ public enum LinkKind: String, Hashable, Sendable, CaseIterable {
 }
 
 extension LinkKind {
-    /// The purpose of a link below `base`; nil if it is not one of the wallet's links.
+    /// Returns the purpose of a link below `base`, or nil if it is not one of the wallet's links.
     ///
-    /// The sender of a link is unknown, and host applications print links and pass them on. A link may therefore
-    /// contain only the characters of a URL and be no longer than a real one.
+    /// The sender of a link is unknown, and host applications print links and pass them on. Links must therefore only
+    /// contain characters that are valid in URLs and must not be longer than real ones.
     init?(of url: String, below base: String) {
         guard url.utf8.count <= Self.longestURL, url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
         let base = base.hasSuffix("/") ? base : base + "/"
@@ -45,22 +49,24 @@ extension LinkKind {
     private static var longestURL: Int { 4096 }
 }
 
-/// The outcome for a link (PF2.7).
+/// The result of resolving a link (PF2.7).
 enum LinkResult: Hashable, Sendable {
-    /// No link, or one that is not the wallet's.
+    /// There is no link, or it is not one of the wallet's.
     case none
     case rejected
     case accepted
 }
 
-/// A running session of the host application; a link that arrives while it runs is rejected (PF2.7/4).
+/// A session in progress in the host application.
+///
+/// Links that arrive in the meantime are rejected (PF2.7/4).
 public enum HostSession: String, Hashable, Sendable, CaseIterable {
-    /// The user recovers a forgotten PIN.
+    /// The user is recovering a forgotten PIN.
     case pinRecovery = "pin-recovery"
-    /// The user shares credentials with a verifier.
+    /// The user is sharing credentials with a verifier.
     case disclosure
-    /// The user receives a credential from an issuer.
+    /// The user is receiving a credential from an issuer.
     case issuance
-    /// The user moves the wallet to another phone.
+    /// The user is moving the wallet to another phone.
     case transfer
 }

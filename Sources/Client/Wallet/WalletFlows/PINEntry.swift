@@ -1,10 +1,12 @@
 package import Secrets
 package import Vocabulary
 
-/// One entry of a PIN by a person, from the last digit until the action that it was entered for is done.
+/// A PIN entered by a person.
+///
+/// It exists from the last digit until the action it was entered for is done.
 ///
 /// This is a class so that the flows, which are values, can pass it on without copying the digits. The digits are wiped
-/// when the last flow releases it. The attempt id has the same lifetime, so sending the same entry again after a lost
+/// when the last flow releases it. The attempt id has the same lifetime: sending the same entry again after a lost
 /// reply never costs a second attempt, and a new entry never gets the verdict on an old one (docs/protocol.md).
 public final class PINEntry: Sendable, CustomStringConvertible, CustomReflectable {
     /// Identifies this entry to the server.
@@ -17,7 +19,7 @@ public final class PINEntry: Sendable, CustomStringConvertible, CustomReflectabl
         self.attemptID = .random()
     }
 
-    /// Lends the PIN to `body`.
+    /// Calls `body` with the PIN.
     package func withPIN<Result: ~Copyable, Failure: Error>(
         _ body: (borrowing PIN) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -29,7 +31,7 @@ public final class PINEntry: Sendable, CustomStringConvertible, CustomReflectabl
         self.pin.isEqual(to: other.pin)
     }
 
-    /// The rule this PIN would break as a new PIN; nil if it may be chosen.
+    /// The rule for new PINs that this PIN violates, or nil if it may be chosen.
     package var brokenRule: PINRule? {
         switch self.pin.weakness() {
         case .none: nil
@@ -40,7 +42,7 @@ public final class PINEntry: Sendable, CustomStringConvertible, CustomReflectabl
     }
 
     public var description: String { "(PIN entry)" }
-    /// This is empty so that `dump` does not print the digits.
+    /// Empty, so that `dump` does not print the digits.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
@@ -60,12 +62,16 @@ public enum PINRule: String, Hashable, Sendable, CaseIterable {
 
 /// The characters typed into a PIN input.
 public enum PINInput: Sendable {
-    /// Six digits, as one entry with an attempt id.
+    /// Six digits, together with an attempt id.
     case complete(PINEntry)
-    /// Not six digits, so this is never sent and does not count as an attempt.
+    /// Anything other than six digits.
+    ///
+    /// It is never sent and does not count as an attempt.
     case malformed(PINRule)
 
-    /// Reads the typed characters; the caller wipes its own copy.
+    /// Creates an input from the typed characters.
+    ///
+    /// The caller must wipe its own copy.
     public init(typed characters: some Collection<UInt8>) {
         if let pin = PIN(copying: characters) {
             self = .complete(PINEntry(pin))
@@ -75,7 +81,9 @@ public enum PINInput: Sendable {
     }
 }
 
-/// Entries are equal if they are the same attempt; the digits are not compared.
+/// Two entries are equal if they are the same attempt.
+///
+/// The digits are not compared.
 extension PINEntry: Equatable {
     /// Compares the attempt ids.
     public static func == (first: PINEntry, second: PINEntry) -> Bool {
@@ -84,7 +92,7 @@ extension PINEntry: Equatable {
 }
 
 extension PINInput {
-    /// Reads characters that another owner lends.
+    /// Creates an input from borrowed characters.
     public init(typed characters: RawSpan) {
         if let pin = PIN(copying: characters) {
             self = .complete(PINEntry(pin))

@@ -1,52 +1,58 @@
 package import DeviceInterface
 package import Vocabulary
 
-/// The state of device and storage at one event, taken by the caller of the flows.
+/// The state of the device and the storage at the time of an event, captured by the caller of the flows.
 ///
-/// The flows do not read any clocks, files or sensors themselves, so events and snapshots make up a complete
+/// The flows do not read any clocks, files or sensors themselves, so events and snapshots together make up a complete
 /// transcript.
 package struct Snapshot: Sendable {
-    /// The time of the event, on the wallet's clock.
+    /// The time of the event, according to the wallet's clock.
     package var now: Timestamp
-    /// The version to which an answer of the update policy applies.
+    /// The app version to which the update policy's answers apply.
     package var appVersion: AppVersion
     package var isRooted = false
-    /// The progress of this wallet's setup.
+    /// How far this wallet's setup has progressed.
     package var setup = SetupProgress.notStarted
-    /// True if the data key is not in memory, which is always the case after a launch.
+    /// Whether the data key is not in memory.
+    ///
+    /// Always true after a launch.
     package var isLocked = true
-    /// True if an issuer has given this wallet an identity.
+    /// Whether this wallet has been given an identity by an issuer.
     package var hasPID = false
     /// The last attempt policy received from the server.
     package var policy = AttemptPolicy.standard
-    /// The last revocation received from the server, unless it has said since that the wallet is active.
+    /// The last revocation received from the server, unless it has reported the wallet as active since.
     package var lastRevocation: Revocation?
-    /// The last answer of the update policy.
+    /// The last answer from the update policy.
     package var lastUpdate: RememberedUpdate?
-    /// The code that the user has not yet confirmed as written down; readable only while unlocked.
+    /// The code that the user has not yet confirmed as written down.
+    ///
+    /// Only readable while unlocked.
     package var deletionCode: DeletionCode?
-    /// The phone's operating system, which selects the variant of a use case.
+    /// The phone's operating system, which determines the variant of a use case.
     package var platform = Platform.android
     package var biometrics = BiometricSupport.none
     /// True if the phone has a passcode.
     package var hasPasscode = false
     package var biometricMode = BiometricMode.off
-    /// The method that opens the wallet's keychain item, while biometrics are on.
+    /// The method that opens the wallet's keychain item, if biometrics are on.
     package var unlockMethod = UnlockMethod.biometric
-    /// The server's last flag for this wallet: whether it asks for the safe biometric mode.
+    /// Whether the server has last asked this wallet to use the safe biometric mode.
     package var wantsSafeMode = false
-    /// The host application's running session.
+    /// The session in progress in the host application.
     package var hostSession: HostSession?
-    /// Links below this address are the wallet's own, as in `https://wallet.example.org/link`.
+    /// The base address of the wallet's links, such as `https://wallet.example.org/link`.
     package var linkBase = "https://wallet.example.org/link"
     package var lockTimes = LockTimes()
-    /// The pending link, for a flow that starts; ``AppStateMachine`` sets it.
+    /// The pending link for a flow that starts.
+    ///
+    /// Set by ``AppStateMachine``.
     var link: IncomingLink?
-    /// The server's last feature flag: whether it gives wallets a deletion code.
+    /// Whether the server last reported that it gives deletion codes to wallets.
     package var offersDeletionCode = true
-    /// The facts about attempts that have not been shown yet.
+    /// The attempt notice that has not been shown yet.
     package var attemptNotice: AttemptNotice?
-    /// Host and port of the server, as `App information` shows it.
+    /// The server's host and port, as shown in `App information`.
     package var server = ""
 
     package init(now: Timestamp, appVersion: AppVersion) {
@@ -54,42 +60,44 @@ package struct Snapshot: Sendable {
         self.appVersion = appVersion
     }
 
-    /// True if the step from the PIN-fallback mode to the safe one follows the next valid PIN.
+    /// Whether the migration from the PIN-fallback mode to the safe mode follows the next valid PIN.
     package var needsMigration: Bool { self.biometricMode == .fallback && self.wantsSafeMode }
 }
 
-/// The timeouts after which an unlocked wallet locks itself.
+/// How long it takes until an unlocked wallet locks itself.
 public struct LockTimes: Hashable, Sendable {
-    /// The time in the background.
+    /// The maximum time in the background.
     public var background = Duration.seconds(300)
-    /// The time without a selection or entry.
+    /// The maximum time without user input.
     public var inactivity = Duration.seconds(300)
-    /// The time without a selection or entry after which the warning is shown.
+    /// The time without user input after which the warning is shown.
     public var warning = Duration.seconds(240)
 
-    /// Creates the standard times: a lock after five minutes, with a warning one minute before.
+    /// Creates the default times: locks after five minutes, with a warning one minute before.
     public init() {}
 }
 
-/// The progress of the use case "Set up a remote PIN" (UC2.1); a finished step never repeats, even after a crash.
+/// How far the setup of the remote PIN (UC2.1) has progressed.
+///
+/// A completed step is never repeated, even after a crash.
 public enum SetupProgress: String, Hashable, Sendable, CaseIterable {
     /// No PIN is registered.
     case notStarted = "not-started"
-    /// The PIN is registered; its screen (1.5) was not confirmed.
+    /// The PIN is registered, but its screen (1.5) has not been confirmed yet.
     case registered
-    /// The deletion code (1.6) was not confirmed as written down.
+    /// The deletion code (1.6) has not been confirmed as written down yet.
     case secured
     /// The setup is complete.
     case done
 }
 
-/// A stored answer of the update policy, used if the server cannot be reached (PF1.4).
+/// A stored answer from the update policy, used if the server cannot be reached (PF1.4).
 package struct RememberedUpdate: Hashable, Sendable {
     package var verdict: UpdateVerdict
     package var receivedAt: Timestamp
     package var appVersion: AppVersion
 
-    /// The lifetime of an answer other than `block`.
+    /// How long an answer other than `block` is valid.
     package static let lifetime: Duration = .seconds(24 * 3600)
 
     package init(verdict: UpdateVerdict, receivedAt: Timestamp, appVersion: AppVersion) {
@@ -98,10 +106,10 @@ package struct RememberedUpdate: Hashable, Sendable {
         self.appVersion = appVersion
     }
 
-    /// The verdict that still applies; nil if none does.
+    /// Returns the verdict if it still applies, or nil otherwise.
     ///
-    /// A block applies to the version it was given for, no matter how old it is. Every other answer applies for a day,
-    /// but not if the clock has been set back to a time before the answer.
+    /// A block applies to the version it was issued for, no matter how old it is. Every other answer applies for a day,
+    /// unless the clock has been set back to a time before the answer.
     package func verdict(at now: Timestamp, for version: AppVersion) -> UpdateVerdict? {
         guard version == self.appVersion else { return nil }
         let age = now - self.receivedAt

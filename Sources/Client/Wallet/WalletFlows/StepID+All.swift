@@ -1,16 +1,18 @@
-/// The list of all steps: docs/steps.txt is a copy of it, and a test compares both with the steps that the flows name.
+/// The list of all steps.
+///
+/// A test compares it with its copy in docs/steps.txt and with the steps used in the flows.
 extension StepID {
-    /// The steps of flows.md, in its order.
+    /// The steps in flows.md, in document order.
     package static let documented: [StepID] = Self.text.split(separator: "\n").flatMap { line in
         let words = line.split(separator: " ")
         return words.dropFirst().map { StepID("\(words[0])/\($0)") }
     }
 
-    /// The documented steps, and the steps that show an error that is none of their documented cases.
+    /// The documented steps, and the steps that show an error that is not one of their documented cases.
     package static let all: [StepID] =
         Self.documented + ["UC1.2/2.4", "PF1.4/1.1", "PF2.8/1.1", "PF2.9/1.5", "UC3.1/1.2", "UC3.1/1.4"]
 
-    /// In each line a flow's name and the numbers of its steps.
+    /// Each line contains the name of a flow and the numbers of its steps.
     private static let text = """
         UC1.2 1.1a 1.1b 2.1 2.1a 2.2a 2.2b 2.3a 2.4a 2.4b 2.4c 2.4d 2.4e 2.5a 2.5b 3.1a 3.1b 3.2a 3.2b 3.3a 3.3b
         UC1.2 3.4a 3.4b 3.4c 4.1 4.1a 4.1b 4.2 4.2a 4.2b 5.1 5.1a 5.1b 5.1c 5.2 5.2a 5.2b 6.1 6.1a 6.1b 6.2 6.2a

@@ -3,8 +3,8 @@ internal import Secrets
 internal import Statements
 internal import Vocabulary
 
-/// The data key, sealed under both a keychain item, which is released by a prompt, and the presence share, which the server
-/// gives to an active wallet (safe-biometric.md).
+/// The data key, sealed under both a keychain item, which is released by a prompt, and the presence share, which the
+/// server gives to an active wallet (safe-biometric.md).
 struct BiometricSlot: Codable, Hashable, Sendable {
     /// The id of the keychain item.
     ///

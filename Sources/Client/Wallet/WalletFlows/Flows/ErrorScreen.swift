@@ -1,15 +1,17 @@
-/// The error screens of flows.md, identified by the step that failed; a revocation leads to its own screens.
+/// The error screens in flows.md, identified by the step that failed.
+///
+/// A revocation leads to screens of its own.
 ///
 ///     shown ──Retry──▶ tryAgain
 ///        ├──Reset wallet──▶ UC9.4   (only if nothing opens this wallet on this device)
 ///        └──Close──▶ closed
 struct ErrorScreen: Flow {
-    /// The consequence that the user must know if it is uncertain whether the server received the request.
+    /// A consequence the user must know about if the server may or may not have received the request.
     enum Concern: Sendable {
         case nothing
-        /// A PIN was entered that may have been counted.
+        /// The entered PIN may have been counted.
         case attempt
-        /// A new PIN may already be in effect.
+        /// The new PIN may already be in effect.
         case change
     }
 
@@ -68,7 +70,7 @@ struct ErrorScreen: Flow {
     }
 }
 
-/// The placeholder that Help shows everywhere (flows.md, "Help").
+/// The placeholder that is always shown for Help (flows.md, "Help").
 struct UnderConstruction: Flow {
     let step: StepID
 

@@ -1,12 +1,14 @@
 internal import Vocabulary
 
-/// LOCK: the keys are forgotten, then the app asks for the PIN or the biometric again.
+/// LOCK: drops the keys, then asks for the PIN or a biometric again.
 ///
 ///     locking ──log out──▶ UC2.3, then the dashboard
 ///        ├──background──▶ UC1.2/3 (the resume that found it), which asks for the PIN
 ///        └──inactivity──▶ UC2.3, then the screen below
 struct LockTheApp: Flow {
-    /// The reason of the lock; the lock after a launch (LOCK/1.1) needs no flow.
+    /// The reason for the lock.
+    ///
+    /// Locking after a launch (LOCK/1.1) does not require a flow.
     enum Reason: Sendable {
         case logOut
         case background
@@ -16,7 +18,9 @@ struct LockTheApp: Flow {
     private let reason: Reason
     private let staysOnScreen: Bool
 
-    /// `staysOnScreen` is true if the present screen is in front of the lock: a revocation stays visible.
+    /// `staysOnScreen` is true if the current screen is in front of the lock.
+    ///
+    /// For example, a revocation stays visible.
     init(_ reason: Reason, staysOnScreen: Bool) {
         self.reason = reason
         self.staysOnScreen = staysOnScreen

@@ -31,7 +31,7 @@ struct ApplyUpdatePolicy: Flow {
         }
     }
 
-    /// Uses the stored answer, while it is valid, if the server cannot be reached.
+    /// Falls back to the stored answer, if it is still valid, when the server cannot be reached.
     private static func fail(_ failure: Failure, _ snapshot: Snapshot) -> Transition {
         let stored = snapshot.lastUpdate?.verdict(at: snapshot.now, for: snapshot.appVersion)
         return switch (failure, stored) {
@@ -43,7 +43,9 @@ struct ApplyUpdatePolicy: Flow {
     }
 }
 
-/// PF1.4/2 and 3: this version may not be used; no other part of the app can be reached from here.
+/// PF1.4/2 and 3: this version may not be used.
+///
+/// No other part of the app can be reached from here.
 struct BlockedVersion: Flow {
     private let updateExists: Bool
 

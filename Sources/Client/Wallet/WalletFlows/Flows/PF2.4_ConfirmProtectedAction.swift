@@ -1,4 +1,4 @@
-/// PF2.4 Confirm a protected action: the PIN, then the wallet's status, then the update policy.
+/// PF2.4 Confirm a protected action: asks for the PIN, then checks the wallet's status and the update policy.
 ///
 ///     entering ──PIN──▶ PF2.8 ──valid──▶ asking the status ──active──▶ PF1.4 ──allowed──▶ confirmed
 ///        ▲ │             ├──Retry──▶ entering      └──revoked──▶ RevokedWallet
@@ -16,7 +16,7 @@ struct ConfirmProtectedAction: Flow {
     var state = State.entering
     private let isCancelable: Bool
 
-    /// Offers Cancel in addition to Back if `isCancelable`.
+    /// If `isCancelable` is true, Cancel is offered in addition to Back.
     init(isCancelable: Bool = true) {
         self.isCancelable = isCancelable
     }

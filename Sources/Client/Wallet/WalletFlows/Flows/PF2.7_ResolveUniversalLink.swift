@@ -1,6 +1,6 @@
 internal import Vocabulary
 
-/// PF2.7 Resolve a universal link: decides whether the app may take it, and passes it to the host application.
+/// PF2.7 Resolve a universal link: decides whether the app may accept it, and passes it to the host application.
 ///
 ///     no link, or another app's ──▶ none
 ///     from an external scanner ──▶ scan it here (2) ──Close, Scan QR code──▶ rejected

@@ -1,6 +1,8 @@
 internal import Vocabulary
 
-/// PF2.8 Validate PIN: shows the server's decision about one entry of a PIN; decides nothing itself.
+/// PF2.8 Validate PIN: shows the server's verdict on a PIN entry.
+///
+/// This flow does not make any decision itself.
 ///
 ///     asking ──valid──▶ confirmed
 ///      ▲  ├──wrong──▶ prompt (2–4, 6–8) ──Close──▶ retry
@@ -9,7 +11,7 @@ internal import Vocabulary
 ///      │  └──error──▶ failed ──Close──▶ retry
 ///      └──Try again──────┘
 ///
-/// After an error we keep the entry along with its attempt id, so that trying again after a lost reply counts as the
+/// After an error, we keep the entry along with its attempt id, so that trying again after a lost reply counts as the
 /// same attempt.
 struct ValidatePIN: Flow {
     enum State {
@@ -24,12 +26,12 @@ struct ValidatePIN: Flow {
         self.state = .asking(entry)
     }
 
-    /// Shows a verdict on another instruction than CheckPIN.
+    /// Shows the verdict on an instruction other than CheckPIN.
     init(showing verdict: PINVerdict) {
         self.state = .showing(verdict)
     }
 
-    /// True if the entry is kept for another try.
+    /// Whether the entry is kept for another try.
     var keepsPIN: Bool {
         switch self.state {
         case .failed: true
@@ -99,12 +101,14 @@ struct ValidatePIN: Flow {
     }
 }
 
-/// PF2.8/9: this wallet cannot be opened with any PIN; the only way out is to start over.
+/// PF2.8/9: the wallet cannot be opened with any PIN.
+///
+/// The only way out is to start over.
 ///
 ///     locking ──▶ blocked ──Delete Wallet──▶ UC9.4
 ///
-/// The app that learns of the block while it is open locks itself first: it drops its keys, and it passes no link to
-/// the host application. The flow replaces all that were under way, and with them the PINs that they kept.
+/// If the app is open when it finds out about the block, it locks itself first: it drops its keys and does not pass any
+/// link to the host application. The flow replaces all active flows, along with the PINs they have kept.
 struct BlockedPermanently: Flow {
     enum State {
         case locking
@@ -137,7 +141,9 @@ struct BlockedPermanently: Flow {
     }
 }
 
-/// PF2.8/10: the user forgot the PIN; the only way out is to start over.
+/// PF2.8/10: the user forgot the PIN.
+///
+/// The only way out is to start over.
 struct ForgotPIN: Flow {
     func enter(_ snapshot: Snapshot) -> Transition {
         .show(

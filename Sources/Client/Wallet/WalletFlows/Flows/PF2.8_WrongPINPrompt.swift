@@ -1,8 +1,8 @@
-/// PF2.8/2–4 and 6–8: the prompt that follows a wrong PIN without a block.
+/// PF2.8/2–4 and 6–8: the prompt shown after a wrong PIN that does not result in a block.
 ///
-/// The founding document numbers these prompts for rounds of four attempts, and flows.md generalizes them. The attempt
-/// before the last has its own prompt. The first attempt has its own prompt, too, unless it is also the one before the
-/// last. All attempts in between share a prompt that states the number of attempts left.
+/// The founding document numbers these prompts for rounds of four attempts, which flows.md generalizes. There is a
+/// separate prompt after the second-to-last attempt, and after the first attempt unless it is also the second-to-last.
+/// All attempts in between share a prompt that states the number of attempts left.
 enum WrongPINPrompt: Hashable {
     case first
     case between
@@ -22,7 +22,7 @@ enum WrongPINPrompt: Hashable {
         }
     }
 
-    /// The case of PF2.8/1.1.
+    /// The corresponding case of PF2.8/1.1.
     var decision: StepID {
         switch self {
         case .first: "PF2.8/1.1d"

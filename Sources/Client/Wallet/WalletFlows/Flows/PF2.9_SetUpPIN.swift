@@ -1,6 +1,6 @@
 internal import Vocabulary
 
-/// PF2.9 Set up PIN: choose it, repeat it, and register it with the server.
+/// PF2.9 Set up PIN: asks the user to choose and repeat a PIN, then registers it with the server.
 ///
 ///     choosing ──satisfied──▶ repeating ──equal──▶ applying ──ok──▶ succeeded
 ///      ▲ │  ▲ └─not─▶ too simple     │ different     ▲ └──error── Close──▶ back
@@ -8,11 +8,11 @@ internal import Vocabulary
 ///      │ └──Back──▶ back             └─second─▶ start over ──▶ choosing
 ///      └──No── stop? ──Yes──▶ stopped ──OK──▶ back           (a change only)
 struct SetUpPIN: Flow {
-    /// The instruction that registers the new PIN.
+    /// How the new PIN is registered.
     enum Purpose: Sendable {
-        /// UC2.1: the wallet enrolls.
+        /// UC2.1: by enrolling the wallet.
         case enroll
-        /// UC2.6: ChangePin, authorized by the old PIN.
+        /// UC2.6: with ChangePin, authorized by the old PIN.
         case change(old: PINEntry)
     }
 
@@ -102,7 +102,7 @@ struct SetUpPIN: Flow {
 
         case (.applying, .answered(.enrolled)), (.applying, .answered(.pinChanged)):
             .finish(.succeeded, after: "PF2.9/1.5a")
-        // The old PIN was right a moment ago: another client must have used up attempts since, so the PIN has to be
+        // The old PIN was right a moment ago, so another client must have used up attempts since. The PIN has to be
         // confirmed again.
         case (.applying, .answered(.verdict(let verdict))): .call(ValidatePIN(showing: verdict))
         case (.applying, .returned(.retry)), (.applying, .returned(.back)): .finish(.back(whileBlocked: false))
@@ -140,7 +140,9 @@ struct SetUpPIN: Flow {
         }
     }
 
-    /// After a failed change, either PIN may be the right one, and the user must know that.
+    /// If changing the PIN failed, either PIN may be the right one.
+    ///
+    /// The user must be told.
     private var concern: ErrorScreen.Concern {
         switch self.purpose {
         case .enroll: .nothing

@@ -1,4 +1,4 @@
-/// UC1.1 Introduce the app: three pages and the privacy considerations, then UC2.1.
+/// UC1.1 Introduce the app: shows three pages and the privacy considerations, then continues with UC2.1.
 ///
 ///     1/3 ⇄ 2/3 ⇄ 3/3 ⇄ privacy considerations ──Next──▶ UC2.1
 ///      └─────┴──Skip──────▲   ⇅
@@ -14,7 +14,7 @@ struct IntroduceTheApp: Flow {
 
     var state = State.first
 
-    // A link cannot be kept for a wallet that does not exist yet (PF2.7).
+    // There is no wallet yet for which to keep a link (PF2.7).
     var takesLink: Bool { true }
 
     func enter(_ snapshot: Snapshot) -> Transition {

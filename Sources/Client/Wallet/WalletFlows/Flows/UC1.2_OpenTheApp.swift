@@ -1,6 +1,6 @@
 internal import Vocabulary
 
-/// UC1.2 Open the app: from the start of the app to the first thing to do in it.
+/// UC1.2 Open the app: from the start of the app to the first thing the user can do.
 ///
 ///     launch:  splash ──1 s──▶ PF1.4 ──allowed──▶ asking the status ──active──▶ UC2.3 or UC1.1
 ///                │ rooted                             └──revoked──▶ RevokedWallet (4 to 7)
@@ -10,11 +10,11 @@ internal import Vocabulary
 ///              locked ──▶ UC2.3 ──unlocked──────────▶ the screen below
 ///              else ──(PID)──▶ PF2.7 ──any result──▶ the screen below
 struct OpenTheApp: Flow {
-    /// The kind of start.
+    /// How the app was started.
     enum Startup: Sendable {
-        /// No process of the app was running.
+        /// The app's process was not running.
         case launch
-        /// A process was running, with a screen to return to.
+        /// The process was running, with a screen to return to.
         case resume
     }
 
@@ -85,7 +85,7 @@ struct OpenTheApp: Flow {
         }
     }
 
-    /// A wallet that was never registered counts as active, unless Hello has said that the solution is revoked.
+    /// A wallet that was never registered counts as active, unless Hello has reported that the solution is revoked.
     private static func askStatus(_ snapshot: Snapshot) -> Transition {
         guard snapshot.setup == .notStarted else { return .ask(.askStatus) }
         if let revocation = snapshot.lastRevocation, revocation.reason == .solution {
@@ -97,7 +97,7 @@ struct OpenTheApp: Flow {
     private static func fail(_ failure: Failure, _ snapshot: Snapshot) -> Transition {
         switch failure {
         case .noInternet, .serverUnreachable:
-            // A known revocation stays in force. If none is known, the unlock will discover a new one.
+            // A known revocation stays in force. If none is known, a new one will be discovered by the unlock.
             if let revocation = snapshot.lastRevocation { return RevokedWallet.transition(to: revocation) }
             return Self.enterApp(snapshot)
         case .deviceInsecure, .revoked, .generic:
@@ -105,7 +105,7 @@ struct OpenTheApp: Flow {
         }
     }
 
-    /// UC1.2/2.5b: the wallet has to be set up.
+    /// UC1.2/2.5b: the wallet has not been set up yet.
     static var introduce: Transition { .goTo(IntroduceTheApp(), after: "UC1.2/2.4a", "UC1.2/2.5b") }
 
     private static func enterApp(_ snapshot: Snapshot) -> Transition {
@@ -126,7 +126,7 @@ struct OpenTheApp: Flow {
                 "UC1.2/3.2b"
             )
         case (true, false, let hasPID):
-            // Without an identity flows.md skips PF2.7, which still has to reject a pending link (PF2.7/3).
+            // Without an identity, flows.md skips PF2.7. It is still needed to reject a pending link (PF2.7/3).
             self.to(
                 .resolvingLink(hasPID: hasPID),
                 hasPID || snapshot.link != nil ? resolve : .finish(.returned),

@@ -1,9 +1,9 @@
 internal import Vocabulary
 
-/// UC1.2/4 to 7: the screens of a revoked wallet, by the reason of the revocation.
+/// UC1.2/4 to 7: the screens for a revoked wallet, depending on the reason for the revocation.
 ///
-/// No other part of the app can be reached from here. The app that learns of the revocation while it is open locks
-/// itself first.
+/// No other part of the app can be reached from here. If the app is open when it finds out about the revocation, it
+/// locks itself first.
 ///
 ///     locking ──▶ message
 ///     message ──To help desk──▶ contact ──Call──▶ (the phone)
@@ -25,7 +25,7 @@ struct RevokedWallet: Flow {
         self.reason = reason
     }
 
-    /// Leads to the screen of a revocation, from any flow that learns of one.
+    /// Returns the transition to the revocation's screen, for any flow that finds out about it.
     static func transition(to revocation: Revocation) -> Transition {
         switch revocation.reason {
         case .user: .goTo(RevokedWallet(.user), after: "UC1.2/2.4b")

@@ -1,7 +1,7 @@
 internal import DeviceInterface
 internal import Vocabulary
 
-/// UC2.1 Set up a remote PIN and biometric unlock: PIN, registration, biometrics, deletion code.
+/// UC2.1 Set up a remote PIN and biometric unlock: PIN, registration, biometrics, and deletion code.
 ///
 ///     choosing (PF2.9) ──succeeds──▶ enrolled? ──no──▶ secured (1.5) ──Next──▶ code (1.6) ──written down──▶ UC3.1
 ///        └──Back──▶ (caller)            │ yes            ▲  ▲              └──no code────────────────────────▲
@@ -10,8 +10,8 @@ internal import Vocabulary
 ///                                   ▲ └──Enable──▶ prompt ──┘ confirmed
 ///                                   └──rejected──── (1.4)
 ///
-/// The progress is stored before the next screen is shown, so after a crash the setup continues at the unfinished
-/// step: the code is shown until it was confirmed as written down.
+/// The progress is stored before the next screen is shown, so the setup continues with the unfinished step after a
+/// crash. The code is shown until the user has confirmed having written it down.
 struct SetUpRemotePIN: Flow {
     enum State {
         case choosing
@@ -28,7 +28,7 @@ struct SetUpRemotePIN: Flow {
 
     var state: State
 
-    /// Continues after the steps that are done.
+    /// Skips the steps that are already done.
     init(from progress: SetupProgress) {
         switch progress {
         case .notStarted: self.state = .choosing
@@ -37,7 +37,9 @@ struct SetUpRemotePIN: Flow {
         }
     }
 
-    /// The setup offers biometrics only; a passcode can be chosen in the settings (UC2.2/1.7).
+    /// The setup only offers biometrics.
+    ///
+    /// A passcode can be chosen in the settings (UC2.2/1.7).
     private static let prompt = Prompt(.enable, accepts: .biometric)
 
     var place: Place {
@@ -107,14 +109,14 @@ struct SetUpRemotePIN: Flow {
         }
     }
 
-    /// 1.2: without an enrolled biometric the prompt could only fail.
+    /// 1.2: skipped if no biometric is enrolled, because the prompt could only fail.
     private func offerBiometrics(_ snapshot: Snapshot) -> Transition {
         guard snapshot.biometricMode == .off else { return self.to(.secured) }
         return snapshot.biometrics.isEnrolled
             ? self.to(.configuring, after: "UC2.1/1.2a") : self.to(.secured, after: "UC2.1/1.2b")
     }
 
-    /// Skips the screen if there is no code: the server's feature is off.
+    /// Skips the screen if there is no code because the server does not offer this feature.
     private func showCode(_ snapshot: Snapshot) -> Transition {
         guard let code = snapshot.deletionCode else { return self.to(.keepingWrittenDown) }
         return .show(

@@ -1,7 +1,7 @@
 internal import DeviceInterface
 internal import Vocabulary
 
-/// UC2.2 Biometrics on or off.
+/// UC2.2: turns biometrics on or off.
 ///
 ///     status (1.1) ──Enable──▶ (Unlock with, 1.7) ──▶ prompt (1.3) ──confirmed──▶ PF2.4 ──▶ enabling ──▶ status
 ///      ▲ ▲   │ │ └──none enrolled──▶ 1.2 ──OK──▶ status  │ rejected                 └──Back──▶ status
@@ -100,10 +100,10 @@ struct ManageBiometrics: Flow {
         return change.offering(.back, "UC2.2/1.1c", .finish(.returned))
     }
 
-    /// Asks for the unlock method if the device has more than one.
+    /// Asks for the unlock method if there is more than one.
     ///
-    /// A sensor without an enrolled biometric must get one first, passcode or not. Without a sensor the passcode alone
-    /// serves.
+    /// If there is a sensor, a biometric must be enrolled first, even if there is a passcode. If there is no sensor,
+    /// the passcode is sufficient.
     private func chooseMethod(_ snapshot: Snapshot) -> Transition {
         switch (snapshot.biometrics, snapshot.hasPasscode) {
         case (.face, true), (.fingerprint, true):

@@ -1,16 +1,20 @@
-/// The reason why safe mode's prompt did not open the app (UC2.3/6).
+/// Why the safe mode's prompt did not open the app (UC2.3/6).
 package enum BiometricFailure: Hashable, Sendable {
-    /// Not recognized, or dismissed, perhaps by mistake.
+    /// The user was not recognized, or dismissed the prompt, perhaps by mistake.
     case mayTryAgain
-    /// The phone has no face, finger or passcode enrolled at present; it may have one later.
+    /// No face, finger or passcode is enrolled on the phone at the moment.
+    ///
+    /// This may change later.
     case nothingEnrolled
-    /// The sensor accepts no further attempt.
+    /// The sensor does not accept any more attempts.
     case lockedOut
-    /// The keychain item is gone, as after a restore to another device: no prompt will ever open this wallet.
+    /// The keychain item no longer exists, for example after a restore to another device.
+    ///
+    /// No prompt will ever open this wallet.
     case keyIsGone
 }
 
-/// UC2.3/2 to 6: a screen after a prompt that did not open the app.
+/// UC2.3/2 to 6: the screens shown after a prompt that did not open the app.
 enum BiometricNotice: Sendable {
     case firstOnIOS
     case secondOnIOS

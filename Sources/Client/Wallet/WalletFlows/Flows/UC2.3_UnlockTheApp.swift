@@ -14,14 +14,14 @@ internal import Vocabulary
 ///        └──Back─────────┘
 ///     unlocked ──▶ setup unfinished: UC2.1 · no PID: UC3.1 · else PF2.7, then the screen below or UC7.1
 ///
-/// Invariant: in safe mode nothing leads from the prompt to the PIN. The step from the PIN-fallback mode to the safe
-/// one needs a PIN once, so it skips the prompt.
+/// Invariant: in the safe mode, there is no way from the prompt to the PIN. Migrating from the PIN-fallback mode to the
+/// safe mode requires the PIN once, so the prompt is skipped.
 struct UnlockTheApp: Flow {
     /// The destination after the unlock.
     enum Purpose: Sendable {
-        /// The dashboard: the app was shut down, or the user logged out.
+        /// To the dashboard, because the app was shut down or the user logged out.
         case enter
-        /// The screen below: the app was active.
+        /// To the screen below, because the app was active.
         case resume
     }
 
@@ -39,7 +39,7 @@ struct UnlockTheApp: Flow {
     }
 
     var state = State.starting
-    /// Rejected prompts since the app was locked.
+    /// The number of rejected prompts since the app was locked.
     private var rejections = 0
     private let purpose: Purpose
 
@@ -79,14 +79,14 @@ struct UnlockTheApp: Flow {
             self.to(.unlocking, .ask(.unlockWithBiometrics(presentation)))
         case (.unlocking, .answered(.prompted(let result))): self.judge(result, snapshot)
         case (.unlocking, .answered(.itemGone)): self.to(isSafe ? .notice(.noFallback(.keyIsGone)) : .entering)
-        // A permanently blocked wallet gets no presence share.
+        // A permanently blocked wallet does not get a presence share.
         case (.unlocking, .answered(.verdict(let verdict))): .call(ValidatePIN(showing: verdict))
-        // After a block that the prompt's session found.
+        // These follow a block that was reported when the session for the prompt was opened.
         case (.unlocking, .returned(.retry)), (.unlocking, .returned(.back)): self.to(isSafe ? .prompting : .entering)
         case (.unlocking, .answered(.failed(let failure))): .call(Self.error(failure))
         case (.unlocking, .returned(.tryAgain)): self.to(.prompting)
-        // If the error is permanent, the user must be able to reach Reset wallet, which is the only other way out in
-        // safe mode.
+        // If the error is permanent, the user must be able to get to Reset wallet, which is the only other way out in
+        // the safe mode.
         case (.unlocking, .returned(.closed)): self.to(isSafe ? .notice(.noFallback(.mayTryAgain)) : .entering)
 
         case (.entering, .entered(let input)): self.validate(input, in: .validating)
@@ -102,7 +102,7 @@ struct UnlockTheApp: Flow {
             self.to(.migrating, .ask(.migrateBiometrics(presentation)))
         case (.migrating, .answered(.prompted(.confirmed))): self.enterApp(snapshot, after: "UC2.2/1.3a")
         case (.migrating, .answered(.failed(.revoked(let revocation)))): RevokedWallet.transition(to: revocation)
-        // The wallet opens as before; the next unlock asks for the PIN once more.
+        // The wallet can be opened as before. The next unlock asks for the PIN again.
         case (.migrating, .answered(.prompted)), (.migrating, .answered(.itemGone)), (.migrating, .answered(.failed)):
             self.enterApp(snapshot, after: "UC2.2/1.3b")
 
@@ -142,14 +142,15 @@ extension UnlockTheApp {
         case .lockedOut:
             return self.to(.notice(isSafe ? .noFallback(.lockedOut) : .tooManyAttempts), after: "UC2.3/1.2g")
         case .unavailable:
-            // The item still exists, and can be opened again once a biometric is enrolled, so there is no reason to
+            // The item still exists and can be opened again once a biometric is enrolled, so there is no reason to
             // reset the wallet.
             return self.to(isSafe ? .notice(.noFallback(.nothingEnrolled)) : .entering)
         }
     }
 
-    /// Shows this platform's notice for the current number of rejections; in safe mode every rejection leads to the
-    /// warning.
+    /// Shows the platform's notice for the current number of rejections.
+    ///
+    /// In the safe mode, every rejection leads to the warning.
     private func reject(_ snapshot: Snapshot) -> Transition {
         let isSafe = snapshot.biometricMode == .safe
         let warning = BiometricNotice.noFallback(.mayTryAgain)

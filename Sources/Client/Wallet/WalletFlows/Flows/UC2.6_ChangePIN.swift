@@ -1,12 +1,12 @@
 internal import DeviceInterface
 internal import Vocabulary
 
-/// UC2.6 Change PIN: the old PIN, the new one twice, and one instruction that replaces the old one.
+/// UC2.6 Change PIN: asks for the old PIN, then the new one twice, and replaces it with a single instruction.
 ///
 ///     (safe mode: prompt) ──▶ confirming (PF2.4) ──▶ choosing (PF2.9) ──▶ done ──Dashboard, Settings──▶ UC7.1
 ///        └──rejected──▶ (caller)  └──Back──▶ (caller)    └──Back──▶ (caller)
 ///
-/// In safe mode the PIN slot is sealed under the keychain item, so the prompt that opens it comes first (SB11).
+/// In the safe mode, the PIN slot is sealed under the keychain item, so the prompt that opens it comes first (SB11).
 struct ChangePIN: Flow {
     enum State {
         case starting

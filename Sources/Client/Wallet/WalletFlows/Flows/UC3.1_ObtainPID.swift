@@ -1,6 +1,6 @@
 internal import Vocabulary
 
-/// UC3.1 Obtain PID: its two edges; the issuing itself belongs to the host application.
+/// UC3.1 Obtain PID: the steps before and after the issuance, which is up to the host application.
 ///
 ///     offer (1.1) ──Obtain──▶ hook (1.2) ──obtained──▶ PF2.4 (1.3) ──confirmed──▶ linking (1.4) ──▶ UC7.1
 ///        ▲                      │ canceled, failed       └──Back──▶ offer             └──denied──▶ UC1.2/6
@@ -56,7 +56,7 @@ struct ObtainPID: Flow {
         case (.confirming, .returned(.back)): self.to(.offering, after: "UC3.1/1.3b")
 
         case (.linking, .answered(.recoveryCodeLinked)): .goTo(Dashboard(), after: "UC3.1/1.4a")
-        // The PIN was right a moment ago: another client must have used up attempts since, so the PIN has to be
+        // The PIN was right a moment ago, so another client must have used up attempts since. The PIN has to be
         // confirmed again.
         case (.linking, .answered(.verdict(let verdict))): .call(ValidatePIN(showing: verdict))
         case (.linking(_, let code), .returned(.retry)): self.to(.confirming(code))

@@ -1,6 +1,7 @@
 internal import Vocabulary
 
-/// UC9.12 View the deletion code: the PIN, then the code, which the server keeps and the wallet does not.
+/// UC9.12 View the deletion code: asks for the PIN and shows the code, which is stored on the server but not in the
+/// wallet.
 ///
 ///     confirming (PF2.4) ──▶ asking ──▶ code ──Back──▶ (caller)
 ///        └──Back──▶ (caller)   └──error── Close──▶ (caller)

@@ -1,4 +1,4 @@
-/// UC9.2 Get app information: the product, its version and its server.
+/// UC9.2 Get app information: shows the product, its version, and its server.
 struct AppInformation: Flow {
     func enter(_ snapshot: Snapshot) -> Transition {
         .show(

@@ -1,4 +1,6 @@
-/// UC9.4 Wipe all app data: deleted from the device at once; the server is notified now or at a later launch.
+/// UC9.4 Wipe all app data: deletes the local data immediately.
+///
+/// The server is notified now or at a later launch.
 ///
 ///     asking ──Yes──▶ wiping ──▶ UC1.1
 ///        └──Cancel──▶ (caller)
@@ -10,7 +12,8 @@ struct WipeAppData: Flow {
 
     var state: State
 
-    /// `confirmed` is true if an earlier screen has already asked: a revoked wallet is created anew (UC1.2/5).
+    /// `confirmed` is true if an earlier screen has asked already, because a revoked wallet is replaced with a new one
+    /// (UC1.2/5).
     init(confirmed isConfirmed: Bool = false) {
         self.state = isConfirmed ? .wiping : .asking
     }

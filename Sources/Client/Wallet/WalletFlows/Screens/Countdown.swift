@@ -1,6 +1,7 @@
 internal import Vocabulary
 
-/// A remaining time as every language shows it: under a minute in seconds, else in minutes, both rounded up.
+/// A remaining time as displayed in every language: in seconds if it is less than a minute, otherwise in minutes,
+/// rounded up.
 enum Countdown: Hashable {
     case seconds(Int64)
     case minutes(Int64)
@@ -11,7 +12,9 @@ enum Countdown: Hashable {
     }
 }
 
-/// A long time: in hours rounded up, and from two days on in whole days.
+/// A long time, displayed in hours or, from two days on, in days.
+///
+/// Hours are rounded up.
 enum LongTime: Hashable {
     case hours(Int64)
     case days(Int64)
@@ -23,7 +26,7 @@ enum LongTime: Hashable {
 }
 
 extension Int64 {
-    /// Rounds up without a sum, which would overflow near the maximum: the server may send any number.
+    /// Rounds up without adding, which could overflow because the server may send any number.
     fileprivate func dividedRoundingUp(by divisor: Int64) -> Int64 {
         let (quotient, remainder) = self.quotientAndRemainder(dividingBy: divisor)
         return remainder > 0 ? quotient + 1 : quotient

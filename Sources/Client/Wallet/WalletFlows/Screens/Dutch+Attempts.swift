@@ -8,7 +8,7 @@ extension Dutch {
         "december",
     ]
 
-    /// The facts about attempts, such as `2 foute pincodes sinds dinsdag 14:05`.
+    /// Returns the text for the notice, such as `2 foute pincodes sinds dinsdag 14:05`.
     func attempts(_ notice: AttemptNotice) -> String {
         var sentences: [String] = []
         if notice.wrongPINs > 0 {

@@ -3,7 +3,7 @@ internal import Vocabulary
 
 /// The Dutch texts.
 ///
-/// One long switch over all texts, as in ``English``: a language that lacks one does not compile.
+/// Like ``English``, this is one long switch over all texts, so that a missing one is a compile-time error.
 struct Dutch {
     let product: String
     let now: Timestamp
@@ -171,7 +171,7 @@ struct Dutch {
         }
     }
 
-    /// "59 seconden", "1 seconde", "2 minuten".
+    /// Returns texts such as "59 seconden", "1 seconde" or "2 minuten".
     static func countdown(_ remaining: Duration) -> String {
         switch Countdown(remaining) {
         case .seconds(let count): count == 1 ? "1 seconde" : "\(count) seconden"

@@ -1,9 +1,9 @@
 internal import DeviceInterface
 internal import Vocabulary
 
-/// The English texts, in the founding documents' wording.
+/// The English texts, using the wording of the founding documents.
 ///
-/// One long switch over all texts: a language that lacks one does not compile.
+/// This is one long switch over all texts, so that a missing one is a compile-time error.
 struct English {
     let product: String
     let now: Timestamp
@@ -171,7 +171,9 @@ struct English {
         }
     }
 
-    /// "59 more seconds", "1 more second", "2 more minutes": under a minute in seconds, else in minutes, rounded up.
+    /// Returns texts such as "59 more seconds", "1 more second" or "2 more minutes".
+    ///
+    /// Minutes are rounded up.
     static func countdown(_ remaining: Duration) -> String {
         switch Countdown(remaining) {
         case .seconds(let count): count == 1 ? "1 more second" : "\(count) more seconds"

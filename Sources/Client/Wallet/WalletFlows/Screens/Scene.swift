@@ -1,38 +1,38 @@
 package import DeviceInterface
 package import Vocabulary
 
-/// A screen as the flows show it, in no language yet.
+/// A language-independent screen, as shown by the flows.
 package struct Scene: Hashable, Sendable {
-    /// The step that shows it, which identifies the screen, since titles are not unique.
+    /// The step that shows the screen and identifies it, since titles are not unique.
     package var step: StepID
     package var kind: Screen.Kind
     package var title: Text
     package var message: Text?
     package var banner: Text?
-    /// Facts about attempts, on the first screen behind the lock after an unlock.
+    /// The attempt notice, on the first screen behind the lock after an unlock.
     package var notice: AttemptNotice?
     package var values: [Value] = []
     package var input: Input?
-    /// The question of the operating system to the phone's owner; the scene's kind is then `osPrompt`.
+    /// The system prompt, if the scene's kind is `osPrompt`.
     package var prompt: Prompt?
     package var choices: [Choice] = []
     package var timer: Timer?
-    /// The reason why this is not the screen that the user wanted.
+    /// Why this is not the screen the user wanted to see.
     package var obstacle: Obstacle?
 
     /// A named value on the screen.
     package enum Value: Hashable, Sendable {
         /// The wallet's deletion code.
         case deletionCode(DeletionCode)
-        /// The wrong PINs that are left in this round, at least 1.
+        /// The number of wrong PINs left in this round, at least 1.
         case attemptsLeft(Int)
-        /// Whether the end of this round blocks the wallet permanently.
+        /// Whether the wallet is permanently blocked at the end of this round.
         case finalRound(Bool)
-        /// The end of the present block.
+        /// The end of the current block.
         case blockedUntil(Timestamp)
         /// The time at which the app locks itself.
         case locksAt(Timestamp)
-        /// The first rule that the entered new PIN breaks.
+        /// The first rule that the new PIN violates.
         case brokenRule(PINRule)
         /// The id of an error in the server's log, which the user can quote.
         case correlationID(String)
@@ -42,29 +42,29 @@ package struct Scene: Hashable, Sendable {
         case product
         /// The version of the app.
         case version(AppVersion)
-        /// The address of the server, HOST:PORT.
+        /// The server's address as HOST:PORT.
         case server(String)
     }
 
-    /// A PIN input; entering a PIN takes this step.
+    /// A PIN input, and the step taken when a PIN is entered.
     package struct Input: Hashable, Sendable {
         package var step: StepID
     }
 
-    /// An action that the user can select, and the step that it takes.
+    /// An action the user can select, and the step it takes.
     package struct Choice: Hashable, Sendable {
         package var id: ActionID
         package var step: StepID
     }
 
-    /// The time at which the screen ends without the user.
+    /// When the screen ends without user input.
     package struct Timer: Hashable, Sendable {
-        /// The step that its end takes.
+        /// The step taken when the timer expires.
         package var step: StepID
         package var end: End
 
         package enum End: Hashable, Sendable {
-            /// After the screen was shown for this time.
+            /// After the screen has been shown for this long.
             case after(Duration)
             /// At a fixed time.
             case at(Timestamp)
@@ -72,11 +72,11 @@ package struct Scene: Hashable, Sendable {
     }
 }
 
-/// The reason why the current screen is not the one the user wanted to see.
+/// Why the current screen is not the one the user wanted to see.
 public enum Obstacle: Hashable, Sendable {
     /// The PIN was wrong, and the attempt was counted.
     case wrongPIN
-    /// The wallet is blocked; no PIN was judged.
+    /// The wallet is blocked, so no PIN was judged.
     case blocked
     /// The wallet is permanently blocked.
     case blockedPermanently
@@ -86,13 +86,13 @@ public enum Obstacle: Hashable, Sendable {
     case deviceInsecure
     /// The phone has no network.
     case noInternet
-    /// The server did not answer, or cannot handle calls right now.
+    /// The server did not answer or is currently unable to handle calls.
     case serverUnreachable
     /// This version of the app is blocked.
     case updateNeeded
-    /// The PIN that was chosen, or its repetition, was not accepted.
+    /// The chosen PIN or its repetition was not accepted.
     case pinNotAccepted
-    /// The phone's owner was not recognized, or dismissed the prompt.
+    /// The phone's owner was not recognized or dismissed the prompt.
     case biometricNotAccepted
     /// Any other error.
     case other

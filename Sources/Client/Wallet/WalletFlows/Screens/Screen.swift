@@ -1,18 +1,22 @@
 /// A screen in the user's language.
 public struct Screen: Hashable, Sendable {
-    /// The step that shows it: `UC2.3/1.3`.
+    /// The step that shows the screen, such as `UC2.3/1.3`.
     public var step: String
-    /// The place where the screen is drawn.
+    /// How the screen is displayed.
     public var kind: Kind
     /// The title in the user's language.
     public var title: String
-    /// The text below the title in the user's language; empty if the screen has none.
+    /// The text below the title in the user's language, or an empty string if there is none.
     public var message: String
-    /// Named values; times are integers whose name ends in `Ms`.
+    /// Named values.
+    ///
+    /// Times are integers, and their names end in `Ms`.
     public var values: [String: Value]
-    /// The input fields: at most one for a PIN and one for a biometric.
+    /// The input fields.
+    ///
+    /// There is at most one for a PIN and one for a biometric.
     public var inputs: [Input]
-    /// The actions in the order of display.
+    /// The actions, in display order.
     public var actions: [Action]
 
     /// The screen before the first launch.
@@ -26,84 +30,88 @@ public struct Screen: Hashable, Sendable {
         actions: []
     )
 
-    /// The place where a screen is drawn.
+    /// How a screen is displayed.
     public enum Kind: String, Hashable, Sendable {
-        /// The whole display of the app.
+        /// The app's entire display.
         case screen
-        /// Drawn over the screen before.
+        /// A prompt drawn over the previous screen.
         case prompt
-        /// Drawn by the operating system.
+        /// A prompt drawn by the operating system.
         case osPrompt = "os-prompt"
     }
 
-    /// A value on a screen, for programs.
+    /// A value on a screen, for use by programs.
     public enum Value: Hashable, Sendable {
         /// A text, such as a code.
         case text(String)
         /// A count, or a time in milliseconds.
         case number(Int64)
-        /// A condition.
+        /// A Boolean value.
         case truth(Bool)
     }
 
     /// An input field.
     public struct Input: Hashable, Sendable {
-        /// `pin` for digits, `biometric` for the presentation to an os-prompt.
+        /// `pin` for digits, or `biometric` for an input to a system prompt.
         public var id: String
-        /// The number of digits; 0 for an input without digits.
+        /// The number of digits, or 0 if the input does not consist of digits.
         public var length: Int
-        /// The step that a complete entry takes.
+        /// The step taken when the input is complete.
         public var step: String
     }
 
-    /// An action to select.
+    /// An action that can be selected.
     public struct Action: Hashable, Sendable {
-        /// The action's name for programs, the same in every language.
+        /// The action's name for programs, which is the same in every language.
         public var id: ActionID
         /// The label in the user's language.
         public var title: String
-        /// The step that the action takes.
+        /// The step taken by the action.
         public var step: String
     }
 }
 
-/// The actions of all screens, by their names in scenarios and on the command line.
+/// The actions on all screens, identified by their names in scenarios and on the command line.
 public enum ActionID: String, Hashable, Sendable, CaseIterable {
-    /// Returns to the screen before.
+    /// Returns to the previous screen.
     case back
-    /// Chooses biometrics as the means to open the wallet.
+    /// Chooses biometrics as the way to open the wallet.
     case biometric
-    /// Opens the settings of the biometric unlock.
+    /// Opens the biometric unlock settings.
     case biometrics
     /// Calls the help desk.
     case call
-    /// Cancels the present use case or prompt.
+    /// Cancels the current use case or prompt.
     case cancel
-    /// Starts a change of the PIN.
+    /// Starts changing the PIN.
     case changePIN = "change-pin"
     /// Closes a message, or the app if it may not be used.
     case close
-    /// Deletes a revoked wallet's data, then sets up a new wallet.
+    /// Deletes a revoked wallet's data and sets up a new wallet.
     case createNewWallet = "create-new-wallet"
     /// Opens the dashboard.
     case dashboard
-    /// Starts the deletion of the app's data, which asks for confirmation.
+    /// Starts deleting the app's data.
+    ///
+    /// Asks for confirmation.
     case deleteData = "delete-data"
-    /// Starts the deletion of the wallet whose PIN the user forgot, which asks for confirmation.
+    /// Starts deleting the wallet because the user forgot the PIN.
+    ///
+    /// Asks for confirmation.
     case deleteWallet = "delete-wallet"
-    /// Shows the deletion code, after the PIN.
+    /// Asks for the PIN and shows the deletion code.
     case deletionCode = "deletion-code"
-    /// Chooses the phone's passcode as the means to open the wallet.
+    /// Chooses the phone's passcode as the way to open the wallet.
     case devicePasscode = "device-passcode"
-    /// Turns the biometric unlock off.
+    /// Turns off the biometric unlock.
     case disable
-    /// Chooses biometrics or the phone's passcode, at each prompt, as the means to open the wallet.
+    /// Chooses biometrics or the phone's passcode, at each prompt, as the way to open the wallet.
     case either
-    /// Turns the biometric unlock on.
+    /// Turns on the biometric unlock.
     case enable
     /// Enters the PIN instead of a biometric.
     case enterPassword = "enter-password"
-    /// Opens the options for a user who forgot the PIN.
+    /// Opens the options for users who forgot the PIN.
     case forgotPIN = "forgot-pin"
     /// Opens the help, which is not part of this app.
     case help
@@ -125,34 +133,38 @@ public enum ActionID: String, Hashable, Sendable, CaseIterable {
     case readMore = "read-more-information"
     /// Opens the privacy statement.
     case readPrivacyStatement = "read-privacy-statement"
-    /// Starts the deletion of a wallet that can no longer be opened, which asks for confirmation.
+    /// Starts deleting a wallet that can no longer be opened.
+    ///
+    /// Asks for confirmation.
     case resetWallet = "reset-wallet"
-    /// Repeats the failed request.
+    /// Repeats the request that failed.
     case retry
-    /// Opens the wallet's scanner for QR codes.
+    /// Opens the wallet's QR code scanner.
     case scanQRCode = "scan-qr-code"
     /// Opens the settings.
     case settings
     /// Skips optional screens.
     case skip
-    /// Starts the choice of a PIN again.
+    /// Starts choosing a PIN from the beginning.
     case startOver = "start-over"
-    /// Shows the contact of the help desk.
+    /// Shows the help desk's contact information.
     case toHelpDesk = "to-help-desk"
-    /// Opens the app's page in the store.
+    /// Opens the app's store page.
     case toStore = "to-store"
     /// Repeats an entry or a prompt.
     case tryAgain = "try-again"
-    /// Confirms that the deletion code is written down.
+    /// Confirms that the deletion code has been written down.
     case writtenDown = "written-down"
-    /// Confirms that the user continues to use the app, before an inactivity lock.
+    /// Confirms that the user is still there, before the app locks due to inactivity.
     case yesContinue = "yes-continue"
     /// Confirms the deletion of the wallet and its data.
     case yesDelete = "yes-delete"
-    /// Confirms that the user stops the choice of a PIN.
+    /// Confirms that the user no longer wants to choose a PIN.
     case yesStop = "yes-stop"
 
-    /// True if the action deletes the wallet's data or leads to a screen that does; it must never be preselected.
+    /// Whether the action deletes the wallet's data or leads to a screen that does.
+    ///
+    /// Such an action must never be preselected.
     public var destroys: Bool {
         switch self {
         case .createNewWallet, .deleteData, .deleteWallet, .resetWallet, .yesDelete: true

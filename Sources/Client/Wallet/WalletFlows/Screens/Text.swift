@@ -1,7 +1,9 @@
 package import DeviceInterface
 package import Vocabulary
 
-/// The titles and messages of the app, by meaning; each language has a string for all of them.
+/// The app's titles and messages, identified by meaning.
+///
+/// Every language has a string for each of them.
 package enum Text: Hashable, Sendable {
     // UC1.2
     case splash
@@ -35,7 +37,7 @@ package enum Text: Hashable, Sendable {
     case biometricNotRecognizedEnterPIN, biometricNotRecognizedThenPIN, biometricUsePIN
     case biometricTooMany
     case biometricUnlockFailed, biometricNoFallback(BiometricFailure)
-    // Prompts of the operating system, and UC2.2
+    // System prompts and UC2.2
     case prompt(Prompt.Purpose), promptAccepts(UnlockMethod, BiometricSupport)
     case biometricsAreOn, biometricsAreOff
     case noBiometricEnrolled, enrollBiometricFirst

@@ -1,8 +1,10 @@
 package import Vocabulary
 
-/// Translates scenes into one language, under one product name.
+/// Translates scenes to a language, using a product name.
 public struct Wording: Hashable, Sendable {
-    /// The supported languages; a new one is a case and its file of texts.
+    /// The supported languages.
+    ///
+    /// To add one, add a case and a file with its texts.
     public enum Language: String, Hashable, Sendable, CaseIterable {
         /// English.
         case english = "en"
@@ -15,13 +17,15 @@ public struct Wording: Hashable, Sendable {
     /// The app's name in its texts.
     public var product: String
 
-    /// Creates the texts in a language under a product name.
+    /// Creates the wording for a language and product name.
     public init(language: Language = .english, product: String = "NL Wallet") {
         self.language = language
         self.product = product
     }
 
-    /// The screen at the time `now`; countdowns are computed anew each time.
+    /// Returns the screen at the given time.
+    ///
+    /// Countdowns are always up to date.
     package func screen(_ scene: Scene, at now: Timestamp) -> Screen {
         var values: [String: Screen.Value] = [:]
         for value in scene.values { self.add(value, to: &values, at: now) }
@@ -65,7 +69,7 @@ public struct Wording: Hashable, Sendable {
         }
     }
 
-    /// Adds the facts about attempts, as a text and as values.
+    /// Adds the attempt notice, both as text and as separate values.
     private func add(_ notice: AttemptNotice, to values: inout [String: Screen.Value], at now: Timestamp) {
         values["notice"] = .text(self.string(.attempts(notice), at: now))
         if notice.wrongPINs > 0 {
