@@ -2,29 +2,28 @@
 public enum BiometricSupport: String, Hashable, Sendable, CaseIterable {
     /// The phone has no sensor.
     case none
-    /// The phone has a sensor but nothing is enrolled, so every prompt would fail.
+    /// The phone has a sensor, but nothing is enrolled, so every prompt would fail.
     case notEnrolled = "not-enrolled"
     /// A face is enrolled.
     case face
     /// A fingerprint is enrolled.
     case fingerprint
 
-    /// True if a prompt can succeed.
+    /// Whether a prompt can succeed.
     public var isEnrolled: Bool { self == .face || self == .fingerprint }
 }
 
-/// The method the owner uses to open a keychain item, and with it the wallet (safe-biometric.md, "Passcode or
-/// biometry").
+/// How the owner opens a keychain item, and with it the wallet (safe-biometric.md, "Passcode or biometry").
 public enum UnlockMethod: String, Hashable, Sendable, CaseIterable {
     /// Any enrolled biometric: `BIOMETRY_ANY`.
     case biometric
-    /// The passcode of the phone: `DEVICE_PASSCODE`.
+    /// The phone's passcode: `DEVICE_PASSCODE`.
     case passcode
     /// Any enrolled biometric or the passcode: `BIOMETRY_ANY_OR_DEVICE_PASSCODE`.
     case either
 }
 
-/// The current use of biometrics by a wallet (safe-biometric.md, "Two biometric modes").
+/// How a wallet uses biometrics (safe-biometric.md, "Two biometric modes").
 public enum BiometricMode: String, Hashable, Sendable, CaseIterable {
     /// Only the PIN unlocks the wallet.
     case off

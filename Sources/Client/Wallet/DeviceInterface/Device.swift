@@ -1,77 +1,81 @@
 public import Vocabulary
 
-/// The phone that a wallet runs on.
+/// The phone on which a wallet runs.
 ///
-/// The hardware key never leaves the phone: the wallet only gets evidence and proofs. Operations that may wait for the
-/// operating system or the vendor are asynchronous.
+/// The hardware key never leaves the phone. The wallet only receives evidence and proofs. Operations are asynchronous
+/// if they may have to wait for the operating system or the vendor.
 public protocol Device: Sendable {
     /// The platform, which determines the format of evidence and proofs.
     var platform: Platform { get }
-    /// The user-visible version of the operating system, such as `16`; at most 100 bytes are sent.
+    /// The operating system's user-visible version, such as `16`.
+    ///
+    /// At most 100 bytes are sent.
     var osVersion: String { get }
-    /// The manufacturer's name of the model.
+    /// The manufacturer's name for the model.
     var model: String { get }
-    /// True if there are signs that the system is rooted or jailbroken.
+    /// Whether there are signs that the system is rooted or jailbroken.
     var isRooted: Bool { get }
-    /// True if the phone has a network connection.
+    /// Whether the phone has a network connection.
     var hasNetwork: Bool { get }
-    /// The package name on Android; team and bundle identifier on iOS.
+    /// The package name on Android, or the team and bundle identifier on iOS.
     var appID: String { get }
-    /// The version of the host application, such as `1.4.0`.
+    /// The host application's version, such as `1.4.0`.
     var appVersion: String { get }
-    /// True if an earlier ``createKey(challenge:)`` left a hardware key.
+    /// Whether a hardware key was left by an earlier call to ``createKey(challenge:)``.
     var hasKey: Bool { get }
 
-    /// The biometric that prompts can use.
+    /// The type of biometric used by prompts.
     var biometrics: BiometricSupport { get }
-    /// True if the phone is protected by a passcode.
+    /// Whether the phone is protected by a passcode.
     var hasPasscode: Bool { get }
-    /// True if prompts are answered outside the program: by a real phone's owner, or by a simulated
-    /// sensor.
+    /// Whether prompts are answered outside of the program, by a real phone's owner or a simulated sensor.
     ///
-    /// If false, the host application calls ``Wallet/present(_:)`` for each prompt.
+    /// If false, the host application must call ``Wallet/present(_:)`` for every prompt.
     var answersPrompts: Bool { get }
-    /// The keychain of the host application.
+    /// The host application's keychain.
     var keychain: any Keychain { get }
 
     /// Shows a prompt that does not open a keychain item.
     func authenticate(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult
 
-    /// Creates a hardware key, which replaces an existing one, and returns the vendor's evidence
-    /// for it.
+    /// Creates a hardware key, replacing the existing one if there is one, and returns the vendor's evidence for it.
     ///
-    /// - Parameter challenge: The SHA-256 of the data to which the evidence is bound.
+    /// - Parameter challenge: The SHA-256 digest of the data that the evidence is bound to.
     func createKey(challenge: SHA256Digest) async throws(DeviceError) -> DeviceEvidence
 
     /// Signs `statement` with the hardware key.
     ///
-    /// On Android the proof is an ECDSA signature over the SHA-256 of the statement, r‖s. On iOS it
-    /// is an App Attest assertion over the SHA-256 of the statement; its counter is durable before
-    /// this returns, so that the device never repeats a counter after a crash.
+    /// On Android, the proof is an ECDSA signature in the form r‖s over the SHA-256 digest of the statement. On iOS, it
+    /// is an App Attest assertion over that digest. The assertion's counter is made durable before this method returns,
+    /// so that the device never repeats a counter after a crash.
     func prove(statement: [UInt8]) async throws(DeviceError) -> [UInt8]
 
-    /// Deletes the hardware key, or does nothing if there is none.
+    /// Deletes the hardware key, if there is one.
     func deleteKey() async throws(DeviceError)
 }
 
 /// The vendor's evidence for a hardware key.
 public enum DeviceEvidence: Hashable, Sendable {
-    /// The certificates of an Android key attestation, leaf first, each DER.
+    /// The DER-encoded certificates of an Android key attestation, starting with the leaf.
     case android([[UInt8]])
-    /// An App Attest attestation object (CBOR) and the id of the key, 32 bytes.
+    /// An App Attest attestation object (CBOR) and the 32-byte id of the key.
     case apple(object: [UInt8], keyID: [UInt8])
 }
 
 /// An error from a device operation.
 public enum DeviceError: Error, Hashable, CustomStringConvertible {
-    /// The device has no hardware key; the wallet has to be registered.
+    /// The device has no hardware key, so the wallet has to be registered.
     case noKey
-    /// The vendor's attestation service could not be reached; try again later.
+    /// The vendor's attestation service could not be reached.
+    ///
+    /// Try again later.
     case attestationUnavailable
-    /// The storage of the device failed or holds unexpected data; show the text to the user.
+    /// The device's storage failed or contains unexpected data.
+    ///
+    /// Show the text to the user.
     case storage(String)
 
-    /// The error as text for a log or the user.
+    /// A description for a log or the user.
     public var description: String {
         switch self {
         case .noKey: "the device has no hardware key"

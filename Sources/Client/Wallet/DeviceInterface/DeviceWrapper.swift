@@ -2,7 +2,7 @@ package import Vocabulary
 
 /// A device that forwards everything it does not implement itself to another device.
 package protocol DeviceWrapper: Device {
-    /// The device that receives forwarded calls.
+    /// The device that calls are forwarded to.
     var wrapped: any Device { get }
 }
 

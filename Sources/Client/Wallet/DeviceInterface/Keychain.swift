@@ -1,47 +1,55 @@
 public import Secrets
 
-/// The phone's keychain for one app, which releases a secret to the app only after a confirmed
-/// prompt.
+/// A phone's keychain for a single app, which only gives the app a secret after a prompt has been confirmed.
 ///
-/// Every item is accessible `WHEN_UNLOCKED_THIS_DEVICE_ONLY`: only while the screen is unlocked,
-/// and never in a backup or on another phone. Adding, listing and removing items need no prompt.
+/// All items are accessible `WHEN_UNLOCKED_THIS_DEVICE_ONLY`, which means only while the screen is unlocked.
+/// They are never included in backups or moved to another phone. Adding, listing and removing items does not require a prompt.
 public protocol Keychain: Sendable {
-    /// Returns the names of all items of the app, without their contents.
+    /// Returns the names of all the app's items, without their contents.
     func names() throws(KeychainError) -> [String]
 
-    /// Stores a secret under a new name; the item is durable when this returns.
+    /// Stores a secret under a new name.
     ///
-    /// - Parameter access: The unlock method for this item's prompt.
+    /// The item is durable when this method returns.
+    ///
+    /// - Parameter access: The unlock method for the item's prompt.
     func add(_ secret: borrowing SecretBytes, as name: String, access: UnlockMethod) throws(KeychainError)
 
-    /// Shows the prompt that guards the item and returns its secret if the prompt is confirmed.
+    /// Shows the prompt that guards an item, and returns the item's secret if the prompt is confirmed.
     ///
-    /// - Parameter presentation: The input for the prompt; ``Presentation/byDevice`` on a real phone.
+    /// - Parameter presentation: The input to the prompt. Use ``Presentation/byDevice`` on a real phone.
     func read(
         _ name: String,
         _ prompt: Prompt,
         _ presentation: Presentation
     ) async throws(KeychainError) -> SecretBytes
 
-    /// Removes the item, or does nothing if it does not exist.
+    /// Removes the item, if it exists.
     func remove(_ name: String) throws(KeychainError)
 }
 
-/// An error from a keychain operation, which did not change anything.
+/// An error from a keychain operation.
+///
+/// The operation had no effect.
 public enum KeychainError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The item does not exist: it was never added, or the app was restored to another phone.
+    /// The item does not exist, because it was never added or the app was restored to another phone.
     case notFound
-    /// The result of the prompt was not `confirmed`.
+    /// The prompt was shown, but not confirmed.
     case prompt(PromptResult)
-    /// The screen is locked; no item can be read until it is unlocked.
+    /// The screen is locked.
+    ///
+    /// No items can be read until it is unlocked.
     case screenLocked
-    /// The phone has no passcode or no enrolled biometric, as the access requires: choose another
-    /// access.
+    /// The phone does not have the passcode or enrolled biometric that the access requires.
+    ///
+    /// Choose a different access.
     case accessImpossible
-    /// The storage of the keychain failed; show the text to the user.
+    /// The keychain's storage failed.
+    ///
+    /// Show the text to the user.
     case storage(String)
 
-    /// The error as text for a log or the user.
+    /// A description for a log or the user.
     public var description: String {
         switch self {
         case .notFound: "the keychain has no such item"

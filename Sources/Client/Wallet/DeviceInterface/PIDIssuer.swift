@@ -1,11 +1,11 @@
 public import Vocabulary
 
-/// An issuer of person identification data; this project defines only the interface to it (flows.md
-/// UC3.1).
+/// An issuer of person identification data.
+///
+/// This project only defines the interface (flows.md UC3.1).
 public protocol PIDIssuer: Sendable {
     /// Identifies the user.
     ///
-    /// Returns the recovery code of that person, or nil if the identification failed or was
-    /// cancelled.
+    /// Returns the user's recovery code, or nil if the identification failed or was cancelled.
     func obtain() async -> RecoveryCode?
 }

@@ -1,35 +1,34 @@
 /// A request to the operating system to authenticate the phone's owner.
 public struct Prompt: Hashable, Sendable {
-    /// The reason given by the app for showing the prompt.
+    /// The reason for showing the prompt.
     public enum Purpose: String, Hashable, Sendable, CaseIterable {
-        /// Open the locked wallet.
+        /// To open the locked wallet.
         case unlock
-        /// Turn biometrics on.
+        /// To turn on biometrics.
         case enable
-        /// Turn biometrics off.
+        /// To turn off biometrics.
         case disable
-        /// Replace the PIN.
+        /// To replace the PIN.
         case changePIN = "change-pin"
-        /// Change from the PIN-fallback mode to the safe mode.
+        /// To change from the PIN-fallback mode to the safe mode.
         case migrate
     }
 
-    /// The stated reason.
+    /// The reason for showing the prompt.
     public var purpose: Purpose
     /// The unlock method accepted by the prompt.
     public var accepts: UnlockMethod
 
-    /// Creates a prompt that any enrolled biometric confirms, unless `accepts` says otherwise.
+    /// Creates a prompt, which by default can be confirmed with any enrolled biometric.
     public init(_ purpose: Purpose, accepts: UnlockMethod = .biometric) {
         self.purpose = purpose
         self.accepts = accepts
     }
 }
 
-/// The input presented to the phone while a ``Prompt`` is open.
+/// The input to the phone while a ``Prompt`` is open.
 public enum Presentation: String, Hashable, Sendable, CaseIterable {
-    /// Determined by the device: the sensor setting of a simulated phone, or the owner of a real
-    /// one.
+    /// Determined by the device, which means by the sensor setting of a simulated phone or the owner of a real one.
     case byDevice = "by-device"
     /// The owner's face or finger.
     case match
@@ -39,21 +38,22 @@ public enum Presentation: String, Hashable, Sendable, CaseIterable {
     case passcode
     /// A wrong passcode.
     case wrongPasscode = "wrong-passcode"
-    /// Dismissal of the prompt.
+    /// The prompt is dismissed.
     case cancel
 }
 
-/// The outcome of a ``Prompt``.
+/// The result of a ``Prompt``.
 public enum PromptResult: String, Hashable, Sendable, CaseIterable {
     /// The owner was recognized.
     case confirmed
-    /// The input was not recognized, and was counted by the sensor.
+    /// The input was not recognized.
+    ///
+    /// This counts as a failed attempt for the sensor.
     case rejected
     /// The prompt was dismissed.
     case cancelled
-    /// The sensor accepts no input until the phone is unlocked with its passcode.
+    /// The sensor is locked until the phone is unlocked with its passcode.
     case lockedOut = "locked-out"
-    /// The prompt can no longer succeed: nothing is enrolled, or the guarded item no longer
-    /// exists.
+    /// The prompt can no longer succeed, because nothing is enrolled or the guarded item no longer exists.
     case unavailable
 }

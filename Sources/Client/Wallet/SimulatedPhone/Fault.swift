@@ -2,12 +2,11 @@ package import Vocabulary
 
 /// A defect in a simulated device's evidence.
 ///
-/// Each fault represents an attack or a defect that the verifier must reject for the reason that
-/// ``reason(on:)`` returns.
+/// Each fault represents an attack or a defect. The verifier must reject it for the reason returned by ``reason(on:)``.
 package enum Fault: String, Hashable, Sendable, CaseIterable, Codable {
-    /// The evidence is for another challenge.
+    /// The evidence is for a different challenge.
     case wrongChallenge = "wrong-challenge"
-    /// Another app requested the key.
+    /// The key was requested by a different app.
     case otherApp = "other-app"
     /// A certificate expired an hour ago.
     case expired
@@ -17,22 +16,22 @@ package enum Fault: String, Hashable, Sendable, CaseIterable, Codable {
     case otherRoot = "other-root"
     /// The last byte of the evidence is missing.
     case truncated
-    /// The signature of one certificate is not by its issuer.
+    /// One of the certificates is not signed by its issuer.
     case brokenSignature = "broken-signature"
     /// An intermediate certificate is missing.
     case missingCertificate = "missing-certificate"
-    /// The chain consists of one certificate.
+    /// The chain only consists of a single certificate.
     case loneCertificate = "lone-certificate"
 
     /// The bootloader is unlocked.
     case unlockedBootloader = "unlocked-bootloader"
-    /// The system is signed with the user's key.
+    /// The operating system is signed with the user's own key.
     case selfSignedSystem = "self-signed-system"
-    /// The hardware does not state how the system was booted.
+    /// The hardware does not report how the system was booted.
     case noRootOfTrust = "no-root-of-trust"
     /// The key is stored in software.
     case softwareLevel = "software-level"
-    /// The app has another signer.
+    /// The app was signed by someone else.
     case otherSigner = "other-signer"
     /// The app's version is 1.
     case oldApp = "old-app"
@@ -44,46 +43,45 @@ package enum Fault: String, Hashable, Sendable, CaseIterable, Codable {
     case oldBootPatchLevel = "old-boot-patch-level"
     /// The key was imported.
     case importedKey = "imported-key"
-    /// The key may not sign.
+    /// The key may not be used for signing.
     case wrongPurpose = "wrong-purpose"
-    /// The key may not sign SHA-256.
+    /// The key may not be used to sign SHA-256 digests.
     case wrongDigest = "wrong-digest"
-    /// Every app may use the key.
+    /// The key may be used by every app.
     case allApplications = "all-applications"
     /// The batch key's serial number is revoked.
     case revokedSerial = "revoked-serial"
     /// The batch key's serial number is suspended.
     case suspendedSerial = "suspended-serial"
-    /// The attested key signed another certificate with favorable claims.
+    /// The attested key has signed another certificate, which contains favorable claims.
     case forgedExtension = "forged-extension"
     /// The leaf has no key description.
     case missingExtension = "missing-extension"
-    /// The chain has more certificates than the verifier's limit.
+    /// The chain has more certificates than the verifier allows.
     case longChain = "long-chain"
-    /// The chain has more bytes than the verifier's limit.
+    /// The chain is larger than the verifier allows.
     case largeEvidence = "large-evidence"
 
-    /// The other App Attest environment, which the server is not configured for, attested the key.
+    /// The key was attested by an App Attest environment that the server is not configured for.
     case wrongEnvironment = "wrong-environment"
-    /// The counter shows that the key has signed before.
+    /// The counter shows that the key has been used for signing before.
     case counterNotZero = "counter-not-zero"
-    /// The stated key id belongs to another key.
+    /// The given key id belongs to a different key.
     case wrongKeyID = "wrong-key-id"
-    /// The id inside the evidence belongs to another key.
+    /// The id in the evidence belongs to a different key.
     case wrongCredentialID = "wrong-credential-id"
-    /// The key inside the evidence is not the certified key.
+    /// The key in the evidence is not the certified key.
     case wrongCredentialKey = "wrong-credential-key"
     /// The certificate that signed the leaf is not marked as an authority.
     case unmarkedIssuer = "unmarked-issuer"
-    /// The evidence has another format.
+    /// The evidence has a different format.
     case otherFormat = "other-format"
     /// The credential's flag is missing.
     case noCredentialFlag = "no-credential-flag"
     /// Assertions repeat the previous counter.
     case counterReused = "counter-reused"
 
-    /// The verifier's reason for rejecting the fault; nil if the fault does not exist on the
-    /// platform.
+    /// Returns the verifier's reason for rejecting the fault, or nil if the fault does not exist on the platform.
     package func reason(on platform: Platform) -> String? {
         switch platform {
         case .android: self.androidReason

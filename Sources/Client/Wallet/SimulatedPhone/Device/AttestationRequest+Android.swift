@@ -3,7 +3,7 @@ internal import Lab
 internal import Vocabulary
 
 extension AttestationRequest {
-    /// Creates a key and the certificate chain that an Android keystore returns for it.
+    /// Creates a key and the certificate chain that an Android keystore would return for it.
     func androidKey() -> (key: HardwareKey, chain: [[UInt8]]) {
         let key = HardwareKey()
         let description = self.keyDescription()
@@ -81,7 +81,7 @@ extension AttestationRequest {
         }
     }
 
-    /// Extends a genuine chain: the attested key signs one more certificate, with arbitrary claims.
+    /// Extends a genuine chain with another certificate, signed by the attested key and containing arbitrary claims.
     ///
     /// This fools verifiers that trust the first key description in a chain.
     private func forged(above chain: [[UInt8]], signedBy genuine: HardwareKey) -> (HardwareKey, [[UInt8]]) {

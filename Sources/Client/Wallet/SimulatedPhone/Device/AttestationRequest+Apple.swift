@@ -3,8 +3,7 @@ internal import Lab
 internal import Vocabulary
 
 extension AttestationRequest {
-    /// Creates a key with the attestation object that App Attest returns for it, and the id of the
-    /// key.
+    /// Creates a key, and returns it with its id and the attestation object that App Attest would return for it.
     func appAttestKey() -> (key: HardwareKey, object: [UInt8], keyID: [UInt8]) {
         let key = HardwareKey()
         let isDevelopment = self.profile.usesDevelopmentService != (self.fault == .wrongEnvironment)

@@ -2,7 +2,7 @@ internal import Evidence
 internal import Lab
 internal import Vocabulary
 
-/// The inputs of a simulated device's evidence.
+/// The information needed to create a simulated device's evidence.
 struct AttestationRequest: Sendable {
     let profile: DeviceProfile
     let challenge: SHA256Digest
@@ -11,7 +11,7 @@ struct AttestationRequest: Sendable {
 
     var fault: Fault? { self.profile.fault }
 
-    /// Applies those faults to a chain that exist on both platforms.
+    /// Applies the faults that exist on both platforms to a chain.
     func damaged(_ chain: [[UInt8]]) -> [[UInt8]] {
         var chain = chain
         switch self.fault {

@@ -4,15 +4,17 @@ internal import HostSystem
 internal import Secrets
 internal import Vocabulary
 
-/// The folder of a device: data that never leaves a phone, in files that only their owner can read.
+/// A device's folder, which contains the data that never leaves a phone.
 ///
-///     profile.yaml    the properties of the phone, which the user may edit
-///     hardware-key    the key of the secure hardware, with the App Attest counter
+/// Its files can only be read by their owner.
+///
+///     profile.yaml    the phone's properties, which may be edited by the user
+///     hardware-key    the secure hardware's key and its App Attest counter
 ///     key-handle      a key hook's name for its key
 ///     keychain        sealed items
 ///     keychain-key    the key that seals them
 ///     sensor          the number of consecutive mismatches
-///     owner           the number of the phone's owner; a restored phone keeps only this and the profile
+///     owner           the owner's number; a restored phone keeps only this and the profile
 struct DeviceFiles: Sendable {
     let folder: String
 
@@ -39,7 +41,7 @@ struct DeviceFiles: Sendable {
         }
     }
 
-    /// Replaces the file atomically and durably.
+    /// Atomically and durably replaces the file.
     func write(_ bytes: [UInt8], to name: Name) throws(DeviceError) {
         do throws(FileError) {
             try DurableFile.makeFolder(self.folder)
@@ -49,9 +51,7 @@ struct DeviceFiles: Sendable {
         }
     }
 
-    /// Removes the file.
-    ///
-    /// This is a no-op if it does not exist.
+    /// Removes the file, if it exists.
     func remove(_ name: Name) throws(DeviceError) {
         do throws(FileError) {
             try DurableFile.remove(self.path(name))
@@ -62,7 +62,9 @@ struct DeviceFiles: Sendable {
         }
     }
 
-    /// Returns the stored profile, falling back to `new`, which is then stored.
+    /// Returns the stored profile.
+    ///
+    /// If there is none, stores and returns `new`.
     func profile(orNew new: DeviceProfile) throws(DeviceError) -> DeviceProfile {
         guard let bytes = try self.read(.profile) else {
             try self.write(new)
@@ -80,9 +82,9 @@ struct DeviceFiles: Sendable {
         try self.write(Array(text.utf8), to: .profile)
     }
 
-    /// The number of consecutive mismatches.
+    /// Returns the number of consecutive mismatches.
     ///
-    /// There is no file before the first one.
+    /// The file does not exist until the first mismatch.
     func mismatches() throws(DeviceError) -> Int {
         guard let bytes = try self.read(.sensor, atMost: 32) else { return 0 }
         let text = String(decoding: bytes, as: UTF8.self)
@@ -96,7 +98,7 @@ struct DeviceFiles: Sendable {
         try self.write(Array("\(mismatches)\n".utf8), to: .sensor)
     }
 
-    /// The owner's number, chosen at random on the first call.
+    /// Returns the owner's number, which is chosen at random on the first call.
     func owner() throws(DeviceError) -> String {
         if let bytes = try self.read(.owner, atMost: 64) {
             let digits = bytes.filter { $0 != 0x0A }

@@ -3,20 +3,23 @@ internal import Evidence
 internal import HostSystem
 internal import Vocabulary
 
-/// The hardware key of a simulated device with its App Attest counter: the file `hardware-key`.
+/// A simulated device's hardware key and its App Attest counter, stored in the file `hardware-key`.
 ///
-/// Both live in one file that is replaced atomically. A crash can therefore never pair a key with
-/// the counter of another.
+/// They share a file that is replaced atomically, so that a crash can never combine a key with another key's counter.
 struct HardwareKey: Sendable {
     let key: SigningKey
-    /// The number of assertions; always 0 on Android.
+    /// The number of assertions so far.
+    ///
+    /// Always 0 on Android.
     var counter: UInt32 = 0
 
     init() {
         self.key = SigningKey()
     }
 
-    /// Reads the file; returns nil if it does not exist.
+    /// Reads the file.
+    ///
+    /// Returns nil if it does not exist.
     static func read(_ path: String) throws(DeviceError) -> HardwareKey? {
         let bytes: [UInt8]
         do throws(FileError) {

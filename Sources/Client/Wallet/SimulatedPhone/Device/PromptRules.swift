@@ -1,21 +1,23 @@
 internal import DeviceInterface
 
-/// The rules by which a simulated phone answers prompts, as a pure value without I/O.
+/// Determines how a simulated phone answers prompts.
 ///
-/// The caller must make a change durable before it returns the answer: a crash in between may cost
-/// the owner a try, but never gives an attacker a free one.
+/// This is a value that does not perform any I/O.
+///
+/// The caller must make changes durable before it returns the answer. A crash in between may cost the owner a try, but
+/// never gives an attacker a free one.
 struct PromptRules: Hashable, Sendable {
-    /// The number of consecutive mismatches that lock the sensor out (Android and iOS: five).
+    /// The number of consecutive mismatches after which the sensor is locked, which is five on Android and iOS.
     static let mismatchLimit = 5
 
     var profile: DeviceProfile
-    /// The number of consecutive mismatches, across prompts and restarts of the app.
+    /// The number of consecutive mismatches, across prompts and app restarts.
     var mismatches: Int
 
-    /// True if the sensor accepts nothing until the passcode is entered.
+    /// Whether the sensor is locked until the passcode is entered.
     var isLockedOut: Bool { self.mismatches >= Self.mismatchLimit || self.profile.sensor == .lockout }
 
-    /// Answers one prompt.
+    /// Answers a prompt.
     mutating func answer(_ prompt: Prompt, _ presentation: Presentation) -> PromptResult {
         if let result = self.resultWithoutAsking(prompt) { return result }
         let takesBiometric = self.takesBiometric(prompt)
@@ -28,7 +30,7 @@ struct PromptRules: Hashable, Sendable {
         case .match: return takesBiometric ? self.sense(isOwner: true) : .cancelled
         case .mismatch: return takesBiometric ? self.sense(isOwner: false) : .cancelled
         case .passcode:
-            // The prompt does not offer this input, so we treat it as a dismissal.
+            // The prompt does not offer this input, so it is treated as a dismissal.
             guard takesPasscode else { return .cancelled }
             self.passcodeWasEntered()
             return .confirmed
@@ -51,14 +53,14 @@ struct PromptRules: Hashable, Sendable {
         prompt.accepts != .biometric && self.profile.hasPasscode
     }
 
-    /// Resets the sensor after the phone was unlocked with its passcode.
+    /// Resets the sensor after the phone has been unlocked with its passcode.
     mutating func passcodeWasEntered() {
         self.mismatches = 0
         self.profile.isScreenLocked = false
         if self.profile.sensor == .lockout { self.profile.sensor = .match }
     }
 
-    /// The input that the profile's owner makes, to the sensor or as a passcode.
+    /// Returns the input that the owner makes according to the profile, using the sensor or the passcode.
     private mutating func presented(toSensor: Bool) -> Presentation {
         switch self.profile.sensor {
         case .match, .lockout: return toSensor ? .match : .passcode
@@ -69,8 +71,10 @@ struct PromptRules: Hashable, Sendable {
         }
     }
 
-    /// Like real phones, this reports the fifth consecutive mismatch as a mismatch; only later
-    /// presentations fail with a lockout.
+    /// Checks an input to the sensor.
+    ///
+    /// Like on real phones, the fifth consecutive mismatch is reported as a mismatch. Only later inputs fail with a
+    /// lockout.
     private mutating func sense(isOwner: Bool) -> PromptResult {
         if self.isLockedOut { return .lockedOut }
         self.mismatches = isOwner ? 0 : self.mismatches + 1

@@ -3,7 +3,7 @@ internal import Evidence
 internal import Lab
 package import Vocabulary
 
-/// The secure hardware.
+/// The device's secure hardware.
 extension SimulatedDevice {
     package func createKey(challenge: SHA256Digest) async throws(DeviceError) -> DeviceEvidence {
         try self.withState { (profile) throws(DeviceError) in

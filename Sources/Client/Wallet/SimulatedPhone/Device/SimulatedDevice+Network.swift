@@ -1,11 +1,9 @@
 package import DeviceInterface
 
 extension SimulatedDevice {
-    /// Pops the profile's first condition if it `applies`.
+    /// Durably removes and returns the profile's first condition if `applies` returns true for it.
     ///
-    /// The removal is durable.
-    ///
-    /// Conditions form a queue: one that waits for a certain call blocks those behind it.
+    /// Conditions form a queue. A condition that is waiting for a specific call blocks those behind it.
     package func takeCondition(
         where applies: (NetworkCondition) -> Bool
     ) throws(DeviceError) -> NetworkCondition? {

@@ -1,22 +1,22 @@
 package import DeviceInterface
 package import Vocabulary
 
-/// The actions of the phone's owner.
+/// Actions by the phone's owner.
 extension SimulatedDevice: PromptResponder {
     func ask(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult {
         try self.withRules { $0.answer(prompt, presentation) }
     }
 
-    /// Unlocks the screen with the passcode, which also ends a lockout of the sensor.
+    /// Unlocks the screen with the passcode, which also unlocks the sensor.
     package func unlockWithPasscode() throws(DeviceError) {
         try self.withRules { $0.passcodeWasEntered() }
     }
 
     /// Enrolls a face or a finger.
     ///
-    /// The owner enters the passcode first, which also ends a lockout of the sensor.
+    /// The owner enters the passcode first, which also unlocks the sensor.
     ///
-    /// Keychain items that accept any enrolled biometric survive this (docs/devices.md, The keychain).
+    /// Keychain items that accept any enrolled biometric are not affected (docs/devices.md, The keychain).
     package func enroll(_ biometric: BiometricSupport) throws(DeviceError) {
         try self.withState { (profile) throws(DeviceError) in
             guard profile.hasPasscode else { throw .storage("a phone without a passcode enrolls no biometric") }
@@ -28,12 +28,12 @@ extension SimulatedDevice: PromptResponder {
         }
     }
 
-    /// True if the sensor accepts nothing until the passcode is entered.
+    /// Returns whether the sensor is locked until the passcode is entered.
     package func isSensorLockedOut() throws(DeviceError) -> Bool {
         try self.withRules { $0.isLockedOut }
     }
 
-    /// Applies the rules and persists the count of mismatches before returning the result.
+    /// Applies the rules and stores the number of mismatches before returning the result.
     private func withRules<Result>(_ body: (inout PromptRules) -> Result) throws(DeviceError) -> Result {
         try self.withState { (profile) throws(DeviceError) in
             let counted = try self.files.mismatches()
@@ -45,7 +45,7 @@ extension SimulatedDevice: PromptResponder {
         }
     }
 
-    /// Runs `body` with the keychain's items and the profile.
+    /// Calls `body` with the keychain's items and the profile.
     ///
     /// The profile cannot change in the meantime.
     func withKeychain<Result: ~Copyable>(
@@ -57,7 +57,7 @@ extension SimulatedDevice: PromptResponder {
         }
     }
 
-    /// The recovery code of the phone's owner: from the profile, or unique to the owner.
+    /// Returns the recovery code of the phone's owner, either from the profile or unique to the owner.
     package func recoveryCode() throws(DeviceError) -> RecoveryCode {
         let stated = self.profile.recoveryCode
         let owner = try self.files.owner()
@@ -67,11 +67,11 @@ extension SimulatedDevice: PromptResponder {
         return code
     }
 
-    /// Turns this folder into another phone of the same owner, with the app restored from a backup.
+    /// Turns this folder into another phone with the same owner, on which the app was restored from a backup.
     ///
-    /// Everything bound to the old phone is gone: the hardware key, the keychain items (as with
-    /// `THIS_DEVICE_ONLY`) and the count of mismatches. The keychain goes first. It is a single file,
-    /// so a crash cannot leave part of its items readable.
+    /// Everything bound to the old phone is lost: the hardware key, the keychain items (like those with
+    /// `THIS_DEVICE_ONLY`), and the number of mismatches. The keychain is removed first. It is a single file, so a
+    /// crash cannot leave some of its items readable.
     package func moveToAnotherPhone(_ change: (inout DeviceProfile) -> Void = { _ in }) throws(DeviceError) {
         try self.withState { (profile) throws(DeviceError) in
             for name in [DeviceFiles.Name.keychain, .keychainKey, .hardwareKey, .keyHandle, .sensor] {
@@ -81,16 +81,16 @@ extension SimulatedDevice: PromptResponder {
         }
     }
 
-    /// Removes all keychain items but keeps the hardware key, as resetting a phone's settings can.
+    /// Removes all keychain items but keeps the hardware key, which can happen when a phone's settings are reset.
     package func wipeKeychain() throws(DeviceError) {
         try self.withState { (_) throws(DeviceError) in
             for name in [DeviceFiles.Name.keychain, .keychainKey] { try self.files.remove(name) }
         }
     }
 
-    /// Creates another phone of the same owner in a separate folder, without any device-bound data.
+    /// Creates another phone with the same owner in a separate folder, without any device-bound data.
     ///
-    /// Copying the app's data is up to the caller.
+    /// The caller is responsible for copying the app's data.
     package func restored(in folder: String) throws(DeviceError) -> SimulatedDevice {
         let owner = try self.files.owner()
         let new = try SimulatedDevice(

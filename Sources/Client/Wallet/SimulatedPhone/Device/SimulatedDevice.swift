@@ -6,24 +6,23 @@ package import Vocabulary
 
 /// A simulated phone, stored in a folder (docs/devices.md).
 ///
-/// Its evidence has the vendors' real formats but chains to the roots of a lab's authority. A
-/// ``Fault`` adds a defect. The folder stands for the data that never leaves a phone, so its files
-/// are readable only by their owner.
+/// Its evidence uses the vendors' real formats, but chains to a lab authority's roots. A ``Fault`` adds a defect to it.
+/// The folder contains the data that would never leave a phone, so its files can only be read by their owner.
 package final class SimulatedDevice: Device {
     let files: DeviceFiles
     let authorityFolder: String
     let clock: any WallClock
     /// The current profile.
     ///
-    /// We hold the lock while changing files: concurrent proofs would otherwise share a counter, and concurrent
-    /// mismatches would be counted once.
+    /// The lock must be held while files are changed. Otherwise, concurrent proofs would share a counter, and
+    /// concurrent mismatches would be counted only once.
     private let state: Mutex<DeviceProfile>
 
-    /// Opens the device in `folder`, or creates one with this profile if there is none.
+    /// Opens the device in `folder`, or creates one with the given profile.
     ///
     /// - Parameters:
-    ///   - authorityFolder: The folder of the lab's authority; read only when a key is created.
-    ///   - clock: The lab's clock, which dates device certificates.
+    ///   - authorityFolder: The folder of the lab's authority, which is only read when a key is created.
+    ///   - clock: The lab's clock, which is used to date device certificates.
     package init(
         folder: String,
         authorityFolder: String,
@@ -39,14 +38,14 @@ package final class SimulatedDevice: Device {
     /// The current profile.
     package var profile: DeviceProfile { self.state.withLock { $0 } }
 
-    /// Changes the profile durably.
+    /// Durably changes the profile.
     ///
-    /// Throws and changes nothing if `change` sets another platform.
+    /// If `change` sets a different platform, this throws and changes nothing.
     package func update(_ change: (inout DeviceProfile) -> Void) throws(DeviceError) {
         try self.withState { (profile) throws(DeviceError) in change(&profile) }
     }
 
-    /// Runs `body` with exclusive access to the profile and writes back any changes.
+    /// Calls `body` with exclusive access to the profile and stores any changes.
     func withState<Result: ~Copyable>(
         _ body: (inout DeviceProfile) throws(DeviceError) -> Result
     ) throws(DeviceError) -> Result {
@@ -62,7 +61,7 @@ package final class SimulatedDevice: Device {
         }
     }
 
-    /// Runs `body` while the profile cannot change.
+    /// Calls `body` while preventing changes to the profile.
     func withProfile<Result: ~Copyable, Failure: Error>(
         _ body: (DeviceProfile) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -1,7 +1,7 @@
 internal import DeviceInterface
 package import Vocabulary
 
-/// An issuer whose behavior is set in a device's profile.
+/// An issuer that behaves as specified in a device's profile.
 package struct SimulatedIssuer: PIDIssuer {
     private let device: SimulatedDevice
 

@@ -1,11 +1,11 @@
 internal import DeviceInterface
 internal import Vocabulary
 
-/// A program that answers in place of the operating system's prompt.
+/// A program that answers instead of a system prompt.
 ///
-/// We skip the program if the phone's state alone determines the result, for example because the
-/// screen is locked or nothing is enrolled. If the program fails, the prompt counts as dismissed:
-/// the user can try again, so a broken hook neither unlocks anything nor forces a reset.
+/// The program is not run if the result only depends on the phone's state, for example because the screen is locked or
+/// nothing is enrolled. If the program fails, the prompt counts as dismissed. The user can try again, so a broken hook
+/// neither unlocks anything nor forces a reset.
 struct BiometricHook: PromptResponder {
     let program: HookProgram
     let device: SimulatedDevice

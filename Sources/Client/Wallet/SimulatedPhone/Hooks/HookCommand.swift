@@ -1,10 +1,10 @@
-/// Programs that replace parts of a phone (docs/devices.md, Hooks).
+/// The programs that replace parts of a phone (docs/devices.md, Hooks).
 package struct DeviceHooks: Sendable {
-    /// The program that answers the prompts of the operating system.
+    /// The program that answers system prompts.
     package var biometric: HookCommand?
     /// The program that replaces the hardware key.
     ///
-    /// It creates, attests and deletes keys, and signs (Android) or asserts (iOS).
+    /// It creates, attests and deletes keys, and uses them to create signatures (Android) or assertions (iOS).
     package var key: HookCommand?
     /// The program that replaces the issuer of person identification data.
     package var issuer: HookCommand?
@@ -25,10 +25,10 @@ package struct DeviceHooks: Sendable {
         self.report = report
     }
 
-    /// True if no hook is set.
+    /// Whether no hooks are set.
     package var isEmpty: Bool { self.biometric == nil && self.key == nil && self.issuer == nil }
 
-    /// The part of the phone that a hook replaces.
+    /// The part of the phone replaced by a hook.
     enum Kind: String, Sendable {
         case biometric
         case key
@@ -36,7 +36,7 @@ package struct DeviceHooks: Sendable {
 
         /// The default time limit.
         ///
-        /// The limits are generous because a person may first have to pick up a phone, or identify themselves.
+        /// The limits are generous because a person may have to pick up a phone or identify themselves first.
         var timeLimit: Duration {
             switch self {
             case .biometric: .seconds(60)
@@ -50,7 +50,7 @@ package struct DeviceHooks: Sendable {
 /// A shell command and its time limit.
 package struct HookCommand: Hashable, Sendable {
     package var line: String
-    /// Nil for the default: 60 s for a prompt, 30 s for the key, 300 s for the issuer.
+    /// The time limit, or nil for the default: 60 s for a prompt, 30 s for the key, or 300 s for the issuer.
     package var timeLimit: Duration?
 
     package init(_ line: String, timeLimit: Duration? = nil) {
@@ -59,9 +59,9 @@ package struct HookCommand: Hashable, Sendable {
     }
 }
 
-/// A hook's failure to answer.
+/// An error from a hook that did not answer.
 ///
-/// The part of the phone that it replaces decides on the consequence.
+/// The part of the phone that uses the hook decides how to handle it.
 enum HookFailure: Error, Hashable, CustomStringConvertible {
     /// The program could not be started.
     case notStarted

@@ -2,19 +2,19 @@ internal import FoundationEssentials
 internal import HostSystem
 internal import Subprocess
 
-/// A program that replaces a part of a phone.
+/// A program that replaces part of a phone.
 ///
-/// Each question starts the program anew, with one JSON object on standard input and one expected
-/// on standard output. It runs in its own session: a kill reaches every process it has started, and
-/// it has no access to the wallet's terminal.
+/// The program is started once per question. It receives a JSON object on standard input and must write one to standard
+/// output. It runs in its own session, so that it can be killed along with every process it has started, and it has no
+/// access to the wallet's terminal.
 struct HookProgram: Sendable {
     let kind: DeviceHooks.Kind
     let command: HookCommand
 
-    /// The most bytes we read from standard output and from standard error.
+    /// The maximum number of bytes read from standard output and from standard error.
     static let outputLimit = 65_536
 
-    /// Starts the program, sends it the question and waits for the answer.
+    /// Starts the program, sends it a question and waits for the answer.
     func ask<Question: Encodable, Reply: Decodable & Sendable>(
         _ question: Question,
         for reply: Reply.Type
@@ -49,7 +49,7 @@ struct HookProgram: Sendable {
         StandardStreams.ignoreBrokenPipes()
         var options = PlatformOptions()
         options.createSession = true
-        // There is no point in a graceful shutdown: the answer is no longer needed.
+        // There is no point in a graceful shutdown, because the answer is no longer needed.
         options.teardownSequence = [
             .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .milliseconds(100))
         ]
@@ -79,9 +79,7 @@ struct HookProgram: Sendable {
         }
     }
 
-    /// A minimal environment.
-    ///
-    /// The wallet's other variables are not passed on.
+    /// A minimal environment, which does not include the wallet's other variables.
     private var environment: [Environment.Key: String] {
         var environment: [Environment.Key: String] = ["REMOTE_PIN_HOOK": self.kind.rawValue]
         let own = ProcessInfo.processInfo.environment
@@ -99,7 +97,7 @@ struct HookProgram: Sendable {
         }
     }
 
-    /// The last line, reduced to 200 printable ASCII characters, for the user.
+    /// Returns the last line, limited to 200 printable ASCII characters, for display to the user.
     private static func lastLine(of bytes: [UInt8]) -> String {
         let line = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).last ?? ""
         return String(

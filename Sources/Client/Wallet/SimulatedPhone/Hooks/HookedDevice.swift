@@ -2,7 +2,7 @@ internal import HostSystem
 package import DeviceInterface
 package import Vocabulary
 
-/// A simulated phone with some of its parts replaced by programs.
+/// A simulated phone in which programs replace some of the parts.
 package final class HookedDevice: DeviceWrapper {
     private let device: SimulatedDevice
     private let biometric: BiometricHook?

@@ -3,13 +3,13 @@ package import Vocabulary
 
 /// An issuer implemented by a program.
 ///
-/// If the program fails, so does the identification.
+/// If the program fails, the user cannot be identified.
 package struct HookedIssuer: PIDIssuer {
     private let program: HookProgram
     private let device: SimulatedDevice
     private let report: @Sendable (String) -> Void
 
-    /// Returns nil if the hooks contain no issuer.
+    /// Returns nil if there is no issuer hook.
     package init?(for device: SimulatedDevice, _ hooks: DeviceHooks) {
         guard let command = hooks.issuer else { return nil }
         self.program = HookProgram(kind: .issuer, command: command)

@@ -4,9 +4,9 @@ internal import Vocabulary
 
 /// Secure hardware implemented by a program.
 ///
-/// The program keeps the keys. We only store its name for the current key, in the file `key-handle`
-/// in the device's folder. The program's output is untrusted: the server verifies its evidence and
-/// proofs like those of any phone.
+/// The program stores the keys. We only store its name for the current key, in the file `key-handle` in the device's
+/// folder. The program's output is not trusted, because the server verifies its evidence and proofs like any other
+/// phone's.
 struct KeyHook: Sendable {
     let program: HookProgram
     let device: SimulatedDevice
@@ -57,7 +57,7 @@ struct KeyHook: Sendable {
 
     private static let handleLimit = 1024
 
-    /// Creates a key and returns its evidence, once the name of the key is durable.
+    /// Creates a key, makes its name durable, and returns its evidence.
     func create(challenge: SHA256Digest) async throws(DeviceError) -> DeviceEvidence {
         var question = self.question("create")
         question.challenge = Self.text(challenge.bytes)
@@ -90,7 +90,7 @@ struct KeyHook: Sendable {
         }
     }
 
-    /// Returns a signature or an assertion by the current key.
+    /// Returns a signature or an assertion made with the current key.
     func prove(_ statement: [UInt8]) async throws(DeviceError) -> [UInt8] {
         guard let handle = try self.handle() else { throw .noKey }
         var question = self.question(self.device.platform == .iOS ? "assert" : "sign")
@@ -99,16 +99,16 @@ struct KeyHook: Sendable {
         let isAndroid = self.device.platform == .android
         return try await self.asking { () async throws(HookFailure) in
             let answer = try await self.program.ask(question, for: Proved.self)
-            // Android signatures are r‖s; the length of an iOS assertion is limited by the protocol.
+            // An Android signature has the form r‖s. The length of an iOS assertion is limited by the protocol.
             return isAndroid
                 ? try Self.bytes(answer.signature, "signature", 64...64)
                 : try Self.bytes(answer.assertion, "assertion", 1...1024)
         }
     }
 
-    /// Deletes the key's name from the device's folder, then asks the program to delete the key.
+    /// Removes the key's name from the device's folder, then tells the program to delete the key.
     ///
-    /// The second step is best effort: if the program fails, the failure is only reported.
+    /// The second step is best effort. If the program fails, this is only reported.
     func delete() async throws(DeviceError) {
         guard let handle = try self.handle() else { return }
         try self.device.files.remove(.keyHandle)

@@ -3,22 +3,24 @@ internal import HostSystem
 internal import DeviceInterface
 internal import Secrets
 
-/// The items of a simulated keychain: the file `keychain`, sealed under `keychain-key`.
+/// The items in a simulated keychain, stored in the file `keychain` and sealed under `keychain-key`.
 ///
-/// Both files are in the device's folder and therefore not part of a backup or copy of the app's
-/// folder. Sealing binds each item to its name and access. Editing the file cannot turn a biometric
-/// item into one that opens with the passcode.
+/// Both files are in the device's folder and therefore not included in backups or copies of the app's folder. Sealing
+/// binds each item to its name and access, so that editing the file cannot turn a biometric item into one that can be
+/// opened with the passcode.
 struct KeychainItems: Sendable {
     private let files: DeviceFiles
     private var items: [String: Item]
 
     private struct Item: Codable, Sendable {
         var access: String
-        /// Base64.
+        /// The sealed secret, encoded as Base64.
         var sealed: String
     }
 
-    /// Reads the file; a missing file means no items.
+    /// Reads the file.
+    ///
+    /// There are no items if it does not exist.
     init(_ files: DeviceFiles) throws(KeychainError) {
         self.files = files
         guard let bytes = try KeychainError.translating({ () throws(DeviceError) in try files.read(.keychain) }) else {
@@ -33,14 +35,14 @@ struct KeychainItems: Sendable {
 
     var names: [String] { self.items.keys.sorted() }
 
-    /// Returns the unlock method that the item requires.
+    /// Returns the unlock method required by the item.
     func access(of name: String) throws(KeychainError) -> UnlockMethod {
         guard let item = self.items[name] else { throw .notFound }
         guard let access = UnlockMethod(rawValue: item.access) else { throw self.broken }
         return access
     }
 
-    /// Adds an item durably.
+    /// Durably adds an item.
     mutating func add(_ secret: borrowing SecretBytes, as name: String, access: UnlockMethod) throws(KeychainError) {
         guard self.items[name] == nil else { throw .storage("the keychain already has an item named \(name)") }
         let key = try self.existingOrNewKey()
@@ -49,9 +51,9 @@ struct KeychainItems: Sendable {
         try self.write()
     }
 
-    /// Returns the secret of an item.
+    /// Returns an item's secret.
     ///
-    /// - Important: Call this only after a confirmed prompt.
+    /// - Important: Only call this after a prompt has been confirmed.
     func open(_ name: String) throws(KeychainError) -> SecretBytes {
         let access = try self.access(of: name)
         guard let key = try self.key(), let text = self.items[name]?.sealed, let sealed = Data(base64Encoded: text)
@@ -63,9 +65,7 @@ struct KeychainItems: Sendable {
         }
     }
 
-    /// Removes the item.
-    ///
-    /// This is a no-op if it does not exist.
+    /// Removes the item, if it exists.
     mutating func remove(_ name: String) throws(KeychainError) {
         guard self.items.removeValue(forKey: name) != nil else { return }
         try self.write()
@@ -90,7 +90,7 @@ struct KeychainItems: Sendable {
 
     /// Returns the key, creating it if necessary.
     ///
-    /// A new key is durable before anything is sealed under it.
+    /// A new key is made durable before anything is sealed under it.
     private func existingOrNewKey() throws(KeychainError) -> SecretBytes {
         if let key = try self.key() { return key }
         guard self.items.isEmpty else {
@@ -110,7 +110,7 @@ struct KeychainItems: Sendable {
 }
 
 extension KeychainError {
-    /// Translates the errors of the device's files.
+    /// Converts errors from the device's files.
     static func translating<Result: ~Copyable>(
         _ body: () throws(DeviceError) -> Result
     ) throws(KeychainError) -> Result {

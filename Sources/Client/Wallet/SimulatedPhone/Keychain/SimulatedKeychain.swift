@@ -1,10 +1,10 @@
 internal import DeviceInterface
 internal import Secrets
 
-/// The keychain of a simulated phone, which follows the rules of real keychains.
+/// The keychain of a simulated phone, which behaves like a real one.
 struct SimulatedKeychain: Keychain {
     let device: SimulatedDevice
-    /// The simulated sensor, or a program in its place.
+    /// The simulated sensor, or a program that replaces it.
     let responder: any PromptResponder
 
     func names() throws(KeychainError) -> [String] {
@@ -19,10 +19,10 @@ struct SimulatedKeychain: Keychain {
         }
     }
 
-    /// Reads an item after a prompt.
+    /// Reads an item after showing a prompt.
     ///
-    /// The item decides which unlock methods the prompt accepts, whatever the caller's prompt asks
-    /// for: a passcode never opens a biometric item.
+    /// The unlock methods accepted by the prompt depend on the item, not on the caller's prompt, so a passcode never
+    /// opens a biometric item.
     func read(_ name: String, _ prompt: Prompt, _ presentation: Presentation) async throws(KeychainError) -> SecretBytes
     {
         let access = try self.device.withKeychain { (items, profile) throws(KeychainError) in
@@ -37,7 +37,7 @@ struct SimulatedKeychain: Keychain {
             throw .storage("\(error)")
         }
         guard result == .confirmed else { throw .prompt(result) }
-        // Check again. While the prompt was open, the phone may have been locked or the item replaced.
+        // Check again, because the phone may have been locked or the item replaced while the prompt was open.
         return try self.device.withKeychain { (items, profile) throws(KeychainError) in
             guard !profile.isScreenLocked else { throw .screenLocked }
             guard try items.access(of: name) == access else { throw .prompt(.cancelled) }
@@ -50,14 +50,16 @@ struct SimulatedKeychain: Keychain {
     }
 }
 
-/// The part of a phone that answers prompts.
+/// A part of the phone that can answer prompts.
 protocol PromptResponder: Sendable {
-    /// Shows a prompt. Any mismatch is counted durably before this returns.
+    /// Shows a prompt.
+    ///
+    /// Any mismatch is durably counted before this method returns.
     func ask(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult
 }
 
 extension DeviceProfile {
-    /// True if the phone is set up for this unlock method.
+    /// Returns whether the phone supports this unlock method.
     fileprivate func canGuard(_ access: UnlockMethod) -> Bool {
         switch access {
         case .biometric: self.usableBiometrics.isEnrolled

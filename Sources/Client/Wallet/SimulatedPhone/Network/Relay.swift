@@ -3,17 +3,16 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// A TCP proxy for a single connection to the server, which it can cut after a number of bytes.
+/// A TCP proxy for a single connection to the server, which it can close after a number of bytes.
 ///
-/// The relay listens on the loopback interface until it has accepted that connection, and forwards
-/// bytes as they arrive.
+/// The relay listens on the loopback interface until it has accepted the connection, and forwards bytes as they arrive.
 final class Relay: Sendable {
     let host = "127.0.0.1"
     let port: Int
     private let listener: any Channel
     private let state: RelayState
 
-    /// Returns nil if the system assigns no port to listen on.
+    /// Returns nil if the system does not assign a port.
     static func open(to server: TLSDialer.Server) async -> Relay? {
         let state = RelayState()
         let (host, port) = (server.host, server.port)
@@ -43,26 +42,26 @@ final class Relay: Sendable {
         self.state = state
     }
 
-    /// True if the server has accepted the connection.
+    /// Whether the server has accepted the connection.
     var hasReachedServer: Bool { self.state.values.withLock { $0.hasReachedServer } }
 
-    /// Closes the connection after this many more bytes, counting both directions.
+    /// Closes the connection after the given number of bytes, counting both directions.
     func cut(after byteCount: Int) {
         self.state.values.withLock { $0.bytesLeft = byteCount }
     }
 
-    /// Stops listening; the accepted connection continues.
+    /// Stops listening, without affecting the accepted connection.
     func closeListener() async {
-        // Closing a closed listener throws, which is harmless.
+        // This throws if the listener is already closed, which is harmless.
         _ = try? await self.listener.close()
     }
 }
 
-/// The state shared by both ends of a relayed connection and its owner.
+/// The state shared by both ends of a relayed connection and by its owner.
 final class RelayState: Sendable {
     struct Values {
         var hasReachedServer = false
-        /// The number of bytes until the cut, if one is planned.
+        /// The number of bytes left until the connection is closed, if a limit is set.
         var bytesLeft: Int?
     }
 
@@ -72,7 +71,7 @@ final class RelayState: Sendable {
         self.values.withLock { $0.hasReachedServer = true }
     }
 
-    /// Returns how many of the bytes may pass before the cut.
+    /// Returns how many of the bytes may still be forwarded.
     func admit(_ byteCount: Int) -> Int {
         self.values.withLock { values in
             guard let left = values.bytesLeft else { return byteCount }
@@ -82,9 +81,11 @@ final class RelayState: Sendable {
     }
 }
 
-/// One end of a relayed connection, with back-pressure: it reads no faster than the other end writes.
+/// One end of a relayed connection.
 ///
-/// Both ends run on the same event loop, and no other code touches them.
+/// It applies back-pressure, so it reads no faster than the other end writes.
+///
+/// Both ends run on the same event loop, and no other code accesses them.
 private final class RelayHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = NIOAny

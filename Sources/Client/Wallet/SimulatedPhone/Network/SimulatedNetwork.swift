@@ -4,17 +4,16 @@ internal import Vocabulary
 package import WalletCore
 internal import Wire
 
-/// The network of a simulated phone, between the wallet and its dialer (docs/devices.md, The
-/// network).
+/// A simulated phone's network, which sits between the wallet and its dialer (docs/devices.md, The network).
 ///
-/// TLS runs through it end to end, so it can delay or drop data but neither read nor modify it.
+/// TLS connections run through it end to end, so it can delay or drop data, but it cannot read or modify them.
 package final class SimulatedNetwork: ServerDialer {
     private let dialer: any ServerDialer
     private let device: SimulatedDevice
     private let wait: Wait
     private let hold: Hold
 
-    /// Sleeps for the delay of an answer, in real time or on a lab's clock.
+    /// Sleeps until a delayed answer arrives, in real time or on a lab's clock.
     ///
     /// Throws if the wallet's process ends during the call.
     package typealias Wait = @Sendable (Duration) async throws -> Void
@@ -22,9 +21,11 @@ package final class SimulatedNetwork: ServerDialer {
     /// Waits in real time.
     package static let realTime: Wait = { try await Task.sleep(for: $0) }
 
-    /// Defers a call if the server is frozen; returns false if it is not.
+    /// Defers a call if the server is frozen.
     ///
-    /// The server executes a deferred call when it resumes, after the wallet has given up on it.
+    /// Otherwise, returns false.
+    ///
+    /// The server executes a deferred call once it resumes, by which time the wallet has given up on it.
     package typealias Hold = @Sendable (@escaping @Sendable () async -> Void) -> Bool
 
     /// Never defers a call.
@@ -65,7 +66,7 @@ package final class SimulatedNetwork: ServerDialer {
             return self.channel(channel, relay: relay)
         } catch {
             await relay.closeListener()
-            // The relay could not reach the server. Dial directly so that the caller sees the real error.
+            // The relay could not reach the server. Dial directly, so that the caller gets the actual error.
             guard relay.hasReachedServer else {
                 return self.channel(try await tls.dial(), relay: nil)
             }
@@ -78,19 +79,19 @@ package final class SimulatedNetwork: ServerDialer {
     }
 }
 
-/// One connection through a simulated network.
+/// A connection through a simulated network.
 private final class SimulatedChannel: CallChannel {
     private let channel: any CallChannel
     private let device: SimulatedDevice
-    /// Nil for a direct connection.
+    /// Nil if the connection is direct.
     private let relay: Relay?
     private let wait: SimulatedNetwork.Wait
     private let hold: SimulatedNetwork.Hold
-    /// True once the connection is lost.
+    /// Whether the connection has been lost.
     ///
-    /// Later calls fail without using up a condition.
+    /// After that, calls fail without using up a condition.
     private let hasEnded = Mutex(false)
-    /// True if a frozen server still has to read a call from the connection.
+    /// Whether a frozen server has yet to read a call from the connection.
     private let isHeld = Mutex(false)
 
     init(
@@ -135,12 +136,14 @@ private final class SimulatedChannel: CallChannel {
             throw error
         }
         if delay > .zero { try await self.receiveLate(after: delay) }
-        // The phone may have gone offline while the call was in flight; the answer is then lost.
+        // The phone may have gone offline while the call was in flight. The answer is lost in that case.
         try await self.checkNetwork()
         return result
     }
 
-    /// Throws after the wallet's time limit if the server is frozen, which then executes the call when it continues.
+    /// If the server is frozen, throws once the wallet's time limit has passed.
+    ///
+    /// The server executes the call when it resumes.
     private func checkFrost(_ call: Call) async throws(CallChannelError) {
         let channel = self.channel
         let isHeld = self.hold {
@@ -154,17 +157,19 @@ private final class SimulatedChannel: CallChannel {
         throw .lost
     }
 
-    /// Waits for a delayed answer, which is lost if it would arrive after the wallet's time limit.
+    /// Waits for a delayed answer.
+    ///
+    /// It is lost if it would arrive after the wallet's time limit.
     private func receiveLate(after delay: Duration) async throws(CallChannelError) {
         let isTooLate = delay >= TLSDialer.callLimit
-        // The wait throws if the wallet's process ends; there is nothing left to wait for.
+        // This throws if the wallet's process ends, in which case there is nothing left to wait for.
         guard (try? await self.wait(min(delay, TLSDialer.callLimit))) != nil, !isTooLate else {
             await self.close()
             throw .lost
         }
     }
 
-    /// Pipelines the calls, but falls back to one at a time if network conditions are pending.
+    /// Pipelines the calls, or sends them one at a time if there are pending network conditions.
     func callInOrder(_ calls: [Call]) async -> [Result<CallResult, CallChannelError>] {
         let profile = self.device.profile
         if profile.network == .on, profile.conditions.isEmpty, !self.hold({}) {
@@ -202,7 +207,7 @@ private final class SimulatedChannel: CallChannel {
 }
 
 extension Call {
-    /// The call's name in a profile, or nil if wallets never send it.
+    /// The call's name in a profile, or nil if wallets never make this call.
     fileprivate var name: NetworkCondition.CallName? {
         switch self {
         case .hello: .hello

@@ -5,7 +5,7 @@ internal import Vocabulary
 extension DeviceProfile {
     /// Reads a profile from a file.
     ///
-    /// Missing keys default to the values of a healthy device.
+    /// Missing keys default to those of a healthy device.
     package init(file path: String) throws(ConfigError) {
         let bytes: [UInt8]
         do throws(FileError) {
@@ -26,28 +26,28 @@ extension DeviceProfile {
         self.init(value)
     }
 
-    /// Creates a healthy device and applies the properties in the value.
+    /// Creates a healthy device and applies the given properties.
     ///
     /// The platform defaults to Android.
     ///
-    /// - Precondition: The value has the form ``shape``.
+    /// - Precondition: The value has the form described by ``shape``.
     package init(_ value: ConfigValue?) {
         self.init(value?["platform"]?.text.flatMap { Platform(rawValue: $0) } ?? .android)
         self.apply(value)
     }
 
-    /// Applies the properties in the value and keeps the others.
+    /// Applies the given properties and keeps all others.
     ///
-    /// - Precondition: The value has the form ``shape``.
+    /// - Precondition: The value has the form described by ``shape``.
     package mutating func apply(_ value: ConfigValue?) {
         for field in ProfileTable.all {
             if let value = value?[field.field.name] { field.set(value, &self) }
         }
     }
 
-    /// Sets one key from its textual form, as given by a command line or a driver.
+    /// Sets a key to a value given as text, for example on a command line.
     ///
-    /// An invalid value leaves the profile unchanged.
+    /// If the value is invalid, the profile does not change.
     package mutating func set(_ key: String, to value: String) throws(ConfigError) {
         var checker = Checker(source: "profile")
         let value = checker.read(value, key: key, of: ProfileTable.all.map(\.field))
@@ -58,15 +58,15 @@ extension DeviceProfile {
     /// The keys of a profile.
     package static let shape = Self.shape(requiring: nil)
 
-    /// The table in docs/devices.md.
+    /// The table for docs/devices.md.
     static var markdown: String { TextLayout.markdown(ProfileTable.all.map(\.field)) }
 
-    /// The profile as YAML, with every key written out.
+    /// The profile as YAML, with all keys written out.
     package var yaml: String {
         get throws { try ConfigValue.yaml(ProfileTable.all.map { ($0.field.name, $0.value(self)) }) }
     }
 
-    /// Returns the keys that differ from another profile, in file order, with their new values.
+    /// Returns the keys whose values differ from another profile's, in file order, with their values in this profile.
     package func changes(from other: DeviceProfile) -> [(String, ConfigValue)] {
         ProfileTable.all.compactMap { item in
             let value = item.value(self)

@@ -8,25 +8,25 @@ package struct DeviceProfile: Hashable, Sendable {
     package var osVersion: String
     package var brand: String
     package var model: String
-    /// The package (Android) or the team and bundle identifier (iOS).
+    /// The package name on Android, or the team and bundle identifier on iOS.
     package var appID: String
     package var appVersion: String
-    /// Android: the version code, by which versions of the package are compared.
+    /// Android: the version code, which is used to compare versions of the package.
     package var appVersionCode: Int64
     package var isRooted: Bool
-    /// Android: year and month, as in 202610.
+    /// Android: the year and month, such as 202610.
     package var osPatchLevel: Int
-    /// Android: year, month and day, as in 20261005; nil if the device reports none.
+    /// Android: the year, month and day, such as 20261005, or nil if the device does not report them.
     package var vendorPatchLevel: Int?
-    /// Android: as ``vendorPatchLevel``, for the boot image.
+    /// Android: like ``vendorPatchLevel``, for the boot image.
     package var bootPatchLevel: Int?
-    /// Android: keys are stored in a separate security chip.
+    /// Android: whether keys are stored in a separate security chip.
     package var hasStrongBox: Bool
-    /// Android: the attestation key is from the vendor's server instead of the factory.
+    /// Android: whether the attestation key was provisioned by the vendor's server instead of the factory.
     package var isRemotelyProvisioned: Bool
-    /// iOS: the app uses Apple's development service.
+    /// iOS: whether the app uses Apple's development service.
     package var usesDevelopmentService: Bool
-    /// The error in the device's attestation, if any.
+    /// The fault in the device's evidence, if any.
     package var fault: Fault?
 
     package var biometrics = BiometricSupport.none
@@ -35,25 +35,23 @@ package struct DeviceProfile: Hashable, Sendable {
     package var isScreenLocked = false
 
     package var network = Network.on
-    /// The network faults of the next calls, one for each call.
+    /// The network faults for the next calls, one per call.
     package var conditions: [NetworkCondition] = []
 
     package var issuer = IssuerBehavior.obtains
-    /// The owner's recovery code.
-    ///
-    /// If nil, the owner has a unique code.
+    /// The owner's recovery code, or nil if the owner has a unique code.
     package var recoveryCode: String?
 
-    /// The availability of the network.
+    /// Whether the network is available.
     package enum Network: String, Hashable, Sendable, CaseIterable {
         case on
-        /// No network: the app asks the user to check the connection.
+        /// There is no network, so the app asks the user to check the connection.
         case off
-        /// A network in which the server cannot be reached.
+        /// There is a network, but the server cannot be reached.
         case unreachable
     }
 
-    /// The result of a request to the issuer of identities.
+    /// How the issuer responds to a request for an identity.
     package enum IssuerBehavior: String, Hashable, Sendable, CaseIterable {
         case obtains
         /// The user cancels.
@@ -62,13 +60,13 @@ package struct DeviceProfile: Hashable, Sendable {
         case fails
     }
 
-    /// True if the phone is online, even if it cannot reach the server.
+    /// Whether the phone is online, even if it cannot reach the server.
     package var hasNetwork: Bool {
         get { self.network != .off }
         set { self.network = newValue ? .on : .off }
     }
 
-    /// The biometrics as the app sees them.
+    /// The biometrics as reported to the app.
     ///
     /// Phones do not allow enrollment without a passcode.
     package var usableBiometrics: BiometricSupport {

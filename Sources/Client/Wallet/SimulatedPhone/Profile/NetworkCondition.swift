@@ -2,14 +2,14 @@
 package enum NetworkCondition: Hashable, Sendable, CustomStringConvertible {
     /// Drops the connection after the server has executed the call, but before the reply arrives.
     ///
-    /// Nil matches the next call, no matter which.
+    /// If `to` is nil, this applies to the next call, whatever it is.
     case loseReply(to: CallName?)
     /// Delays the next call.
     case delay(milliseconds: Int)
-    /// Closes the connection after this many more bytes, counting both directions.
+    /// Closes the connection after the given number of bytes, counting both directions.
     case cut(afterByteCount: Int)
 
-    /// A call to the server, by its name in the protocol.
+    /// The name of a call to the server, as used in the protocol.
     package enum CallName: String, Hashable, Sendable, CaseIterable {
         case hello
         case beginEnrollment = "begin-enrollment"
@@ -21,7 +21,7 @@ package enum NetworkCondition: Hashable, Sendable, CustomStringConvertible {
         case confirmShares = "confirm-shares"
     }
 
-    /// The notation used in profiles.
+    /// The condition as written in profiles.
     package var description: String {
         switch self {
         case .loseReply(to: nil): "lose-next-reply"
@@ -31,7 +31,7 @@ package enum NetworkCondition: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Parses the notation used in profiles.
+    /// Parses a condition as written in profiles.
     package init?(_ text: String) {
         if text == "lose-next-reply" {
             self = .loseReply(to: nil)
@@ -47,20 +47,20 @@ package enum NetworkCondition: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// All forms of the notation, for messages and help.
+    /// All supported forms, for messages and help.
     package static let forms = ["lose-next-reply", "lose-next-reply:CALL", "delay:MS", "cut-after:BYTES"]
 }
 
-/// A parser for a name with an argument, such as `reject:2`.
+/// Parses a name with an argument, such as `reject:2`.
 enum ProfileText {
-    /// Returns the argument after the name and a colon, or nil if the text begins with another name.
+    /// Returns the argument after the name and a colon, or nil if the text starts with a different name.
     static func argument(of name: String, in text: String) -> String? {
         guard text.hasPrefix(name + ":") else { return nil }
         let argument = text.dropFirst(name.count + 1).drop { $0 == " " }
         return argument.isEmpty ? nil : String(argument)
     }
 
-    /// Returns the argument if it is a number in the range.
+    /// Returns the argument if it is a number within the range.
     static func number(after name: String, in text: String, within range: ClosedRange<Int>) -> Int? {
         guard let argument = self.argument(of: name, in: text), argument.allSatisfy(\.isNumber),
             let number = Int(argument), range.contains(number)

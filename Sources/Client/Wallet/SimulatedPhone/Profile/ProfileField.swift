@@ -1,6 +1,6 @@
 internal import ConfigText
 
-/// A key of a device profile, with its documentation and the property that holds its value.
+/// A key in a device profile, with its documentation and the property it refers to.
 struct ProfileField: Sendable {
     let field: Field
     let set: @Sendable (ConfigValue, inout DeviceProfile) -> Void

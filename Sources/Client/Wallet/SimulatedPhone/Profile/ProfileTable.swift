@@ -2,7 +2,9 @@ internal import ConfigText
 internal import DeviceInterface
 internal import Vocabulary
 
-/// All keys of a device profile: the single source for files, changes, the scenario format and the documentation.
+/// All keys in a device profile.
+///
+/// Files, changes, the scenario format and the documentation are derived from this table.
 enum ProfileTable {
     static let all = Self.software + Self.attestation + Self.owner + Self.network
 
@@ -83,7 +85,7 @@ enum ProfileTable {
 }
 
 extension DeviceProfile {
-    /// The conditions, as optionals for a kind that also accepts `none`.
+    /// The conditions as optionals, for a kind that also accepts `none`.
     fileprivate var conditionsOrNone: [NetworkCondition?] {
         get { self.conditions }
         set { self.conditions = newValue.compactMap(\.self) }
@@ -131,7 +133,7 @@ extension Kind where Value == Sensor {
 }
 
 extension Kind where Value == DeviceProfile.Network {
-    /// A choice of names that also takes booleans, because YAML 1.1 writers emit `on` and `off` as `true` and `false`.
+    /// A choice of names that also accepts booleans, since YAML 1.1 writers emit `on` and `off` as `true` and `false`.
     fileprivate static var network: Kind {
         let names = Value.allCases.map(\.rawValue)
         return .word(

@@ -1,17 +1,17 @@
-/// The way the owner responds to biometric prompts.
+/// How the owner responds to biometric prompts.
 package enum Sensor: Hashable, Sendable, CustomStringConvertible {
     /// The owner is recognized.
     case match
-    /// The sensor rejects this many presentations, then recognizes the owner.
+    /// The sensor rejects this many attempts before it recognizes the owner.
     case reject(Int)
     /// Every prompt is cancelled.
     case cancel
     /// The sensor is locked until the passcode is entered.
     case lockout
-    /// The tester or driver decides at each prompt.
+    /// The tester or the controlling program answers each prompt.
     case ask
 
-    /// The notation used in profiles.
+    /// The behavior as written in profiles.
     package var description: String {
         switch self {
         case .match: "match"
@@ -22,7 +22,7 @@ package enum Sensor: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Parses the notation used in profiles.
+    /// Parses a behavior as written in profiles.
     package init?(_ text: String) {
         switch text {
         case "match": self = .match
@@ -35,6 +35,6 @@ package enum Sensor: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// All forms of the notation, for messages and help.
+    /// All supported forms, for messages and help.
     package static let forms = ["match", "reject:N", "cancel", "lockout", "ask"]
 }
