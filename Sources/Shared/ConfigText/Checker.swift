@@ -7,15 +7,17 @@ package struct Checker {
     private let source: String
     package private(set) var problems: [ConfigProblem] = []
 
-    /// - Parameter source: The path of the file, or the variable or flag, to be used in problems.
+    /// - Parameter source: The path of the file, or the name of the variable or flag, for use in problems.
     package init(source: String) {
         self.source = source
     }
 
-    /// Checks the text of a file; a text without a value is treated as having no keys.
+    /// Checks the text of a file.
     ///
-    /// - Parameter expand: A change to the tree before it is checked.
-    /// - Returns: Nil if the text is not a YAML mapping, which is then the only problem.
+    /// A text without a value is treated as having no keys.
+    ///
+    /// - Parameter expand: Modifies the tree before it is checked.
+    /// - Returns: The value, or nil if the text is not a YAML mapping, which is then the only problem.
     package mutating func read(
         _ text: String,
         as shape: Shape,
@@ -33,7 +35,9 @@ package struct Checker {
         }
     }
 
-    /// Checks a key and its value as given on a command line, where the value is YAML.
+    /// Checks a key and a value given on the command line.
+    ///
+    /// The value is parsed as YAML.
     package mutating func read(_ text: String, key: String, of fields: [Field]) -> ConfigValue? {
         defer { for index in self.problems.indices { self.problems[index].line = nil } }
         do throws(YAMLFault) {
@@ -45,11 +49,13 @@ package struct Checker {
         }
     }
 
-    /// Returns the value of a node, or nil and a problem if the node does not have the shape.
+    /// Returns the value of a node.
+    ///
+    /// If the node does not have the shape, reports a problem and returns nil.
     ///
     /// - Parameters:
-    ///   - key: The key that the node belongs to, with those above it.
-    ///   - line: The line to report if the node has none.
+    ///   - key: The node's key, including the keys above it.
+    ///   - line: The line to report if the node does not have one.
     package mutating func read(_ node: Node, as shape: Shape, key: String, line: Int?) -> ConfigValue? {
         let line = node.mark?.line ?? line
         let form = NodeForm(node)
@@ -71,7 +77,7 @@ package struct Checker {
         }
     }
 
-    /// Adds a problem, unless the same one has been reported before.
+    /// Adds a problem, unless it has been reported already.
     package mutating func report(_ message: String, key: String, line: Int?) {
         let problem = ConfigProblem(source: self.source, line: line, key: key, message: message)
         if !self.problems.contains(problem) { self.problems.append(problem) }
@@ -103,7 +109,7 @@ package struct Checker {
         return ConfigValue(.list(values), line: line)
     }
 
-    /// The node as one text: a scalar, or `{name: argument}` as `name:argument` if the word takes an argument.
+    /// Returns the text of a scalar, or `name:argument` for `{name: argument}` if the word takes an argument.
     private static func text(_ node: Node, _ word: Word) -> String? {
         if NodeForm(node) == .empty { return "" }
         if let scalar = node.scalar { return scalar.string }
@@ -152,7 +158,7 @@ package struct Checker {
         return ConfigValue(.fields(values), line: line)
     }
 
-    /// Returns a value with one key: the entry's name.
+    /// Reads a value that has a single key, which is the name of the entry.
     private mutating func readEntry(
         _ node: Node,
         _ what: String,
@@ -188,7 +194,7 @@ package struct Checker {
     private static func path(_ key: String, _ name: String) -> String { key.isEmpty ? name : "\(key).\(name)" }
 }
 
-/// The forms that a YAML node can have.
+/// The forms a YAML node can have.
 enum NodeForm {
     case empty
     case word

@@ -1,12 +1,18 @@
-/// One mistake in a configuration file, an environment variable or a flag.
+/// A mistake in a configuration file, an environment variable or a flag.
 package struct ConfigProblem: Hashable, Sendable, CustomStringConvertible {
-    /// The file's path, the environment variable or the flag; empty if the value is not set by any source.
+    /// The path of the file or the name of the environment variable or flag.
+    ///
+    /// Empty if the value has not been set anywhere.
     package var source: String
-    /// The line in the file, counting from 1; nil if the problem is not in a single line.
+    /// The line in the file, counting from 1, or nil if the problem is not confined to a single line.
     package var line: Int?
-    /// The key, including the keys above it, such as `steps.expect.screen`; empty for a problem of the whole source.
+    /// The key, including the keys above it, such as `steps.expect.screen`.
+    ///
+    /// Empty if the problem concerns the whole source.
     package var key: String
-    /// The mistake and the allowed values, to be printed after the key.
+    /// The mistake and the allowed values.
+    ///
+    /// Printed after the key.
     package var message: String
 
     package init(source: String, line: Int? = nil, key: String = "", message: String) {
@@ -16,18 +22,20 @@ package struct ConfigProblem: Hashable, Sendable, CustomStringConvertible {
         self.message = message
     }
 
-    /// The source with the line: `server.yaml:12`.
+    /// The source and line, such as `server.yaml:12`.
     package var place: String { self.line.map { "\(self.source):\($0)" } ?? self.source }
 
-    /// The key and the message, without the place.
+    /// The key and the message, without the source.
     package var text: String { self.key.isEmpty ? self.message : "`\(self.key)` \(self.message)" }
 
     package var description: String { self.place.isEmpty ? self.text : "\(self.place): \(self.text)" }
 }
 
-/// All problems of a configuration, so that the user can correct them in one edit.
+/// All problems in a configuration, so that the user can fix them in a single edit.
 package struct ConfigError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// At least one.
+    /// The problems.
+    ///
+    /// There is at least one.
     package var problems: [ConfigProblem]
 
     package init(problems: [ConfigProblem]) {

@@ -1,16 +1,16 @@
 internal import Yams
 
-/// A checked configuration value, which is known to have the form required by its ``Shape``.
+/// A configuration value that has been checked and is known to have the form required by its ``Shape``.
 package struct ConfigValue: Equatable, Sendable {
-    /// The line in the file, counting from 1; nil if the value does not come from a file.
+    /// The line in the file, counting from 1, or nil if the value does not come from a file.
     ///
-    /// The value of a key has the key's line.
+    /// For the value of a key, this is the key's line.
     package let line: Int?
     package let content: Content
 
     package indirect enum Content: Equatable, Sendable {
         case nothing
-        /// A text in the canonical form of its kind: `true` for `yes`, `1h` for `60m`.
+        /// A text in the canonical form for its kind, such as `true` for `yes`, or `1h` for `60m`.
         case word(String)
         case list([ConfigValue])
         case fields([String: ConfigValue])
@@ -32,10 +32,12 @@ package struct ConfigValue: Equatable, Sendable {
     package var texts: [String]? { self.list?.compactMap(\.text) }
     package var fields: [String: ConfigValue]? { if case .fields(let fields) = self.content { fields } else { nil } }
 
-    /// The value of a key; nil if the key is missing.
+    /// The value of a key, or nil if the key is missing.
     package subscript(_ key: String) -> ConfigValue? { self.fields?[key] }
 
-    /// The value as YAML on one line, such as `[1m, 5m]`; words are not quoted.
+    /// The value as single-line YAML, such as `[1m, 5m]`.
+    ///
+    /// Words are not quoted.
     package var flowText: String {
         switch self.content {
         case .nothing: ""
@@ -46,7 +48,7 @@ package struct ConfigValue: Equatable, Sendable {
         }
     }
 
-    /// Keys with their values as a YAML file's text.
+    /// Returns the text of a YAML file with the given keys and values.
     package static func yaml(_ fields: [(String, ConfigValue)]) throws -> String {
         try Yams.serialize(node: Node(fields.map { (Node($0.0), $0.1.node) }), sortKeys: false)
     }

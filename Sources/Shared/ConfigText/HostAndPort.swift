@@ -1,8 +1,10 @@
-/// A host and a port: `pin.example.org:7400`, `0.0.0.0:7400` or `[::1]:7400`.
+/// A host and a port, such as `pin.example.org:7400`, `0.0.0.0:7400` or `[::1]:7400`.
 package struct HostAndPort: Hashable, Sendable, CustomStringConvertible {
     /// A name, an IPv4 address, or an IPv6 address without brackets.
     package var host: String
-    /// The port; 0 in an address to listen on lets the system choose one.
+    /// The port.
+    ///
+    /// When listening, 0 lets the system choose one.
     package var port: Int
 
     package init(host: String, port: Int) {
@@ -10,7 +12,9 @@ package struct HostAndPort: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    /// Reads HOST:PORT; an IPv6 address needs brackets.
+    /// Parses HOST:PORT.
+    ///
+    /// An IPv6 address must be in brackets.
     package init?(_ text: String, ports: ClosedRange<Int> = 0...65_535) {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
             ports.contains(port)
@@ -33,7 +37,7 @@ package struct HostAndPort: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Kind where Value == HostAndPort {
-    /// - Parameter example: An address for messages and the manual.
+    /// - Parameter example: An example address, for messages and the manual.
     package static func address(ports: ClosedRange<Int> = 0...65_535, _ example: String) -> Kind {
         .word(
             "address",

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// JSON whose keys keep their order.
+/// A JSON value whose objects preserve the order of their keys.
 package indirect enum JSONTree {
     case text(String)
     case number(Int64)
@@ -8,9 +8,9 @@ package indirect enum JSONTree {
     case list([JSONTree])
     case object([(String, JSONTree)])
 
-    /// The keys of both objects.
+    /// Returns an object with the keys of both objects.
     ///
-    /// If both have a key, the value is that of `other`, except for a description.
+    /// If a key is in both, the value from `other` is used, except for a description.
     func merging(_ other: JSONTree) -> JSONTree {
         guard case .object(let left) = self, case .object(let right) = other else { return self }
         let names = Set(right.map(\.0))
@@ -50,7 +50,7 @@ package indirect enum JSONTree {
     }
 }
 
-/// JSON from Foundation's encoder, with sorted keys.
+/// Encodes JSON with sorted keys.
 package enum JSONText {
     package static func encoded(_ value: some Encodable, isPretty: Bool = false) -> String {
         let encoder = JSONEncoder()
@@ -60,6 +60,6 @@ package enum JSONText {
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// The text in quotes.
+    /// Returns the text as a JSON string, in quotes.
     package static func quoted(_ text: String) -> String { Self.encoded(text) }
 }

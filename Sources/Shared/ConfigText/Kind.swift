@@ -1,14 +1,16 @@
-/// A kind of value with a Swift type, which reads, checks, describes and writes it.
+/// A kind of value with a corresponding Swift type, which can be read, checked, described and written.
 package struct Kind<Value: Sendable>: Sendable {
     package let shape: Shape
-    /// Reads a checked value; relative paths are relative to the folder.
+    /// Reads a checked value.
+    ///
+    /// Relative paths are resolved against the folder.
     package let read: @Sendable (ConfigValue, _ folder: String) -> Value?
     package let write: @Sendable (Value) -> ConfigValue
 
-    /// The accepted values, for messages and the manual.
+    /// A description of the accepted values, for messages and the manual.
     package var allowed: String { self.shape.allowed }
 
-    /// A kind whose values are written as a single text.
+    /// Creates a kind whose values are written as a single text.
     package static func word(
         _ form: String,
         _ allowed: String,
@@ -30,7 +32,7 @@ package struct Kind<Value: Sendable>: Sendable {
         return Kind(shape: .word(word), read: { value, _ in value.text.flatMap(read) }, write: { .word(write($0)) })
     }
 
-    /// A text that is accepted by a rule.
+    /// Creates a kind for texts that are accepted by a rule.
     package static func text(
         _ form: String = "text",
         _ allowed: String,
@@ -39,7 +41,7 @@ package struct Kind<Value: Sendable>: Sendable {
         .word(form, allowed, read: { accepts($0) ? $0 : nil }, write: { $0 })
     }
 
-    /// The same kind, or no value: an empty text, or `none`.
+    /// Creates a kind that also accepts an empty text or `none` as no value.
     package static func optional<Wrapped: Sendable>(_ kind: Kind<Wrapped>) -> Kind where Value == Wrapped? {
         guard case .word(let word) = kind.shape else { preconditionFailure("only a word can be optional") }
         let shape = Shape.word(
@@ -60,7 +62,9 @@ package struct Kind<Value: Sendable>: Sendable {
         )
     }
 
-    /// Several values; without a limit, a single value does not need brackets.
+    /// Creates a kind for multiple values.
+    ///
+    /// If there is no limit, a single value does not need brackets.
     package static func list<Element: Sendable>(
         of kind: Kind<Element>,
         atMost limit: Int? = 16
@@ -72,7 +76,7 @@ package struct Kind<Value: Sendable>: Sendable {
         )
     }
 
-    /// The same kind, but with values that are never shown in messages or listings.
+    /// The same kind, except that its values are never shown in messages or listings.
     var secret: Kind { Kind(shape: self.shape.secret, read: self.read, write: self.write) }
 }
 
@@ -102,7 +106,9 @@ extension Kind where Value: FixedWidthInteger {
 }
 
 extension Kind where Value == Bool {
-    /// `true` or `false`; YAML's other words for them are also accepted.
+    /// A Boolean, written as `true` or `false`.
+    ///
+    /// YAML's other spellings are also accepted.
     package static var flag: Kind {
         .word(
             "flag",
@@ -121,7 +127,7 @@ extension Kind where Value == Bool {
 }
 
 extension Kind where Value: RawRepresentable<String> & CaseIterable {
-    /// One of the type's cases, by its raw value.
+    /// One of the type's cases, written as its raw value.
     package static var choice: Kind {
         let names = Value.allCases.map(\.rawValue)
         return .word(
@@ -136,9 +142,9 @@ extension Kind where Value: RawRepresentable<String> & CaseIterable {
 }
 
 extension Kind where Value == String {
-    /// A file or folder.
+    /// A path to a file or folder.
     ///
-    /// A relative path is relative to the folder of the file it is in, or otherwise to the current folder.
+    /// A relative path is resolved against the folder of the file that contains it, or else the current folder.
     package static var path: Kind {
         let kind = Kind.text("path", "a path, absolute or relative to the configuration file's folder") {
             !$0.isEmpty && $0 != "none" && !$0.utf8.contains(0)
@@ -158,7 +164,9 @@ extension Shape {
     package static var duration: Shape { Kind<Duration>.duration().shape }
     package static func list(_ element: Shape) -> Shape { .list(element, atMost: nil) }
 
-    /// One of several names, which are only listed in messages if there are no more than eight.
+    /// One of several names.
+    ///
+    /// Messages only list them if there are at most eight.
     package static func name(_ form: String, _ names: [String]) -> Shape {
         let allowed = names.count > 8 ? "a known \(form)" : Word.list(names)
         return Kind<String>.word(
@@ -171,7 +179,7 @@ extension Shape {
         ).shape
     }
 
-    /// True if messages and listings hide the value.
+    /// Whether the value must not appear in messages and listings.
     package var isSecret: Bool {
         switch self {
         case .word(let word): word.isSecret
@@ -192,7 +200,7 @@ extension Shape {
 }
 
 extension Word {
-    /// Names as an enumeration: `a, b or c`.
+    /// Returns a list of names for use in a sentence, such as `a, b or c`.
     static func list(_ names: [String]) -> String {
         names.count < 2 ? names.joined() : "\(names.dropLast().joined(separator: ", ")) or \(names[names.count - 1])"
     }

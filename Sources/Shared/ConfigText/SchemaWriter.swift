@@ -1,12 +1,12 @@
-/// Writes declared keys as a JSON schema, which editors use to complete and check files.
+/// Writes the declared keys as a JSON schema, which editors can use to complete and check files.
 package struct SchemaWriter {
     private let title: String
     private let description: String
     private let definitions: [(String, Shape)]
-    /// A pattern for names that can be used in place of any value in a file.
+    /// A pattern for placeholders, which can replace any value in a file.
     private let placeholder: String
 
-    /// - Parameter definitions: The shapes that the schema names once, each of the form `.named`.
+    /// - Parameter definitions: The shapes that the schema only defines once. All of them must be `.named`.
     package init(title: String, description: String, definitions: [Shape], placeholder: String) {
         self.title = title
         self.description = description
@@ -16,7 +16,7 @@ package struct SchemaWriter {
         self.placeholder = placeholder
     }
 
-    /// The schema of a file with these keys.
+    /// Returns the schema for a file with the given keys.
     package func text(_ fields: [Field]) -> String {
         let head = JSONTree.object([
             ("$schema", .text("https://json-schema.org/draft/2020-12/schema")),
@@ -53,7 +53,7 @@ package struct SchemaWriter {
         }
     }
 
-    /// One of the keys alone, or exactly one key with its value.
+    /// Returns the schema for either just a key or exactly one key with its value.
     private func entry(_ fields: [Field]) -> JSONTree {
         let alone = fields.filter { $0.shape.accepts(.empty) }.map { JSONTree.text($0.name) }
         let single = JSONTree.object([("minProperties", .number(1)), ("maxProperties", .number(1))])

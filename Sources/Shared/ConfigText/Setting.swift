@@ -1,7 +1,7 @@
-/// A declared setting: its name, its kind, its default and its purpose.
+/// The declaration of a setting, with its name, kind, default and purpose.
 ///
-/// The catalog of declarations is the only place where a program's settings are described. It is used for reading,
-/// checking, `--help`, the generated configuration file and the manual, so they cannot get out of sync.
+/// A program's settings are only described in its catalog of declarations. The catalog is used for reading and checking
+/// settings as well as for `--help`, the generated configuration file and the manual, so they cannot get out of sync.
 package struct Setting<Value: Sendable>: SettingDeclaration {
     package let name: String
     package let kind: Kind<Value>
@@ -24,7 +24,7 @@ package struct Setting<Value: Sendable>: SettingDeclaration {
         self.text = isLive ? "\(text) A reload applies a change." : text
     }
 
-    /// A setting that has no value by default.
+    /// Creates a setting that does not have a value by default.
     package init<Wrapped>(
         optional name: String,
         _ kind: Kind<Wrapped>,
@@ -35,40 +35,44 @@ package struct Setting<Value: Sendable>: SettingDeclaration {
     }
 }
 
-/// A ``Setting`` of any value type.
+/// A ``Setting`` with any type of value.
 package protocol SettingDeclaration<Value>: Sendable {
     associatedtype Value: Sendable
-    /// The name; in a file with sections, section and key: `session.lifetime`.
+    /// The name, which includes the section if the file has sections, such as `session.lifetime`.
     var name: String { get }
     var kind: Kind<Value> { get }
-    /// The default; nil if the user must set a value.
+    /// The default value, or nil if the user must set the value.
     var standard: Value? { get }
-    /// Whether a running program applies a change when it reads its configuration again; other changes need a restart.
+    /// Whether a running program applies changes when it reloads its configuration.
+    ///
+    /// Other changes require a restart.
     var isLive: Bool { get }
-    /// The purpose, in full sentences for the manual.
+    /// The purpose of the setting, in full sentences for the manual.
     var text: String { get }
 }
 
 extension SettingDeclaration {
-    /// The section of the file that holds it; the whole name in a file without sections.
+    /// The section that contains the setting, or the whole name if the file does not have sections.
     package var section: String { String(self.name.prefix { $0 != "." }) }
-    /// The key in that section.
+    /// The key within the section.
     package var key: String { String(self.name.split(separator: ".", maxSplits: 1).last ?? "") }
     package var shape: Shape { self.kind.shape }
-    /// The kind of value in one or two words: `duration`.
+    /// The kind of value in one or two words, such as `duration`.
     package var form: String { self.kind.shape.form }
     package var allowed: String { self.kind.allowed }
-    /// The default as a file would hold it; nil if the user must set a value.
+    /// The default value as written in a file, or nil if the user must set the value.
     package var standardText: String? { self.standard.map { self.kind.write($0).flowText } }
     package var isSecret: Bool { self.kind.shape.isSecret }
-    /// The default; a relative path is relative to the folder.
+    /// Returns the default value.
+    ///
+    /// A relative path is resolved against the folder.
     func standardValue(folder: String) -> (any Sendable)? {
         self.standard.flatMap { self.kind.read(self.kind.write($0), folder) }
     }
 
     func value(_ value: ConfigValue, folder: String) -> (any Sendable)? { self.kind.read(value, folder) }
 
-    /// Returns whether two values of the setting are the same.
+    /// Returns whether two values of this setting are equal.
     func areEqual(_ one: any Sendable, _ other: any Sendable) -> Bool {
         guard let one = one as? Value, let other = other as? Value else {
             preconditionFailure("\(self.name) holds a value of another type")
@@ -76,7 +80,9 @@ extension SettingDeclaration {
         return self.kind.write(one) == self.kind.write(other)
     }
 
-    /// The text of a value for listings; secret values are hidden unless they are the default.
+    /// Returns the text of a value for listings.
+    ///
+    /// Secret values are hidden unless they are the default.
     func publicText(of value: any Sendable) -> String {
         guard let value = value as? Value else { preconditionFailure("\(self.name) holds a value of another type") }
         let text = self.kind.write(value).flowText
@@ -85,7 +91,7 @@ extension SettingDeclaration {
 }
 
 extension Shape {
-    /// The kind of value in a few words, for usage lines.
+    /// The kind of value in a few words, for usage information.
     fileprivate var form: String {
         switch self {
         case .word(let word): word.form
@@ -95,7 +101,9 @@ extension Shape {
     }
 }
 
-/// The source of a value; a later case overrides an earlier one.
+/// The source of a value.
+///
+/// Later cases override earlier ones.
 package enum SettingOrigin: Hashable, Sendable, CustomStringConvertible {
     case standard
     case file(String, line: Int)
@@ -111,7 +119,7 @@ package enum SettingOrigin: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// A problem with a value from this source.
+    /// Creates a problem with a value from this source.
     func problem(_ key: String, _ message: String) -> ConfigProblem {
         switch self {
         case .standard: ConfigProblem(source: "", key: key, message: message)
@@ -121,14 +129,14 @@ package enum SettingOrigin: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A setting with its value, for listings.
+/// A setting and its value, for listings.
 package struct SettingRow: Hashable, Sendable {
     package var name: String
-    /// The value as a file would hold it, or ``hidden``; nil if the value is missing or wrong.
+    /// The value as written in a file, or ``hidden``, or nil if it is missing or invalid.
     package var value: String?
-    /// Nil if the value is missing or wrong.
+    /// Nil if the value is missing or invalid.
     package var origin: SettingOrigin?
 
-    /// Shown instead of a value that may be a secret.
+    /// Displayed in place of a value that may be secret.
     package static let hidden = "(not shown)"
 }

@@ -1,9 +1,9 @@
 extension SettingCatalog {
-    /// A configuration file that explains every setting.
+    /// Returns a configuration file that explains every setting.
     ///
-    /// Settings in `values` are set; the others are comments with their defaults.
+    /// The settings in `values` are set. All others are commented out, with their defaults.
     ///
-    /// - Precondition: The values are YAML and their names are in the catalog.
+    /// - Precondition: The values are valid YAML, and their names are in the catalog.
     package func configurationFile(setting values: [String: String], heading: [String]) -> String {
         var lines = heading.flatMap { $0.isEmpty ? ["#"] : Self.comment($0, indentation: "") }
         for section in self.sections {
@@ -22,7 +22,7 @@ extension SettingCatalog {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// The settings as `--help` lists them.
+    /// Returns the settings as listed by `--help`.
     package func help(where isIncluded: (any SettingDeclaration) -> Bool) -> String {
         self.settings.filter(isIncluded).flatMap { setting in
             let standard = setting.standardText.map { "default: \($0)" } ?? "must be set"
@@ -32,7 +32,7 @@ extension SettingCatalog {
         }.joined(separator: "\n")
     }
 
-    /// The settings as a table in Markdown.
+    /// The settings as a Markdown table.
     package var markdown: String {
         TextLayout.markdown(
             ["setting", "takes", "default", "description"],

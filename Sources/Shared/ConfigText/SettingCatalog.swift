@@ -1,13 +1,17 @@
 internal import Yams
 
-/// All settings of a program, in the order of the manual.
+/// All settings of a program, in the order used in the manual.
 package struct SettingCatalog: Sendable {
-    /// The sections of the file, each with its purpose; empty for a file without sections.
+    /// The sections in the file, with a description of each.
+    ///
+    /// Empty if the file does not have sections.
     package let sections: [(name: String, text: String)]
     package let settings: [any SettingDeclaration]
-    /// The prefix of environment variables; nil if settings cannot be set in the environment.
+    /// The prefix of environment variables, or nil if settings cannot be set in the environment.
     package let environmentPrefix: String?
-    /// Variables with that prefix that are used by other programs; names ending in `_` are prefixes.
+    /// Variables with the same prefix that belong to other programs.
+    ///
+    /// Names that end in `_` are themselves prefixes.
     private let foreignVariables: [String]
 
     package init(
@@ -22,7 +26,7 @@ package struct SettingCatalog: Sendable {
         self.foreignVariables = foreignVariables
     }
 
-    /// The keys of a configuration file.
+    /// The keys in a configuration file.
     var fields: [Field] {
         guard !self.sections.isEmpty else { return self.settings.map { Field($0.name, $0.shape, $0.text) } }
         return self.sections.map { section in
@@ -32,7 +36,7 @@ package struct SettingCatalog: Sendable {
         }
     }
 
-    /// The environment variable of a setting: `REMOTE_PIN_SESSION_LIFETIME`.
+    /// Returns the name of a setting's environment variable, such as `REMOTE_PIN_SESSION_LIFETIME`.
     package func variable(of setting: any SettingDeclaration) -> String {
         (self.environmentPrefix ?? "") + String(setting.name.uppercased().map { $0 == "." || $0 == "-" ? "_" : $0 })
     }
@@ -43,14 +47,14 @@ package struct SettingCatalog: Sendable {
     }
 }
 
-/// The sources of settings, before they are checked.
+/// The sources of settings, before their values are checked.
 ///
 /// Flags override the environment, which overrides the file.
 package struct SettingsSources: Sendable {
     package var file: ConfigFile?
     package var environment: [String: String]
     package var flags: [(name: String, value: String)]
-    /// The folder that paths in the environment and in flags are relative to.
+    /// The folder against which paths in the environment and in flags are resolved.
     package var currentFolder: String
 
     package init(
@@ -66,11 +70,11 @@ package struct SettingsSources: Sendable {
     }
 }
 
-/// A configuration file's text.
+/// The text of a configuration file.
 package struct ConfigFile: Sendable {
-    /// The path, for problems.
+    /// The path, for use in problems.
     package var path: String
-    /// The folder that paths in the file are relative to.
+    /// The folder against which paths in the file are resolved.
     package var folder: String
     package var text: String
 
@@ -81,7 +85,7 @@ package struct ConfigFile: Sendable {
     }
 }
 
-/// One checked value of a setting from one source.
+/// A value for a setting from one of the sources, after it has been checked.
 struct Assignment {
     let setting: any SettingDeclaration
     let value: ConfigValue
@@ -89,11 +93,11 @@ struct Assignment {
     let folder: String
 }
 
-/// The checked values of all sources, in the order in which they override each other, and their problems.
+/// The checked values from all sources, with later ones overriding earlier ones, and any problems.
 struct Assignments {
     private(set) var all: [Assignment] = []
     private(set) var problems: [ConfigProblem] = []
-    /// True if the file's text could not be parsed, so that the settings in it are unknown.
+    /// Whether the file could not be parsed, which means that its settings are unknown.
     private(set) var isFileUnreadable = false
     private let catalog: SettingCatalog
 
@@ -152,10 +156,12 @@ struct Assignments {
         self.all.append(Assignment(setting: setting, value: value, origin: origin, folder: folder))
     }
 
-    /// The text of a variable or a flag as YAML; values of a list are separated by commas, with `[]` for none.
+    /// Returns the text of a variable or flag as YAML.
+    ///
+    /// Lists are separated by commas, and `[]` is an empty list.
     private static func node(_ text: String, _ shape: Shape) -> Node {
-        // Do not treat an empty text, which might come from an undefined variable such as `${BLOCKS}`, as an empty
-        // list. An empty list of blocks would remove all waiting times.
+        // Do not treat an empty text as an empty list, because it might come from an undefined variable such as
+        // `${BLOCKS}`. An empty list of blocks would remove all waiting times.
         guard case .list = shape, text.contains(where: { $0 != " " }) else {
             return Node(text, Tag(.implicit), .doubleQuoted)
         }

@@ -3,11 +3,13 @@ package struct SettingValues: Sendable {
     private let catalog: SettingCatalog
     private var values: [String: any Sendable] = [:]
     private var origins: [String: SettingOrigin] = [:]
-    /// The settings that have an invalid value in some source.
+    /// The settings that have an invalid value in one of the sources.
     private var rejected: Set<String> = []
-    /// True if the file could not be parsed, so some settings may be missing.
+    /// Whether the file could not be parsed, which means that some settings may be missing.
     private let isIncomplete: Bool
-    /// All problems so far; a setting that has a problem must not be read.
+    /// All problems so far.
+    ///
+    /// A setting that has a problem must not be read.
     package private(set) var problems: [ConfigProblem]
 
     /// Merges the sources.
@@ -42,9 +44,9 @@ package struct SettingValues: Sendable {
         }
     }
 
-    /// The value of a setting.
+    /// Returns the value of a setting.
     ///
-    /// - Precondition: No problem names the setting.
+    /// - Precondition: There is no problem with the setting.
     package subscript<Value>(_ setting: Setting<Value>) -> Value {
         guard let value = self.values[setting.name] as? Value else {
             preconditionFailure("\(setting.name) is in the catalog, so it has a value")
@@ -54,12 +56,12 @@ package struct SettingValues: Sendable {
 
     package func origin(of name: String) -> SettingOrigin { self.origins[name] ?? .standard }
 
-    /// Returns whether a source names the setting, even with a wrong value.
+    /// Returns whether a setting has been set by any source, even to an invalid value.
     package func isSet(_ setting: any SettingDeclaration) -> Bool {
         self.origins[setting.name] != nil || self.rejected.contains(setting.name)
     }
 
-    /// Adds a problem for the first of several settings that are valid on their own but contradict each other.
+    /// Reports a problem with the first of several settings that are valid on their own, but contradict each other.
     ///
     /// Does nothing if one of them has an invalid value, because that has already been reported.
     package mutating func reject(
@@ -71,9 +73,9 @@ package struct SettingValues: Sendable {
         self.problems.append(self.origin(of: settings[0].name).problem(settings[0].name, message))
     }
 
-    /// The settings whose values differ from others of the same catalog.
+    /// Returns the settings whose values have changed since an earlier version.
     ///
-    /// - Precondition: Neither has problems.
+    /// - Precondition: Neither version has problems.
     package func changes(since old: SettingValues) -> [any SettingDeclaration] {
         self.catalog.settings.filter { setting in
             guard let new = self.values[setting.name], let old = old.values[setting.name] else {
@@ -83,7 +85,7 @@ package struct SettingValues: Sendable {
         }
     }
 
-    /// Every setting for listings, in the catalog's order.
+    /// All settings for listings, in catalog order.
     package var rows: [SettingRow] {
         self.catalog.settings.map { setting in
             let isRejected = self.rejected.contains(setting.name)

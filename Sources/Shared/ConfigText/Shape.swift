@@ -2,28 +2,31 @@
 ///
 /// It is used by the checker, the JSON schema and the manual, so they cannot get out of sync.
 package indirect enum Shape: Sendable {
-    /// No value: the key alone, or an empty value.
+    /// No value, which means just the key or an empty value.
     case nothing
     case word(Word)
-    /// Several values. With a limit, they must be a YAML list. Without one, a single value does not need brackets.
+    /// Multiple values.
+    ///
+    /// If there is a limit, they must be a YAML list. Otherwise, a single value does not need brackets.
     case list(Shape, atMost: Int?)
-    /// Declared keys, and a rule for the combination of their values.
+    /// A mapping with declared keys, and optionally a rule for combinations of their values.
     case fields([Field], rule: FieldRule? = nil)
-    /// Keys chosen by the author, as described by `keys`.
+    /// A mapping whose keys are chosen by the author of the file.
+    ///
+    /// `keys` describes them.
     case map(keys: String, Shape)
-    /// Exactly one of the declared keys with its value, or the key alone if its value may be empty.
+    /// Exactly one of the declared keys with its value, or just the key if its value may be empty.
     ///
-    /// `name` is the word for such an entry in messages: `step`.
+    /// `name` is what such an entry is called in messages, such as `step`.
     case entry(name: String, [Field])
-    /// The first shape that accepts the form of the node: empty, word, list or keys.
+    /// The first of several shapes that accepts the form of the node.
     case either([Shape])
-    /// A shape that is defined once in the JSON schema, under this name; it is evaluated lazily, so it can be
-    /// recursive.
+    /// A shape that is defined once in the JSON schema, under the given name.
     ///
-    /// `allowed` replaces the shape's own description.
+    /// It is evaluated lazily, so it can be recursive. `allowed` replaces the shape's own description.
     case named(String, allowed: String? = nil, @Sendable () -> Shape)
 
-    /// The accepted values, for messages and the manual.
+    /// A description of the accepted values, for messages and the manual.
     package var allowed: String {
         switch self {
         case .nothing: "no value"
@@ -38,7 +41,7 @@ package indirect enum Shape: Sendable {
         }
     }
 
-    /// The forms in which a value of this shape can be written.
+    /// Returns whether a value of this shape can be written in the given form.
     func accepts(_ form: NodeForm) -> Bool {
         switch self {
         case .nothing: form == .empty
@@ -53,14 +56,16 @@ package indirect enum Shape: Sendable {
     }
 }
 
-/// A rule for the values of several keys: returns the key at fault and the message, or nil if the rule is met.
+/// A rule for a combination of keys.
+///
+/// Returns the offending key and a message, or nil if the rule is satisfied.
 package typealias FieldRule = @Sendable (ConfigValue) -> (key: String, message: String)?
 
 /// A declared key.
 package struct Field: Sendable {
     package let name: String
     package let shape: Shape
-    /// The key's purpose, for the manual.
+    /// The purpose of the key, for the manual.
     package let text: String
     package let isRequired: Bool
 
@@ -72,23 +77,25 @@ package struct Field: Sendable {
     }
 }
 
-/// A value written as one text, such as a duration.
+/// A value that is written as a single text, such as a duration.
 package struct Word: Sendable {
-    /// One or two words for usage lines: `duration`.
+    /// One or two words for usage information, such as `duration`.
     package let form: String
-    /// The accepted values: `1s … 1d`.
+    /// A description of the accepted values, such as `1s … 1d`.
     package let allowed: String
-    /// The accepted names, for hints; empty if the value is not one of a few names.
+    /// The accepted names, for suggestions.
+    ///
+    /// Empty if the value is not one of a few names.
     package let names: [String]
-    /// The accepted texts in the JSON schema.
+    /// How the accepted texts are described in the JSON schema.
     let schema: WordSchema
-    /// True if an empty value is read as an empty text.
+    /// Whether an empty value is read as an empty text.
     let acceptsEmpty: Bool
-    /// True if `{name: argument}` is read as `name:argument`.
+    /// Whether `{name: argument}` is read as `name:argument`.
     var takesArgument = false
-    /// True if the value may be a secret, which must not be quoted in messages.
+    /// Whether the value may be secret, in which case it must not be quoted in messages.
     var isSecret = false
-    /// Returns the text in its canonical form, or nil if it is not accepted.
+    /// Returns the canonical form of a text, or nil if the text is not accepted.
     let canonical: @Sendable (String) -> String?
 }
 

@@ -1,6 +1,8 @@
-/// Text in columns: lines of limited width, padded cells and Markdown tables.
+/// Lays out text with wrapped lines, padded cells and Markdown tables.
 package enum TextLayout {
-    /// Words in lines of at most `width` characters; a longer word gets a line to itself.
+    /// Arranges words in lines of at most `width` characters.
+    ///
+    /// Longer words get their own line.
     package static func wrapped(_ words: some Sequence<some StringProtocol>, width: Int) -> [String] {
         var lines: [String] = []
         var line = ""
@@ -14,19 +16,19 @@ package enum TextLayout {
         return line.isEmpty ? lines : lines + [line]
     }
 
-    /// The text with spaces after it, up to the width.
+    /// Pads the text with trailing spaces.
     package static func padded(_ text: String, _ width: Int) -> String {
         text + String(repeating: " ", count: max(0, width - text.count))
     }
 
-    /// A table in Markdown.
+    /// Returns a Markdown table.
     package static func markdown(_ heading: [String], _ rows: [[String]]) -> String {
         ([heading, heading.map { _ in "---" }] + rows).map { row in
             "| \(row.map { $0.replacing("|", with: "\\|") }.joined(separator: " | ")) |"
         }.joined(separator: "\n")
     }
 
-    /// Declared keys as a table in Markdown.
+    /// Returns a Markdown table of the declared keys.
     package static func markdown(_ fields: [Field]) -> String {
         self.markdown(
             ["key", "takes", "description"],

@@ -4,9 +4,10 @@
 /// memory, and any code that compares, checks or prints them would visit every one. The parser also visits them when it
 /// composes a mapping with such a key, so we have to find aliases in the text before parsing it.
 enum YAMLAliases {
-    /// Returns the first alias in the text to an anchor in the text, with its line, or nil.
+    /// Returns the first alias that refers to an anchor in the text, and its line, or nil if there is none.
     ///
-    /// Quoted text and comments count if both `&name` and `*name` occur in them; no legitimate file has that.
+    /// Quoted text and comments also count if they contain both `&name` and `*name`, which does not happen in
+    /// legitimate files.
     static func first(in text: String) -> (name: String, line: Int)? {
         let bytes = Array(text.utf8)
         var anchors: Set<ArraySlice<UInt8>> = []
@@ -24,7 +25,7 @@ enum YAMLAliases {
         return (String(decoding: found.name, as: UTF8.self), found.line)
     }
 
-    /// Returns whether libyaml allows the character in an anchor's name.
+    /// Returns whether libyaml allows the character in the name of an anchor.
     private static func isOfName(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true

@@ -1,8 +1,8 @@
 package import Yams
 
-/// YAML written by people: settings, stages, scenarios, device profiles.
+/// Parses YAML written by people: settings, stages, scenarios, and device profiles.
 package enum YAMLText {
-    /// Returns the text's value, whose parts know their lines, or nil if the text has none.
+    /// Parses the text to a tree whose nodes have line numbers, or returns nil if the text does not contain a value.
     package static func compose(_ text: String) throws(YAMLFault) -> Node? {
         if let alias = YAMLAliases.first(in: text) {
             throw YAMLFault(
@@ -18,9 +18,9 @@ package enum YAMLText {
     }
 }
 
-/// An error from parsing a text.
+/// An error from parsing YAML.
 package struct YAMLFault: Error, Hashable, Sendable {
-    /// The line, counting from 1; nil if the fault is not in a single line.
+    /// The line, counting from 1, or nil if the error is not confined to a single line.
     package let line: Int?
     package let message: String
 
@@ -48,10 +48,11 @@ package struct YAMLFault: Error, Hashable, Sendable {
         }
     }
 
-    /// The line of a key's second occurrence, which is most likely the one that was added last; the parser only reports
-    /// the first one.
+    /// Returns the line of a key's second occurrence, which was most likely added last.
     ///
-    /// Returns nil if the second occurrence is not the first word of a line in the same mapping.
+    /// The parser only reports the first one.
+    ///
+    /// Returns nil if the second occurrence is not at the start of a line in the same mapping.
     private static func laterLine(of key: String, than first: YamlError.Context) -> Int? {
         let indentation = String(repeating: " ", count: max(0, first.mark.column - 1))
         let lines = first.text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)

@@ -1,28 +1,28 @@
 package import Evidence
 package import Vocabulary
 
-/// The properties of a phone, and of the app requesting the attestation, that are attested by an Android keystore.
+/// The properties attested by an Android keystore: those of the phone, and of the app that requests the attestation.
 ///
-/// By default, this is a healthy phone running the lab's app.
+/// By default, this is a healthy phone that runs the lab's app.
 package struct AndroidPhone: Hashable, Sendable {
     package var package = LabApp.androidPackage
-    /// The version code, by which versions of the package are compared.
+    /// The version code, which is used to compare versions of the package.
     package var packageVersion: Int64 = 100
-    /// The marketing version, "16".
+    /// The marketing version, such as "16".
     package var osVersion = "16"
     package var brand = "Example"
     package var model = "Example One"
-    /// Year and month, as in 202610.
+    /// The year and month, such as 202610.
     package var osPatchLevel = 202_610
-    /// Year, month and day, as in 20261005; nil if the phone does not report it.
+    /// The year, month and day, such as 20261005, or nil if the phone does not report them.
     package var vendorPatchLevel: Int? = 20_261_005
-    /// As ``vendorPatchLevel``.
+    /// Like ``vendorPatchLevel``, for the boot image.
     package var bootPatchLevel: Int? = 20_261_005
     package var securityLevel = SecurityLevel.trustedEnvironment
 
     package init() {}
 
-    /// The keystore's description of a key that it has just created for the app.
+    /// Returns the keystore's description of a key that it has just created for the app.
     package func keyDescription(challenge: SHA256Digest, at time: Timestamp) -> KeyDescription {
         KeyDescription(
             version: 300,
@@ -64,7 +64,7 @@ package struct AndroidPhone: Hashable, Sendable {
         return list
     }
 
-    /// A locked phone with its manufacturer's system.
+    /// A phone with a locked bootloader that runs its manufacturer's system.
     private static let verifiedStart = RootOfTrust(
         verifiedBootKey: sha256([1]).bytes,
         isDeviceLocked: true,
@@ -72,7 +72,9 @@ package struct AndroidPhone: Hashable, Sendable {
         verifiedBootHash: sha256([2]).bytes
     )
 
-    /// The version as Android encodes it: two digits each for minor and sub-minor, 160000 for "16".
+    /// The version as encoded by Android, with two digits each for minor and sub-minor.
+    ///
+    /// For example, "16" is 160000.
     private var osVersionNumber: Int {
         let parts = self.osVersion.split(separator: ".").map { Int($0) ?? 0 } + [0, 0, 0]
         return parts[0] * 10_000 + parts[1] * 100 + parts[2]

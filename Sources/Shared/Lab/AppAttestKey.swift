@@ -1,10 +1,10 @@
 package import Evidence
 package import Vocabulary
 
-/// A key of an app on an iPhone, with its App Attest attestation and assertions.
+/// An iPhone app's key, with App Attest attestations and assertions.
 package struct AppAttestKey: Sendable {
     package let key: SigningKey
-    /// Team and bundle id.
+    /// The team and bundle id.
     package let appID: String
     /// Apple's service that attests the key.
     package let environment: AppAttestEnvironment
@@ -15,10 +15,10 @@ package struct AppAttestKey: Sendable {
         self.environment = environment
     }
 
-    /// The key's id, SHA-256 of its public half.
+    /// The key's id, which is the SHA-256 digest of its public half.
     package var id: SHA256Digest { sha256(self.key.publicKey.bytes) }
 
-    /// The authenticator data for an attestation of this key, before it has signed anything.
+    /// The authenticator data for attesting this key, before it has signed anything.
     package var attestedData: AuthenticatorData {
         AuthenticatorData(
             rpIDHash: sha256(Array(self.appID.utf8)),
@@ -33,9 +33,9 @@ package struct AppAttestKey: Sendable {
         )
     }
 
-    /// The attestation of this key with the authenticator data `data`.
+    /// Returns an attestation for this key that contains `data`.
     ///
-    /// - Parameter time: The lab's time, for the validity of the leaf.
+    /// - Parameter time: The lab's time, which determines the leaf's validity.
     package func attestation(
         saying data: AuthenticatorData,
         challenge: SHA256Digest,
@@ -53,7 +53,7 @@ package struct AppAttestKey: Sendable {
         return AppAttestObject(certificates: chain, receipt: nil, authenticatorData: encoded)
     }
 
-    /// The assertion of this key with the given counter.
+    /// Returns an assertion by this key with the given counter.
     ///
     /// Apple signs the nonce as a message, so ECDSA hashes it again.
     package func assertion(for clientDataHash: SHA256Digest, counter: UInt32) -> AppAttestAssertion {

@@ -1,23 +1,23 @@
 package import Evidence
 package import Vocabulary
 
-/// The chain of a simulated Android device's attestation key.
+/// Determines the certificate chain for a simulated Android device's attestation key.
 package enum AndroidBatch: Hashable, Sendable {
-    /// Installed at the factory: root, intermediate, batch key.
+    /// The chain is installed at the factory: root, intermediate, batch key.
     case factory
-    /// Fetched from the vendor's servers for a month.
+    /// The chain is fetched from the vendor's servers and valid for a month.
     case remote
-    /// As ``remote``, but expired an hour before the attestation.
+    /// Like ``remote``, but the chain expired an hour before the attestation.
     case expired
-    /// As ``remote``, but valid only from a day after the attestation.
+    /// Like ``remote``, but the chain becomes valid a day after the attestation.
     case notYetValid
-    /// As ``factory``, with a serial number that the lab's status list revokes.
+    /// Like ``factory``, but the lab's status list revokes a serial number in the chain.
     case revoked
-    /// As ``factory``, with a serial number that the lab's status list suspends.
+    /// Like ``factory``, but the lab's status list suspends a serial number in the chain.
     case suspended
-    /// As ``factory``, under a root that no server trusts.
+    /// Like ``factory``, but the root is not trusted by any server.
     case unknownRoot
-    /// As ``factory``, with this many more intermediate authorities.
+    /// Like ``factory``, but with this many additional intermediate authorities.
     case long(Int)
 
     static let revokedSerial: [UInt8] = [0x7A, 0xBA, 0xD0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
@@ -25,7 +25,7 @@ package enum AndroidBatch: Hashable, Sendable {
 }
 
 extension LabAuthority {
-    /// The chain that a keystore returns for a key it created: leaf first, root last.
+    /// Returns the chain for a key created by a keystore, from leaf to root.
     package func androidChain(
         for key: P256PublicKey,
         description: KeyDescription,
@@ -43,7 +43,7 @@ extension LabAuthority {
         return [issuer.issue(leaf), issuer.certificate] + above
     }
 
-    /// The authority that signs leaves, and the certificates above its own.
+    /// Returns the authority that signs leaves, and the certificates above it.
     private func androidIssuer(_ batch: AndroidBatch, at time: Timestamp) -> (LabIssuer, [[UInt8]]) {
         let root = self.androidRoot.certificate
         let factory = [self.androidIntermediate.certificate, root]
@@ -72,7 +72,9 @@ extension LabAuthority {
         }
     }
 
-    /// Root, "Droid CA1", a key for one device: these names identify remote provisioning.
+    /// Returns an issuer whose chain is the root, "Droid CA1", and a device key.
+    ///
+    /// These names identify remote provisioning.
     private func remoteIssuer(validity: ClosedRange<Timestamp>) -> (LabIssuer, [[UInt8]]) {
         let droid = self.androidRoot.authority(DistinguishedName(commonName: "Droid CA1", organization: "Google LLC"))
         let device = droid.authority(

@@ -1,22 +1,23 @@
 internal import Evidence
 package import Vocabulary
 
-/// The chain of a simulated iOS device's attestation.
+/// Determines the certificate chain for a simulated iOS device's attestation.
 package enum AppAttestIssuer: Hashable, Sendable {
     /// The lab's App Attest authority.
     case standard
-    /// The leaf was valid until an hour before the attestation.
+    /// The leaf expired an hour before the attestation.
     case expired
-    /// The leaf is valid from a day after the attestation.
+    /// The leaf becomes valid a day after the attestation.
     case notYetValid
-    /// An authority under a root that no server trusts.
+    /// An authority whose root is not trusted by any server.
     case unknownRoot
     /// An authority that is not marked as a CA.
     case unmarked
 }
 
 extension LabAuthority {
-    /// The chain that Apple's service returns for a key: leaf and authority, without the root.
+    /// Returns the chain for a key as Apple's service would, which consists of the leaf and the authority without the
+    /// root.
     package func appAttestChain(
         for key: P256PublicKey,
         nonce: SHA256Digest,

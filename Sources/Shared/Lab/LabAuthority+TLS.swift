@@ -4,9 +4,11 @@ extension LabAuthority {
     /// The names in the certificate of a lab's server.
     package static let serverNames = ["localhost", "127.0.0.1", "::1"]
 
-    /// A TLS server's certificate with its key, both PEM; `names` are host names and IP addresses.
+    /// Issues a certificate for a TLS server and returns it with its key, both in PEM format.
     ///
-    /// The chain contains only the server's certificate; its issuer is the root that wallets pin.
+    /// The chain only contains the server's certificate, whose issuer is the root pinned by wallets.
+    ///
+    /// - Parameter names: Host names and IP addresses.
     package func issueTLSServerCertificate(names: [String]) -> (chainPEM: String, keyPEM: String) {
         let key = SigningKey()
         let addresses = names.compactMap(Self.address)
@@ -24,10 +26,10 @@ extension LabAuthority {
         return (PEM.certificates([self.tlsAuthority.issue(template)]), key.pem)
     }
 
-    /// The authority of TLS servers as PEM, for wallets to pin.
+    /// The authority for TLS servers in PEM format, to be pinned by wallets.
     package var tlsAuthorityPEM: String { PEM.certificates([self.tlsAuthority.certificate]) }
 
-    /// The bytes of an IPv4 or IPv6 address; nil for a host name.
+    /// Returns the bytes of an IPv4 or IPv6 address, or nil for a host name.
     static func address(_ name: String) -> [UInt8]? {
         name.contains(":") ? self.version6(name) : self.version4(name)
     }

@@ -2,10 +2,10 @@ internal import Evidence
 package import HostSystem
 internal import Vocabulary
 
-/// A lab's test authority, which stands in for Google, Apple and a certificate authority.
+/// A lab's test authority, which takes the place of Google, Apple and a certificate authority.
 ///
-/// Its chains have the same formats as the vendors' but different roots, so a server in a lab runs the same code as in
-/// production. Its private keys are stored in files; a server outside a lab rejects its roots
+/// Its chains have the same format as the vendors' but different roots, so that a lab's server runs the same code as in
+/// production. Its private keys are stored in files. Servers outside of a lab reject its roots
 /// (``Certificate/isOfLab``).
 package struct LabAuthority: Sendable {
     let androidRoot: LabIssuer
@@ -15,7 +15,7 @@ package struct LabAuthority: Sendable {
     let appleAuthority: LabIssuer
     let tlsAuthority: LabIssuer
 
-    /// A new authority that exists in memory only.
+    /// Creates a new authority, which only exists in memory.
     package init() {
         let lab = LabIssuer.organization
         let root = DistinguishedName(
@@ -38,14 +38,14 @@ package struct LabAuthority: Sendable {
         organization: LabIssuer.organization
     )
 
-    /// The root of Android chains, for the server's configuration.
+    /// The root for Android chains, for the server's configuration.
     package var androidRootCertificate: [UInt8] { self.androidRoot.certificate }
-    /// The root of App Attest chains, for the server's configuration.
+    /// The root for App Attest chains, for the server's configuration.
     package var appleRootCertificate: [UInt8] { self.appleRoot.certificate }
-    /// The authority of the lab's TLS servers, for wallets to pin.
+    /// The authority for the lab's TLS servers, to be pinned by wallets.
     package var tlsAuthorityCertificate: [UInt8] { self.tlsAuthority.certificate }
 
-    /// A status list in Google's format with the serial numbers of the revoked and the suspended batch.
+    /// A status list in Google's format that contains the serial numbers of the revoked and the suspended batch.
     package static let statusList = """
         {
           "entries": {
@@ -63,10 +63,14 @@ package struct LabAuthority: Sendable {
         """
 }
 
-/// An error from reading or writing a lab's authority, to be shown to the user running the lab.
+/// An error from reading or writing a lab's authority.
+///
+/// Show it to the user who runs the lab.
 package enum LabAuthorityError: Error, Hashable, CustomStringConvertible {
     case file(FileError)
-    /// The file exists, but its contents are wrong: create a new lab.
+    /// The file exists, but its contents are wrong.
+    ///
+    /// The user must create a new lab.
     case broken(path: String)
 
     package var description: String {
@@ -78,13 +82,13 @@ package enum LabAuthorityError: Error, Hashable, CustomStringConvertible {
 }
 
 extension LabAuthority {
-    /// File names inside the authority's folder.
+    /// The names of the files in the authority's folder.
     package enum File {
-        /// The root of Android chains.
+        /// The root for Android chains.
         package static let androidRoot = "android-root.pem"
-        /// The root of App Attest chains.
+        /// The root for App Attest chains.
         package static let appleRoot = "apple-root.pem"
-        /// The authority of the lab's TLS servers.
+        /// The authority for the lab's TLS servers.
         package static let tlsAuthority = "tls-ca.pem"
         /// The status list in Google's format.
         package static let statusList = "android-status.json"
@@ -94,7 +98,7 @@ extension LabAuthority {
         "android-root", "android-intermediate", "android-batch", "apple-root", "apple-ca", "tls-ca",
     ]
 
-    /// Creates an authority and writes it into a folder that has none yet.
+    /// Creates an authority and writes it to a folder that does not contain one yet.
     package static func create(in folder: String) throws(LabAuthorityError) -> LabAuthority {
         let authority = LabAuthority()
         do throws(FileError) {
@@ -113,7 +117,7 @@ extension LabAuthority {
         return authority
     }
 
-    /// Reads an authority that ``create(in:)`` wrote.
+    /// Loads an authority that was written by ``create(in:)``.
     package static func load(from folder: String) throws(LabAuthorityError) -> LabAuthority {
         var issuers: [LabIssuer] = []
         for name in Self.names { issuers.append(try LabIssuer(loading: name, from: folder)) }
@@ -127,7 +131,7 @@ extension LabAuthority {
         ]
     }
 
-    /// - Precondition: One issuer for each name, in their order.
+    /// - Precondition: There is an issuer for each name, in the same order.
     private init(issuers: [LabIssuer]) {
         precondition(issuers.count == Self.names.count, "an authority has one issuer for each name")
         self.androidRoot = issuers[0]

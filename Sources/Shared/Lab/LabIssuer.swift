@@ -1,24 +1,25 @@
 internal import Evidence
 internal import Vocabulary
 
-/// One certificate of a test authority with its key.
+/// A certificate in a test authority, with its key.
 struct LabIssuer: Sendable {
     let certificate: [UInt8]
     let subject: DistinguishedName
     let key: SigningKey
 
-    /// The organization that marks the names of a lab's authorities; servers outside a lab reject roots that carry
-    /// it.
+    /// The organization in the names of a lab's authorities.
+    ///
+    /// Servers outside of a lab reject roots that contain it.
     static let organization = DistinguishedName.labOrganization
 
-    /// A self-signed root.
+    /// Creates a self-signed root.
     static func root(_ subject: DistinguishedName) -> LabIssuer {
         let key = SigningKey()
         let template = Self.template(subject, key: key, serialNumber: LabSerial.random(), validity: LabDates.authority)
         return LabIssuer(certificate: template.signed(by: key, issuer: subject), subject: subject, key: key)
     }
 
-    /// An authority below this one, with a new key.
+    /// Creates an authority below this one, with a new key.
     func authority(
         _ subject: DistinguishedName,
         serialNumber: [UInt8] = LabSerial.random(),
@@ -32,7 +33,7 @@ struct LabIssuer: Sendable {
         return LabIssuer(certificate: self.issue(template), subject: subject, key: key)
     }
 
-    /// Signs a certificate with the contents of the template.
+    /// Issues a certificate from a template.
     func issue(_ template: CertificateTemplate) -> [UInt8] {
         template.signed(by: self.key, issuer: self.subject)
     }
@@ -53,9 +54,11 @@ struct LabIssuer: Sendable {
     }
 }
 
-/// Serial numbers of a lab's certificates.
+/// Serial numbers for a lab's certificates.
 enum LabSerial {
-    /// Sixteen random bytes; the first one is set so that the number is positive and not zero.
+    /// Returns sixteen random bytes.
+    ///
+    /// The first one ensures that the number is positive.
     static func random() -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
         return [UInt8.random(in: 0x10...0x7F, using: &generator)]
@@ -63,30 +66,32 @@ enum LabSerial {
     }
 }
 
-/// Validity periods of a lab's certificates; wide, because the lab's clock can be moved forward by years.
+/// Validity periods for a lab's certificates.
+///
+/// They are long because the lab's clock can be moved forward by years.
 enum LabDates {
     private static let day: Int64 = 86_400_000
     private static let start2020 = Timestamp(milliseconds: 1_577_836_800_000)
     private static let start2060 = Timestamp(milliseconds: 2_840_140_800_000)
     private static let start2048 = Timestamp(milliseconds: 2_461_449_600_000)
 
-    /// 2020 to 2060.
+    /// From 2020 to 2060.
     static let authority = Self.start2020...Self.start2060
-    /// 1970 to 2048, as Android devices without a clock date their leaves.
+    /// From 1970 to 2048, which is used for leaves by Android devices without a clock.
     static let androidLeaf = Timestamp(milliseconds: 0)...Self.start2048
 
-    /// A period from a day before `time` for `count` days.
+    /// Returns a period of `count` days that begins a day before `time`.
     static func days(_ count: Int64, around time: Timestamp) -> ClosedRange<Timestamp> {
         Self.from(time, dayOffset: -1, days: count)
     }
 
-    /// A period that ended an hour before `time`.
+    /// Returns a period that ended an hour before `time`.
     static func past(before time: Timestamp) -> ClosedRange<Timestamp> {
         let end = time.milliseconds - 3_600_000
         return Timestamp(milliseconds: end - 30 * Self.day)...Timestamp(milliseconds: end)
     }
 
-    /// A period that begins a day after `time`.
+    /// Returns a period that begins a day after `time`.
     static func future(after time: Timestamp) -> ClosedRange<Timestamp> {
         Self.from(time, dayOffset: 1, days: 30)
     }

@@ -1,10 +1,10 @@
 package import Foundation
 internal import Synchronization
 
-/// Reads all of a program's output on a separate thread, and resumes tasks waiting for some text in it.
+/// Reads a program's output on a separate thread and resumes tasks that are waiting for specific text.
 package final class ProgramOutput: Sendable {
     private struct State {
-        /// This is bytes rather than a string because a chunk may end in the middle of a character.
+        /// This is bytes rather than a string, because a chunk may end in the middle of a character.
         var written = Data()
         var isClosed = false
         var waiters: [Int: Waiter] = [:]
@@ -12,14 +12,14 @@ package final class ProgramOutput: Sendable {
     }
 
     private struct Waiter {
-        /// Nil if the task waits for the end.
+        /// The text to wait for, or nil to wait for the end of the output.
         let word: String?
         let continuation: CheckedContinuation<Bool, Never>
     }
 
     private let state = Mutex(State())
 
-    /// - Precondition: The process is not running yet.
+    /// - Precondition: The process has not been started yet.
     package init(of process: Process) {
         let pipe = Pipe()
         process.standardOutput = pipe
@@ -31,8 +31,8 @@ package final class ProgramOutput: Sendable {
                 if data.isEmpty { break }
                 self.append(data)
             }
-            // Foundation never releases a process or its pipes, so a run that keeps restarting a server would run out
-            // of file descriptors.
+            // Foundation never releases a process or its pipes, so a run that keeps restarting a server would
+            // eventually run out of file descriptors.
             try? reader.close()
             self.close()
         }
@@ -41,10 +41,12 @@ package final class ProgramOutput: Sendable {
     /// The output so far.
     package var text: String { String(decoding: self.state.withLock(\.written), as: UTF8.self) }
 
-    /// Returns true when the output contains the word, false if it ends without it or the task is cancelled.
+    /// Waits until the output contains the word.
+    ///
+    /// Returns false if the output ends without it or the task is cancelled.
     package func waits(for word: String) async -> Bool { await self.wait(for: word) }
 
-    /// Returns when the process has closed its output, normally by ending, or when the task is cancelled.
+    /// Waits until the process has closed its output, usually by exiting, or the task is cancelled.
     package func isClosed() async { _ = await self.wait(for: nil) }
 
     private func wait(for word: String?) async -> Bool {

@@ -1,22 +1,22 @@
 package import Foundation
 
-/// A real `remote-pin-server` in a separate process, for code that starts, kills and restarts one: scenarios, load
-/// runs and tests.
+/// A `remote-pin-server` in a separate process, for scenarios, load runs and tests that start, kill and restart one.
 package final class ServerProgram: Sendable {
     private let process: Process
     /// The write end of the server's standard input.
     ///
-    /// It is closed when this process exits for whatever reason, so a server running with `--follow-input` never
+    /// It is closed when this process exits for any reason, so a server that was started with `--follow-input` never
     /// outlives it.
     private let input: Pipe
     private let log: ProgramOutput
     private let exit: ProcessExit
 
-    /// The server could not be started, ended before it was ready, or was killed after its timeout; the output
-    /// gives the reason.
+    /// The server could not be started, exited before it was ready, or was killed after a timeout.
+    ///
+    /// The reason is in the output.
     package struct NotReady: Error, CustomStringConvertible {
         package let output: String
-        /// The timeout, if the server neither became ready nor ended within it.
+        /// The timeout, if the server neither became ready nor exited in time.
         package let patience: Duration?
 
         package var description: String {
@@ -33,22 +33,23 @@ package final class ServerProgram: Sendable {
     /// The file name of the program.
     package static let name = "remote-pin-server"
 
-    /// The text that the server writes when it accepts connections.
+    /// The text written by the server when it accepts connections.
     package static let readyWord = "ready on "
 
-    /// The program in the folder of the running program; nil if it does not exist.
+    /// The program in the same folder as the running program, or nil if it does not exist.
     package static var besideThisProgram: String? {
         guard let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else { return nil }
         let path = URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent(self.name).path
         return FileManager.default.isExecutableFile(atPath: path) ? path : nil
     }
 
-    /// Starts the program and returns when it reports that it is ready; kills it after the timeout or if the task is
-    /// cancelled.
+    /// Starts the program and waits until it reports that it is ready.
+    ///
+    /// Kills it if it times out or the task is cancelled.
     ///
     /// - Parameters:
-    ///   - word: The text that reports readiness; a program other than the server has its own.
-    ///   - patience: The timeout; nil waits without limit.
+    ///   - word: The text that reports readiness, which may be different for other programs.
+    ///   - patience: The timeout, or nil to wait indefinitely.
     ///   - environment: Variables to add to this process's environment.
     package static func start(
         _ binary: String,
@@ -62,7 +63,7 @@ package final class ServerProgram: Sendable {
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         let input = Pipe()
-        // If another child inherited the descriptor, the server would not notice when this process exits.
+        // If another child process inherited the descriptor, the server would not notice when this process exits.
         _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
         process.standardInput = input
         let log = ProgramOutput(of: process)
@@ -85,7 +86,7 @@ package final class ServerProgram: Sendable {
         }
     }
 
-    /// The time limit for the kernel to end a killed program that never became ready.
+    /// How long to wait for the kernel to end a program that was killed because it never became ready.
     private static let killingTime: Duration = .seconds(5)
 
     private init(process: Process, input: Pipe, log: ProgramOutput, exit: ProcessExit) {
@@ -95,7 +96,7 @@ package final class ServerProgram: Sendable {
         self.exit = exit
     }
 
-    /// Ends the server, so that dropping the value leaves no process behind.
+    /// Kills the server, so that no process is left behind.
     deinit {
         self.send(SIGKILL)
         self.closeInput()
@@ -106,15 +107,21 @@ package final class ServerProgram: Sendable {
     /// The output so far.
     package var output: String { self.log.text }
 
-    /// Sends a signal, unless the server has ended, and does not wait for the effect.
+    /// Sends a signal unless the server has exited.
+    ///
+    /// Does not wait for it to take effect.
     package func send(_ signal: Int32) {
         if self.process.isRunning { Foundation.kill(self.process.processIdentifier, signal) }
     }
 
-    /// Returns true when the server has written `word`, false if it ends without it.
+    /// Waits until the server has written `word`.
+    ///
+    /// Returns false if it exits without doing so.
     package func writes(_ word: String) async -> Bool { await self.log.waits(for: word) }
 
-    /// Returns the exit status after the server's end, also in a cancelled task; may be called once.
+    /// Waits for the server to exit, even if the task is cancelled, and returns its exit status.
+    ///
+    /// May only be called once.
     @discardableResult
     package func ended() async -> Int32 { await Task { await self.endOrCancellation() }.value }
 
@@ -124,25 +131,27 @@ package final class ServerProgram: Sendable {
         return await self.exit.status()
     }
 
-    /// Closes the pipe, because Foundation would keep it open; see ``ProgramOutput``.
+    /// Closes the pipe, which Foundation would otherwise keep open (see ``ProgramOutput``).
     private func closeInput() { try? self.input.fileHandleForWriting.close() }
 
-    /// Kills the server and waits until the process has ended.
+    /// Kills the server and waits for the process to exit.
     package func kill() async {
         self.send(SIGKILL)
         await self.ended()
     }
 
-    /// Kills a program whose children may hold its output and live on; does not wait for the children.
+    /// Kills a program whose children may survive it and keep its output open.
     ///
-    /// - Returns: True if the program and its output ended within the limit.
+    /// Does not wait for the children.
+    ///
+    /// - Returns: Whether the program and its output ended within the limit.
     @discardableResult
     package func kill(within limit: Duration) async -> Bool {
         self.send(SIGKILL)
         return await self.ended(within: limit)
     }
 
-    /// Sends SIGTERM, and kills the server if it has not ended within the limit.
+    /// Sends SIGTERM, and kills the server if it does not exit within the limit.
     package func terminate(within limit: Duration) async {
         self.send(SIGTERM)
         if await !self.ended(within: limit) { self.send(SIGKILL) }
@@ -160,13 +169,13 @@ package final class ServerProgram: Sendable {
     }
 }
 
-/// The end of a process and its status.
+/// Waits for a process to exit and provides its status.
 ///
-/// We cannot use `waitUntilExit()`, because it runs the run loop of the calling thread, which a task must not do.
+/// We cannot use `waitUntilExit()`, because it runs the calling thread's run loop, which must not happen in a task.
 package final class ProcessExit: Sendable {
     private let (statuses, ended) = AsyncStream.makeStream(of: Int32.self)
 
-    /// - Precondition: The process is not running yet.
+    /// - Precondition: The process has not been started yet.
     package init(of process: Process) {
         process.terminationHandler = { [ended] process in
             ended.yield(process.terminationStatus)
@@ -174,7 +183,9 @@ package final class ProcessExit: Sendable {
         }
     }
 
-    /// Waits for the end; may be called once.
+    /// Waits for the process to exit.
+    ///
+    /// May only be called once.
     package func status() async -> Int32 {
         for await status in self.statuses { return status }
         return -1

@@ -1,8 +1,10 @@
-/// Runs a body and cancels it after a time limit; returns nil if it was cancelled, by the limit or with its task.
+/// Runs `body` and cancels it after a time limit.
+///
+/// Returns nil if it was cancelled because of the limit or along with its task.
 ///
 /// - Parameters:
-///   - limit: The time limit; nil for none.
-///   - body: The work, which must return soon after its cancellation.
+///   - limit: The time limit, or nil for none.
+///   - body: The work, which must return soon after it is cancelled.
 func finished<Value: Sendable>(
     within limit: Duration?,
     _ body: @escaping @Sendable () async -> Value

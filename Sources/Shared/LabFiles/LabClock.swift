@@ -2,19 +2,21 @@ internal import Synchronization
 internal import HostSystem
 package import Vocabulary
 
-/// A lab's time: the system's clock plus an offset that only grows and is kept across restarts.
+/// A lab's clock, which is ahead of the system clock by an offset that only ever increases and survives restarts.
 ///
-/// This is the server's side. The server writes the offset to its file before anything can see the new time, so that
-/// the clock never goes back after a restart.
+/// This is the server's side. The server writes the offset to a file before the new time becomes visible, so that the
+/// clock never goes back after a restart.
 package final class LabClock: WallClock {
     private let file: String
     private let system: any WallClock
     private let offset: Mutex<Int64>
 
-    /// The maximum total offset: a hundred years.
+    /// The maximum offset, which is a hundred years.
     package static let furthest: Duration = .seconds(100 * 366 * 86_400)
 
-    /// Reads the offset from its file; 0 if the file does not exist yet.
+    /// Reads the offset from its file.
+    ///
+    /// If the file does not exist yet, the offset is 0.
     package init(file: String, system: any WallClock = SystemClock()) throws(LabError) {
         self.file = file
         self.system = system
@@ -25,7 +27,7 @@ package final class LabClock: WallClock {
         self.system.now().adding(milliseconds: self.offset.withLock { $0 })
     }
 
-    /// Moves the clock forward permanently and returns the new time.
+    /// Permanently moves the clock forward and returns the new time.
     ///
     /// - Precondition: `duration` is positive.
     package func advance(by duration: Duration) throws(LabError) -> Timestamp {
@@ -39,7 +41,9 @@ package final class LabClock: WallClock {
     }
 }
 
-/// A wallet's view of the lab's time; because the server may change it, every call reads the file.
+/// A wallet's view of the lab's clock.
+///
+/// It reads the file on every call, because the server may change it at any time.
 package final class FollowedLabClock: WallClock {
     private let file: String
     private let system: any WallClock
@@ -51,7 +55,9 @@ package final class FollowedLabClock: WallClock {
         self.latest = Mutex(try LabClockFile.read(file))
     }
 
-    /// The current time, which never goes back; uses the last known offset if the file cannot be read.
+    /// Returns the current time, which never goes back.
+    ///
+    /// If the file cannot be read, the last known offset is used.
     package func now() -> Timestamp {
         let read = (try? LabClockFile.read(self.file)) ?? 0
         let offset = self.latest.withLock { latest in
@@ -62,7 +68,7 @@ package final class FollowedLabClock: WallClock {
     }
 }
 
-/// The format of the clock's file: a number of milliseconds in decimal digits, and a line feed.
+/// The format of the clock's file, which is a decimal number of milliseconds followed by a line feed.
 enum LabClockFile {
     static func read(_ path: String) throws(LabError) -> Int64 {
         let bytes: [UInt8]

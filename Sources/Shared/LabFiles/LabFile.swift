@@ -2,21 +2,23 @@ internal import ConfigText
 internal import HostSystem
 internal import Yams
 
-/// The contents of `lab.yaml`, which is everything a wallet needs to use a lab.
+/// The contents of `lab.yaml`, which is everything a wallet needs in order to use a lab.
 ///
 /// Paths are made absolute when the file is read.
 package struct LabFile: Hashable, Sendable {
     /// The numeric address to connect to.
     package var host: String
-    /// The port: 0 until the lab's server has first started, then always the same.
+    /// The port.
+    ///
+    /// It is 0 until the lab's server has been started for the first time, and does not change after that.
     package var port: Int
     /// The name in the server's certificate.
     package var serverName: String
-    /// The authority that wallets pin, as a PEM file.
+    /// The PEM file of the authority pinned by wallets.
     package var caFile: String
     /// The folder of the test authority that simulated devices use to attest their keys.
     package var authority: String
-    /// The file with the offset of the lab's clock.
+    /// The file that contains the offset of the lab's clock.
     package var clockFile: String
     /// The server's folder, for programs that start and stop the server.
     package var server: String
@@ -39,7 +41,9 @@ package struct LabFile: Hashable, Sendable {
         self.server = server
     }
 
-    /// Reads a lab's file; relative paths in it are relative to the lab's folder, so that a lab can be moved.
+    /// Reads a lab's file.
+    ///
+    /// Relative paths are resolved against the lab's folder, so that a lab can be moved.
     package init(of lab: LabFolder) throws(LabError) {
         let text: String
         do throws(FileError) {
@@ -74,7 +78,9 @@ package struct LabFile: Hashable, Sendable {
         )
     }
 
-    /// Writes the file; paths inside the lab's folder become relative.
+    /// Writes the file.
+    ///
+    /// Paths inside the lab's folder are made relative.
     package func write(to lab: LabFolder) throws(LabError) {
         func relative(_ path: String) -> String {
             path.hasPrefix("\(lab.path)/") ? String(path.dropFirst(lab.path.count + 1)) : path
@@ -100,7 +106,7 @@ package struct LabFile: Hashable, Sendable {
 }
 
 extension LabFolder {
-    /// The socket on which the lab's server accepts operators' commands, from the server's configuration.
+    /// Returns the path of the lab server's admin socket, which is read from the server's configuration.
     package func adminSocket() throws(LabError) -> String {
         let text: String
         do throws(FileError) {

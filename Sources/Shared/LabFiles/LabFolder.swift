@@ -1,6 +1,6 @@
 package import HostSystem
 
-/// The folder of a lab: a server for tests, its authority, and the data that wallets need about both.
+/// The folder of a lab, which contains a test server, its authority, and what wallets need to know about both.
 ///
 ///     DIR/lab.yaml     data for wallets: address, name, CA file, authority, clock
 ///     DIR/clock        offset of the lab's clock from the system's, in milliseconds
@@ -27,16 +27,19 @@ package struct LabFolder: Hashable, Sendable {
     package var certificateKeyFile: String { "\(self.serverFolder)/tls.key" }
     package var logFile: String { "\(self.serverFolder)/server.log" }
 
-    /// True if the folder contains a lab.
+    /// Whether the folder contains a lab.
     package var isLab: Bool { DurableFile.exists(self.labFile) }
 
-    /// The longest path of a Unix-domain socket in a lab; the kernel's own limit is 107.
+    /// The maximum length of the path of a Unix socket in a lab.
+    ///
+    /// The kernel's own limit is 107.
     package static let longestSocketPath = 99
 
-    /// A path for the server's socket that is short enough for any location of the lab.
+    /// Returns a path for the server's socket that is short enough wherever the lab is located.
     ///
-    /// It is in the server's folder if possible, otherwise in a new folder under `runtimeFolder` with a random name, so
-    /// that two labs never share one. The path is only chosen once, and then stored in the configuration.
+    /// The socket is in the server's folder if possible. Otherwise, it is in a new, randomly named folder inside
+    /// `runtimeFolder`, so that two labs never share one. The path is only chosen once and then stored in the
+    /// configuration.
     package func socketPath(runtimeFolder: String?) -> String {
         let inside = "\(self.serverFolder)/admin.sock"
         if inside.utf8.count <= Self.longestSocketPath { return inside }
@@ -49,11 +52,15 @@ package struct LabFolder: Hashable, Sendable {
     }
 }
 
-/// The reason why a lab cannot be used.
+/// Why a lab cannot be used.
 package enum LabError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A file or folder cannot be used; report the error, which contains the path.
+    /// A file or folder cannot be used.
+    ///
+    /// Report the error, which contains the path.
     case file(FileError)
-    /// The file's contents are wrong: name the file and the missing part.
+    /// A file's contents are wrong.
+    ///
+    /// Report the path and the missing part.
     case notAsWritten(path: String, what: String)
 
     package var description: String {

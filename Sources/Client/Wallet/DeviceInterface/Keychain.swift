@@ -2,8 +2,8 @@ public import Secrets
 
 /// A phone's keychain for a single app, which only gives the app a secret after a prompt has been confirmed.
 ///
-/// All items are accessible `WHEN_UNLOCKED_THIS_DEVICE_ONLY`, which means only while the screen is unlocked.
-/// They are never included in backups or moved to another phone. Adding, listing and removing items does not require a prompt.
+/// All items are accessible `WHEN_UNLOCKED_THIS_DEVICE_ONLY`, which means only while the screen is unlocked. They are
+/// never included in backups or moved to another phone. Adding, listing and removing items does not require a prompt.
 public protocol Keychain: Sendable {
     /// Returns the names of all the app's items, without their contents.
     func names() throws(KeychainError) -> [String]
