@@ -2,12 +2,12 @@ internal import Foundation
 internal import Synchronization
 package import Transport
 
-/// A client's connection to the operators' socket of a server on this machine.
+/// A client's connection to the admin socket of a server on the same machine.
 package final class AdminConnection: Sendable {
     private let connection: LocalConnection
     private let rejection: Rejection
 
-    /// The failure that made the server close the connection, if it sent one.
+    /// The reason why the server has closed the connection, if it sent one.
     private final class Rejection: Sendable {
         let failure = Mutex<AdminFailure?>(nil)
     }
@@ -17,7 +17,9 @@ package final class AdminConnection: Sendable {
         self.rejection = rejection
     }
 
-    /// Connects to a server's socket, or throws ``ConnectError/refused`` if no server is listening on it.
+    /// Connects to a server's socket.
+    ///
+    /// Throws ``ConnectError/refused`` if no server is listening on it.
     package static func connect(path: String, timeout: Duration) async throws(ConnectError) -> AdminConnection {
         struct AnyReply: Decodable {
             var id: UInt64
@@ -33,11 +35,11 @@ package final class AdminConnection: Sendable {
         return AdminConnection(connection, rejection)
     }
 
-    /// Sends a command and waits for its reply.
+    /// Sends a command and waits for the reply.
     ///
     /// - Parameters:
-    ///   - command: the name as operators type it: `wallet show`.
-    ///   - arguments: encodes as a JSON object.
+    ///   - command: The name as typed by operators, such as `wallet show`.
+    ///   - arguments: The arguments, which must be encoded as a JSON object.
     package func call<Reply: Decodable & Sendable>(
         _ command: String,
         _ arguments: some Encodable & Sendable,
@@ -65,13 +67,13 @@ package final class AdminConnection: Sendable {
         self.connection.close()
     }
 
-    /// Waits until the connection has ended.
+    /// Waits until the connection is closed.
     package func closed() async {
         await self.connection.closed()
     }
 }
 
-/// An error from a command that got no reply.
+/// An error from a command that did not get a reply.
 package enum AdminCallError: Error, Hashable, Sendable {
     /// The server did not execute the command.
     case refused(AdminFailure)
@@ -81,7 +83,7 @@ package enum AdminCallError: Error, Hashable, Sendable {
     case unexpectedReply
 }
 
-/// The arguments of a command that has none.
+/// The arguments of a command that does not take any.
 package struct NoArguments: Codable, Hashable, Sendable {
     package init() {}
 }

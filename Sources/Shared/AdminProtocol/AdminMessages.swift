@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// One call of an operator: the command's name and its arguments, in one frame.
+/// An operator's command, consisting of its name and arguments in a single frame.
 ///
 ///     {"arguments":{"wallet":"3f9c01…"},"command":"wallet show","id":1,"version":1}
 package struct AdminRequest<Arguments: Sendable>: Sendable {
@@ -8,7 +8,7 @@ package struct AdminRequest<Arguments: Sendable>: Sendable {
     package var version = AdminHeader.currentVersion
     /// Chosen by the client and repeated in the reply.
     package var id: UInt64
-    /// The command as operators type it: `wallet show`.
+    /// The command as typed by operators, such as `wallet show`.
     package var command: String
     package var arguments: Arguments
 
@@ -22,11 +22,13 @@ package struct AdminRequest<Arguments: Sendable>: Sendable {
 extension AdminRequest: Encodable where Arguments: Encodable {}
 extension AdminRequest: Decodable where Arguments: Decodable {}
 
-/// The part of a request that is read first; it selects the type of the arguments.
+/// The part of a request that is read first.
+///
+/// It determines the type of the arguments.
 package struct AdminHeader: Decodable, Sendable {
-    /// Raised when a request or a reply changes its meaning.
+    /// The current version, which is incremented when the meaning of a request or reply changes.
     ///
-    /// It is not raised when a command or a member is added.
+    /// It is not incremented when a command or a member is added.
     package static let currentVersion = 1
 
     package var version: Int
@@ -34,7 +36,7 @@ package struct AdminHeader: Decodable, Sendable {
     package var command: String
 }
 
-/// The reply to the ``AdminRequest`` with the same id: the command's result, or why it was not carried out.
+/// The reply to the ``AdminRequest`` with the same id, which is either the command's result or the reason it failed.
 ///
 ///     {"id":1,"reply":{"state":"open", …}}
 ///     {"failure":{"kind":"unknown-wallet","message":"…"},"id":1}
@@ -57,31 +59,37 @@ package struct AdminReply<Reply: Sendable>: Sendable {
 extension AdminReply: Encodable where Reply: Encodable {}
 extension AdminReply: Decodable where Reply: Decodable {}
 
-/// The reason why a command was not executed, not even in part.
+/// An error from a command that was not executed, not even partially.
 package struct AdminFailure: Error, Codable, Hashable, Sendable {
     package enum Kind: String, Codable, Hashable, Sendable, CaseIterable {
-        /// A wallet that the command names does not exist. The message contains its id.
+        /// The command refers to a wallet that does not exist.
+        ///
+        /// The message contains its id.
         case unknownWallet = "unknown-wallet"
-        /// Not permitted on this server, or not yet.
+        /// The command is not allowed on this server, or not yet.
         case notAllowed = "not-allowed"
-        /// The store, the vault or the audit log did not respond; the client may retry later.
+        /// The store, the vault or the audit log did not respond.
+        ///
+        /// The client may retry later.
         case unavailable
-        /// The server does not know the command or an argument of it.
+        /// The server does not support the command or one of its arguments.
         case unsupported
-        /// The request is not valid in this protocol, or a value is out of range.
+        /// The request is malformed, or a value is out of range.
         case malformed
-        /// The store holds data that this server did not write. The server's log has the details.
+        /// The store contains data that was not written by this server.
+        ///
+        /// The server's log has the details.
         case `internal`
     }
 
     package let kind: Kind
-    /// A sentence for the operator, at most ``longestMessage`` bytes.
+    /// A sentence for the operator, at most ``longestMessage`` bytes long.
     package let message: String
 
-    /// The length of the longest message, in bytes.
+    /// The maximum length of a message in bytes.
     package static let longestMessage = 512
 
-    /// Creates a failure, shortening the message to ``longestMessage``.
+    /// Creates a failure, truncating the message to ``longestMessage``.
     package init(_ kind: Kind, _ message: String) {
         self.kind = kind
         self.message = Self.shortened(message)
@@ -98,9 +106,9 @@ package struct AdminFailure: Error, Codable, Hashable, Sendable {
     }
 }
 
-/// The encoding of messages: one JSON object in a frame, on one line, with sorted keys.
+/// Encodes and decodes messages as a single line of JSON with sorted keys.
 package enum AdminCoding {
-    /// - Precondition: `message` consists of objects, arrays, texts, integers and Booleans.
+    /// - Precondition: `message` only consists of objects, arrays, strings, integers and Booleans.
     package static func encode(_ message: some Encodable) -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,9 +1,9 @@
 internal import Foundation
 public import Vocabulary
 
-// JSON forms of the protocol's terms, in requests, in replies and in the output of `--json`.
+// The JSON representation of protocol terms, which is used in requests, in replies and in the output of `--json`.
 
-/// Hexadecimal digits.
+/// Encoded as hexadecimal digits.
 extension FixedBytes: Codable {
     public init(from decoder: any Decoder) throws {
         guard let value = Self(hex: try String(from: decoder)) else {
@@ -15,7 +15,7 @@ extension FixedBytes: Codable {
     public func encode(to encoder: any Encoder) throws { try self.description.encode(to: encoder) }
 }
 
-/// Hexadecimal digits: a code is bytes, which need not be UTF-8.
+/// Encoded as hexadecimal digits, since codes are bytes that need not be valid UTF-8.
 extension RecoveryCode: Codable {
     public init(from decoder: any Decoder) throws {
         guard let bytes = [UInt8](hex: try String(from: decoder)), let code = RecoveryCode(bytes) else {
@@ -28,7 +28,7 @@ extension RecoveryCode: Codable {
     public func encode(to encoder: any Encoder) throws { try self.bytes.hex.encode(to: encoder) }
 }
 
-/// ISO 8601 in UTC, with milliseconds.
+/// Encoded as ISO 8601 in UTC, with milliseconds.
 extension Timestamp: Codable {
     public init(from decoder: any Decoder) throws {
         guard let time = Timestamp(text: try String(from: decoder)) else {
@@ -41,12 +41,12 @@ extension Timestamp: Codable {
 
     /// The time as ISO 8601 in UTC, with milliseconds.
     package var text: String {
-        // The formatter truncates, so add half a millisecond to keep the last digit.
+        // The formatter truncates, so add half a millisecond to preserve the last digit.
         Date(timeIntervalSince1970: (Double(self.milliseconds) + 0.5) / 1000)
             .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 
-    /// Reads ISO 8601: `2026-12-24` or `2026-12-24T18:00:00Z`, with or without a fraction.
+    /// Parses ISO 8601, such as `2026-12-24` or `2026-12-24T18:00:00Z`, with or without fractional seconds.
     package init?(text: String) {
         let date =
             (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
@@ -59,7 +59,7 @@ extension Timestamp: Codable {
     }
 }
 
-/// `1.4.0`
+/// Encoded as `1.4.0`.
 extension AppVersion: Codable {
     public init(from decoder: any Decoder) throws {
         guard let version = AppVersion(try String(from: decoder)) else {
@@ -75,7 +75,8 @@ extension Platform: Codable {}
 extension FeatureFlag: Codable {}
 extension Revocation.Reason: Codable {}
 
-/// `{"state":"list","wallets":[…]}`, `{"percentage":10,"state":"percent"}`, `{"state":"on"}` or `{"state":"off"}`
+/// Encoded as `{"state":"list","wallets":[…]}`, `{"percentage":10,"state":"percent"}`, `{"state":"on"}` or
+/// `{"state":"off"}`.
 extension Rollout: Codable {
     private enum State: String, Codable { case off, on, list, percent }
     private enum CodingKeys: CodingKey { case state, wallets, percentage }
@@ -111,11 +112,11 @@ extension Rollout: Codable {
     }
 }
 
-/// `{"below":"1.4","from":"1.2","until":"2026-12-24T…","word":"warn"}`
+/// Encoded as `{"below":"1.4","from":"1.2","until":"2026-12-24T…","word":"warn"}`.
 extension UpdateRule: Codable {
     private enum CodingKeys: CodingKey { case from, below, word, until }
 
-    /// The name of the rule's effect: `block-without-update`.
+    /// The name of the rule's effect, such as `block-without-update`.
     package var wordName: String {
         switch self.word {
         case .ok: "ok"
@@ -127,7 +128,7 @@ extension UpdateRule: Codable {
         }
     }
 
-    /// The effect of a ``wordName`` other than `warn`; nil for any other text.
+    /// Returns the effect with the given ``wordName``, or nil for `warn` and any unknown name.
     package static func word(named name: some StringProtocol) -> Word? {
         let words: [Word] = [.ok, .notify, .recommend, .block(updateAvailable: true), .block(updateAvailable: false)]
         return words.first { UpdateRule($0)?.wordName == String(name) }
@@ -159,9 +160,9 @@ extension UpdateRule: Codable {
 }
 
 extension Decoder {
-    /// The error for a value that is rejected.
+    /// Creates the error for an invalid value.
     ///
-    /// It does not contain the value, because that may be a recovery code.
+    /// It does not contain the value itself, because that could be a recovery code.
     fileprivate func invalid(_ problem: String) -> DecodingError {
         .dataCorrupted(DecodingError.Context(codingPath: self.codingPath, debugDescription: problem))
     }

@@ -13,14 +13,15 @@ package enum Accounts {
         }
     }
 
-    /// Returns the id of a group given by name or number, or nil if there is no group with that name on this machine.
+    /// Returns the id of a group given by its name or number, or nil if there is no group with that name on this
+    /// machine.
     package static func groupID(of name: String) -> UInt32? {
         if let number = UInt32(name) { return number }
         var entry = unsafe group()
         return unsafe self.found(&entry, { unsafe getgrnam_r(name, $0, $1, $2, $3) }) { unsafe $0.gr_gid }
     }
 
-    /// Changes the group and the permissions of a file or folder.
+    /// Changes the group and permissions of a file or folder.
     package static func give(_ path: String, toGroup id: UInt32, mode: UInt32) throws(FileError) {
         try SystemCall.retrying(path) { unsafe chown(path, uid_t.max, id) }
         try SystemCall.retrying(path) { unsafe chmod(path, mode) }

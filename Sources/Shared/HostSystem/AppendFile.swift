@@ -5,12 +5,12 @@ internal import Glibc
 ///
 /// Appended bytes have reached the device when ``append(_:)`` returns.
 ///
-/// This is a class because the writer holds on to it for its whole lifetime. Only one writer may use the file at a
-/// time, and it must hold a ``FileLock``.
+/// This is a class because the writer keeps it for its entire lifetime. Only one writer may use the file at a time, and
+/// it must hold a ``FileLock``.
 package final class AppendFile: Sendable {
-    /// The reason why bytes were not appended.
+    /// An error from appending bytes.
     package enum AppendError: Error, Hashable, Sendable {
-        /// Nothing was appended; the file is unchanged.
+        /// Nothing was appended, so the file has not changed.
         case refused(FileError)
         /// The contents on the device are unknown. A later sync might succeed without writing the bytes lost by this
         /// one, so the caller must not write to the file again.
@@ -29,10 +29,10 @@ package final class AppendFile: Sendable {
         self.file = try Descriptor(opening: path, flags: O_RDONLY)
     }
 
-    /// The current length of the file.
+    /// Returns the current length of the file.
     package func byteCount() throws(FileError) -> Int { try self.file.byteCount() }
 
-    /// Reads at most `count` bytes from `offset`; fewer only at the end of the file.
+    /// Reads at most `count` bytes from `offset`, and fewer only at the end of the file.
     package func read(at offset: Int, atMost count: Int) throws(FileError) -> [UInt8] {
         try self.file.read(count, at: offset)
     }

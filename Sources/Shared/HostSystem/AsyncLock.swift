@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// A lock that can be held across suspension points.
 ///
-/// Waiting tasks acquire it in the order they arrived.
+/// Waiting tasks acquire the lock in the order in which they arrived.
 package final class AsyncLock: Sendable {
     private let waiters = Mutex(LockWaiters())
 
@@ -11,7 +11,9 @@ package final class AsyncLock: Sendable {
     /// The number of waiting tasks.
     package var waitingCount: Int { self.waiters.withLock(\.count) }
 
-    /// Waits for the lock; the caller must call ``release()`` afterwards.
+    /// Waits for the lock.
+    ///
+    /// The caller must call ``release()`` when it is done.
     package func acquire() async {
         if self.waiters.withLock({ $0.acquireIfFree() }) { return }
         await withCheckedContinuation { continuation in
@@ -26,7 +28,9 @@ package final class AsyncLock: Sendable {
     }
 }
 
-/// An ``AsyncLock`` per key; tasks with different keys do not wait for each other.
+/// A separate ``AsyncLock`` for each key.
+///
+/// Tasks with different keys do not wait for each other.
 package final class KeyedAsyncLock<Key: Hashable & Sendable>: Sendable {
     /// If a key has no entry, its lock is free.
     private let waiters = Mutex<[Key: LockWaiters]>([:])
@@ -36,7 +40,9 @@ package final class KeyedAsyncLock<Key: Hashable & Sendable>: Sendable {
     /// Returns the number of tasks waiting for a key.
     package func waitingCount(_ key: Key) -> Int { self.waiters.withLock { $0[key]?.count ?? 0 } }
 
-    /// Waits for a key's lock; the caller must call ``release(_:)`` afterwards.
+    /// Waits for a key's lock.
+    ///
+    /// The caller must call ``release(_:)`` when it is done.
     package func acquire(_ key: Key) async {
         await withCheckedContinuation { continuation in
             let isAcquired = self.waiters.withLock { $0[key, default: LockWaiters()].acquire(continuation) }
@@ -54,7 +60,7 @@ package final class KeyedAsyncLock<Key: Hashable & Sendable>: Sendable {
         next?.resume()
     }
 
-    /// Runs `body` while holding a key's lock.
+    /// Calls `body` while holding a key's lock.
     package func withLock<Result: Sendable, Failure: Error>(
         _ key: Key,
         _ body: () async throws(Failure) -> Result
@@ -65,9 +71,9 @@ package final class KeyedAsyncLock<Key: Hashable & Sendable>: Sendable {
     }
 }
 
-/// The state of a lock and the tasks waiting for it, first come, first served.
+/// The state of a lock, and the tasks waiting for it in order of arrival.
 ///
-/// The owner protects this with a mutex.
+/// The owner must protect this with a mutex.
 private struct LockWaiters {
     private var isHeld = false
     private var waiting: [CheckedContinuation<Void, Never>] = []

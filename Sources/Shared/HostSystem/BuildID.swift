@@ -5,15 +5,15 @@ package enum BuildID {
     /// Incremented for each release.
     package static let version = "0.1.0"
 
-    /// The commit this was built from, with `-dirty` if there were uncommitted changes.
+    /// The commit from which this was built, with `-dirty` if there were uncommitted changes.
     ///
-    /// Nil if it was not set by the build.
+    /// Nil if the build did not set it.
     package static var git: String? {
         let text = unsafe String(cString: remote_pin_build_id())
         return text.isEmpty ? nil : text
     }
 
-    /// The line printed by `--version`.
+    /// Returns the line printed by `--version`.
     package static func text(of program: String) -> String {
         let build = self.git.map { "git \($0)" } ?? "built without a git id"
         return "\(program) \(self.version) (\(build), protocol remote-pin/1)"

@@ -20,6 +20,6 @@ package enum CoreDumps {
         _ = host_system_forbid_dumps()
     }
 
-    /// True if a process of the same user may trace this one and read its memory.
+    /// Whether a process of the same user may trace this process and read its memory.
     package static var othersMayReadMemory: Bool { host_system_allows_dumps() != 0 }
 }

@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// The space left for this user on a file system.
+/// The space on a file system that is available to this user.
 package struct DiskSpace: Hashable, Sendable {
     package let freeByteCount: Int
     package let totalByteCount: Int
     /// False if no more files can be created even though there is space left.
     package let hasFileNumbers: Bool
 
-    /// Asks the file system that contains `path` (statvfs(3)).
+    /// Queries the file system that contains `path` (statvfs(3)).
     package init(of path: String) throws(FileError) {
         var status = statvfs()
         try SystemCall.retrying(path) { unsafe statvfs(path, &status) }

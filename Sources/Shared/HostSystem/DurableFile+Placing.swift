@@ -1,8 +1,10 @@
 internal import Glibc
 
-/// Durably creates, renames and removes files that were written by someone else or are too large for memory.
+/// Durably creates, renames and removes files that are written by other code or too large for memory.
 extension DurableFile {
-    /// Creates an empty file for a writer that will open it by name; the file must not exist yet.
+    /// Creates an empty file for a writer that will open it by name.
+    ///
+    /// The file must not exist yet.
     package static func makeEmpty(_ path: String, mode: UInt32 = 0o600) throws(FileError) {
         let file = try Descriptor(opening: path, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
         try SystemCall.retrying(path) { fchmod(file.number, mode) }
@@ -15,10 +17,8 @@ extension DurableFile {
 
     /// Durably moves a complete, synced file to its final name on the same file system.
     ///
-    /// Never replaces an existing file.
-    ///
-    /// If the process is killed in the middle of this, the file may have both names. Making the same call again
-    /// completes the move.
+    /// An existing file is never replaced. If the process is killed halfway through, the file may have both names.
+    /// Making the same call again completes the move.
     package static func place(_ temporary: String, at path: String) throws(FileError) {
         do throws(FileError) {
             // We use link(2) because it fails if the name exists, whereas rename(2) would replace the file.
@@ -31,14 +31,17 @@ extension DurableFile {
         try self.synchronizeEntries(of: self.parent(of: temporary))
     }
 
-    /// Returns true if both names are links to the same file, so that one of them can be removed without losing it.
+    /// Returns whether both names are links to the same file, which means that one of them can be removed without
+    /// losing it.
     private static func areNamesOfOne(_ first: String, _ second: String) -> Bool {
         var (one, other) = (stat(), stat())
         guard unsafe lstat(first, &one) == 0, unsafe lstat(second, &other) == 0 else { return false }
         return one.st_dev == other.st_dev && one.st_ino == other.st_ino && one.st_nlink > 1
     }
 
-    /// Removes a folder and its files; it must not contain folders.
+    /// Removes a folder and its files.
+    ///
+    /// The folder must not contain other folders.
     package static func removeFolder(_ path: String) throws(FileError) {
         for name in try self.names(in: path) {
             let file = "\(path)/\(name)"

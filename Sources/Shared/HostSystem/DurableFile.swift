@@ -6,11 +6,11 @@ internal import Glibc
 /// crash, the file has either the old or the new contents, never a mixture. When a call returns, its change has reached
 /// the device.
 package enum DurableFile {
-    /// Replaces the contents of a file, or creates it.
+    /// Replaces the contents of a file, creating it if necessary.
     ///
     /// If this throws, the file still has its old contents.
     ///
-    /// - Important: If there can be several writers, they must hold a lock; see ``FileLock``.
+    /// - Important: If there can be more than one writer, they must hold a lock (see ``FileLock``).
     package static func write(_ bytes: [UInt8], to path: String, mode: UInt32 = 0o600) throws(FileError) {
         let temporary = path + ".new"
         do throws(FileError) {
@@ -23,7 +23,9 @@ package enum DurableFile {
         try self.synchronizeFolder(of: path)
     }
 
-    /// Creates a file that must not exist yet; an existing file is not changed.
+    /// Creates a file that must not exist yet.
+    ///
+    /// If it does, this throws and the file is not changed.
     package static func create(_ bytes: [UInt8], at path: String, mode: UInt32 = 0o600) throws(FileError) {
         // Use a unique name, so that a concurrent call cannot truncate a file that is about to be renamed.
         let temporary = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36)).new"
@@ -39,12 +41,12 @@ package enum DurableFile {
         try self.synchronizeFolder(of: path)
     }
 
-    /// Reads a whole file of at most `limit` bytes.
+    /// Reads an entire file of at most `limit` bytes.
     package static func read(_ path: String, atMost limit: Int) throws(FileError) -> [UInt8] {
         try Descriptor(opening: path, flags: O_RDONLY).read(atMost: limit)
     }
 
-    /// Reads a whole file and its permission bits, both through the same descriptor.
+    /// Reads an entire file and its permission bits, both through the same descriptor.
     package static func readWithMode(
         _ path: String,
         atMost limit: Int
@@ -55,7 +57,7 @@ package enum DurableFile {
         return (try file.read(atMost: limit), status.st_mode & 0o7777)
     }
 
-    /// Appends bytes to a file, or creates it, and returns when they have reached the device.
+    /// Appends bytes to a file, creating it if necessary, and returns when they have reached the device.
     ///
     /// This is not atomic: after a crash, the file may end with only some of the bytes.
     package static func append(_ bytes: [UInt8], to path: String, mode: UInt32 = 0o600) throws(FileError) {
@@ -66,13 +68,15 @@ package enum DurableFile {
         if isNew { try self.synchronizeFolder(of: path) }
     }
 
-    /// Removes a file durably, so that it does not reappear after a crash.
+    /// Durably removes a file, so that it does not reappear after a crash.
     package static func remove(_ path: String) throws(FileError) {
         try SystemCall.retrying(path) { unsafe unlink(path) }
         try self.synchronizeFolder(of: path)
     }
 
-    /// Creates a folder and its missing parents; an existing folder keeps its mode.
+    /// Creates a folder and its missing parents.
+    ///
+    /// If the folder already exists, its mode does not change.
     package static func makeFolder(_ path: String, mode: UInt32 = 0o700) throws(FileError) {
         if self.isFolder(path) { return }
         let parent = self.folder(of: path)
@@ -111,7 +115,7 @@ package enum DurableFile {
         try self.status(of: path).st_mode & 0o7777
     }
 
-    /// The user that owns a file or folder.
+    /// Returns the user that owns a file or folder.
     package static func owner(of path: String) throws(FileError) -> UInt32 {
         try self.status(of: path).st_uid
     }
@@ -121,26 +125,26 @@ package enum DurableFile {
         UInt64(try self.status(of: path).st_ino)
     }
 
-    /// Returns true if a file or folder has this name, following symbolic links.
+    /// Returns whether there is a file or folder with this name, following symbolic links.
     package static func exists(_ path: String) -> Bool {
         (try? self.status(of: path)) != nil
     }
 
-    /// Returns true if the path is a folder, following symbolic links.
+    /// Returns whether the path is a folder, following symbolic links.
     package static func isFolder(_ path: String) -> Bool {
         guard let status = try? self.status(of: path) else { return false }
         return status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// Returns the time a file was last modified, in nanoseconds since 1970.
+    /// Returns the time when a file was last modified, in nanoseconds since 1970.
     ///
-    /// This is a cheap way to find out if the contents might have changed.
+    /// This is a cheap way to find out whether the contents might have changed.
     package static func changeTime(of path: String) throws(FileError) -> Int64 {
         let time = try self.status(of: path).st_mtim
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
-    /// Sets the time a file was last modified to the current time.
+    /// Sets the modification time of a file to the current time.
     package static func touch(_ path: String) throws(FileError) {
         try SystemCall.retrying(path) { unsafe utimensat(AT_FDCWD, path, nil, 0) }
     }
@@ -170,12 +174,14 @@ package enum DurableFile {
         try file.synchronize()
     }
 
-    /// Makes the creation or removal of a name in a folder durable; syncing the file itself does not (fsync(2)).
+    /// Makes the creation or removal of a file durable by syncing its folder.
+    ///
+    /// Syncing the file itself does not (fsync(2)).
     package static func synchronizeFolder(of path: String) throws(FileError) {
         try Descriptor(opening: self.folder(of: path), flags: O_RDONLY | O_DIRECTORY).synchronize()
     }
 
-    /// The path of the folder that contains a file.
+    /// Returns the path of the folder that contains a file.
     package static func folder(of path: String) -> String {
         var path = Substring(path)
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }

@@ -2,17 +2,25 @@ internal import Glibc
 
 /// An error from reading or writing a file.
 ///
-/// The error contains the path and never the contents.
+/// The error contains the path, but never the contents.
 package enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The file or folder does not exist: create it, or ask the user for the right path.
+    /// The file or folder does not exist.
+    ///
+    /// Create it, or ask the user for the right path.
     case notFound(String)
-    /// Access is not permitted: tell the user.
+    /// Access is not permitted.
+    ///
+    /// Tell the user.
     case notAllowed(String)
-    /// Nothing was changed; retry when the disk has free space.
+    /// The disk is full and nothing was changed.
+    ///
+    /// Retry when there is free space.
     case diskFull(String)
     /// The file is larger than this kind of file should be, so it is probably the wrong one.
     case tooLarge(String, limit: Int)
-    /// The name is in use, and the existing file is not replaced.
+    /// The name is in use.
+    ///
+    /// The existing file is not replaced.
     case exists(String)
     /// Any other failure, with its errno.
     case other(String, errno: Int32)
@@ -28,7 +36,7 @@ package enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The reason without the path, for messages that already contain the path.
+    /// The reason without the path, for use in messages that already contain it.
     package var reason: String {
         switch self {
         case .notFound: "no such file or folder"

@@ -1,26 +1,32 @@
 internal import Glibc
 
-/// An error from taking a lock.
+/// An error from acquiring a lock.
 package enum LockError: Error, Hashable, Sendable {
-    /// Another process is holding the lock: tell the user its id, which is nil if the process has not written it yet.
+    /// Another process is holding the lock.
+    ///
+    /// Tell the user its id, which is nil if the process has not written it yet.
     case heldBy(pid: Int32?)
-    /// The lock's file cannot be used.
+    /// The lock file cannot be used.
     case file(FileError)
 }
 
-/// A lock between processes: an exclusive `flock` on a file, held for the lifetime of the value.
+/// An inter-process lock, which is an exclusive `flock` on a file that is held for the lifetime of the value.
 ///
-/// The kernel releases it when the process exits for whatever reason, so there are never any stale locks. This is a
-/// class because it is shared by objects that live as long as the process. It has no mutable state.
+/// The kernel releases it when the process exits for any reason, so there are never any stale locks. This is a class
+/// because it is shared by objects that live as long as the process. It has no mutable state.
 package final class FileLock: Sendable {
     private let file: Descriptor
 
-    /// Takes the lock without waiting; if another process is holding it, throws the id of that process.
+    /// Acquires the lock without waiting.
+    ///
+    /// If another process is holding it, throws an error with that process's id.
     package convenience init(_ path: String) throws(LockError) {
         try self.init(path, LOCK_EX | LOCK_NB)
     }
 
-    /// Waits for the lock; only use this for critical sections as short as writing a file.
+    /// Waits for the lock.
+    ///
+    /// Only use this for critical sections that are as short as writing a file.
     package convenience init(waitingFor path: String) throws(LockError) {
         try self.init(path, LOCK_EX)
     }
@@ -48,7 +54,7 @@ package final class FileLock: Sendable {
 
     /// Releases the lock explicitly, because closing the file is not enough.
     ///
-    /// A child process that is just being started still has the file open until it calls exec, and would hold the lock
+    /// A child process that has just been forked still has the file open until it calls exec, and would hold the lock
     /// until then.
     deinit {
         flock(self.file.number, LOCK_UN)
@@ -70,7 +76,9 @@ package final class FileLock: Sendable {
         return isHeld ? pid : nil
     }
 
-    /// Returns the id of the last process that wrote its id to the file; it may have exited since.
+    /// Returns the id of the last process that has written its id to the file.
+    ///
+    /// It may have exited since.
     package static func holder(_ path: String) -> Int32? {
         guard let bytes = try? DurableFile.read(path, atMost: 32) else { return nil }
         return Int32(String(decoding: bytes.prefix { $0 != 0x0A }, as: UTF8.self))

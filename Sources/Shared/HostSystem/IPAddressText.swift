@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// IP addresses in their text forms.
+/// Parses IP addresses in text form.
 package enum IPAddressText {
     /// Returns the 4 or 16 bytes of an address without a port, or nil if the text is anything else.
     ///

@@ -1,14 +1,14 @@
 internal import Glibc
 package import Vocabulary
 
-/// A point in time in the machine's time zone.
+/// A point in time, in the machine's time zone.
 package struct LocalTime: Hashable, Sendable {
-    /// Counted from 0, which is Sunday.
+    /// The day of the week, counting from 0 for Sunday.
     package let weekday: Int
     package let day: Int
-    /// From 1 to 12.
+    /// The month, from 1 to 12.
     package let month: Int
-    /// Hours and minutes: `14:05`.
+    /// Hours and minutes, such as `14:05`.
     package let clock: String
     private let time: Timestamp
 
@@ -24,7 +24,7 @@ package struct LocalTime: Hashable, Sendable {
         unsafe self.clock = "\(two(parts.tm_hour)):\(two(parts.tm_min))"
     }
 
-    /// Returns true if it is clear which day is meant from the weekday alone.
+    /// Returns whether the weekday alone is enough to tell which day is meant.
     package func isWithinAWeek(of now: Timestamp) -> Bool {
         (Duration.zero..<Duration.seconds(6 * 24 * 3600)).contains(now - self.time)
     }

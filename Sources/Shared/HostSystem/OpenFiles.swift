@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The limit on the number of open files and sockets in this process.
+/// The limit on open files and sockets in this process.
 package enum OpenFiles {
     /// The soft limit, which is in effect, and the hard limit, up to which this user may raise it.
     package struct Limit: Hashable, Sendable {
@@ -28,7 +28,9 @@ package enum OpenFiles {
         return value == "unlimited" ? Int.max : value.flatMap { Int($0) }
     }
 
-    /// Raises the limit to `count` if it is lower, or as far as this user is allowed to; returns the new limit.
+    /// Raises the limit to `count` or as far as this user is allowed to, and returns the new limit.
+    ///
+    /// Does nothing if the limit is already high enough.
     @discardableResult
     package static func raise(to count: Int) -> Limit {
         let before = self.limit

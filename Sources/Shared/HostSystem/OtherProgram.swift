@@ -12,9 +12,11 @@ package enum OtherProgram {
         return "\(own[..<slash])/\(name)"
     }
 
-    /// Replaces this program with the one at `path`, with the same process id, environment and standard streams.
+    /// Replaces this program with the one at `path`.
     ///
-    /// - Returns: The error if the program could not be started. If it was, this function does not return.
+    /// The process id, environment and standard streams stay the same.
+    ///
+    /// - Returns: The error if the program could not be started. Otherwise, this function does not return.
     package static func become(_ path: String, arguments: [String]) -> FileError {
         var pointers: [UnsafeMutablePointer<CChar>?] = unsafe ([path] + arguments).map { unsafe strdup($0) }
         unsafe pointers.append(nil)

@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// Output files whose paths are given by the user.
+/// Writes output files whose paths are given by the user.
 package enum OutputFile {
-    /// Replaces the contents of a file, or creates it.
+    /// Replaces the contents of a file, creating it if necessary.
     ///
-    /// A regular file is replaced atomically (``DurableFile/write(_:to:mode:)``). For anything else we do the same as a
-    /// shell's `>`: follow a symbolic link, or write to the pipe or device. Renaming would replace the link or, if we
-    /// are root, the device node.
+    /// A regular file is replaced atomically (see ``DurableFile/write(_:to:mode:)``). For anything else, this does the
+    /// same as a shell's `>`: it follows symbolic links and writes to pipes and devices. Renaming would replace the
+    /// link or, if we are root, the device node.
     ///
     /// - Parameter mode: The permissions of a new or replaced regular file.
     package static func write(_ bytes: [UInt8], to path: String, mode: UInt32 = 0o644) throws(FileError) {
@@ -14,7 +14,7 @@ package enum OutputFile {
         guard unsafe lstat(path, &named) == 0, named.st_mode & S_IFMT != S_IFREG else {
             return try DurableFile.write(bytes, to: path, mode: mode)
         }
-        // If we opened the same file again, we would overwrite the process's other output.
+        // If we opened the same file again, we would overwrite other output from this process.
         guard !Self.isStandardOutput(path) else {
             StandardStreams.writeOutput(String(decoding: bytes, as: UTF8.self))
             return
@@ -31,8 +31,8 @@ package enum OutputFile {
         }
     }
 
-    /// Returns true if the path refers to the same file, pipe or terminal as standard output, for example
-    /// `/dev/stdout`.
+    /// Returns whether the path, for example `/dev/stdout`, refers to the same file, pipe or terminal as standard
+    /// output.
     private static func isStandardOutput(_ path: String) -> Bool {
         var (file, output) = (stat(), stat())
         guard unsafe stat(path, &file) == 0, unsafe fstat(STDOUT_FILENO, &output) == 0 else { return false }

@@ -1,11 +1,11 @@
 internal import Dispatch
 internal import Glibc
 
-/// Ways to end this process and its child processes.
+/// Ends this process and its child processes.
 package enum ProcessEnd {
     /// Ends this process immediately, without flushing or waiting for anything.
     ///
-    /// Everything we promise is made durable first, so all this can lose is answers.
+    /// Everything we promise is made durable first, so only answers can be lost.
     package static func atOnce(status: Int32) -> Never { _exit(status) }
 
     /// Kills every process in a group.
@@ -16,11 +16,11 @@ package enum ProcessEnd {
         kill(-leader, SIGKILL)
     }
 
-    /// Makes this process send itself a SIGTERM when its standard input ends, that is, when the process writing to it
-    /// exits.
+    /// Makes this process send itself a SIGTERM when its standard input ends, which happens when the process writing to
+    /// it exits.
     ///
     /// This is for parents that may be killed, which this process would not notice otherwise. A parent-death signal
-    /// (prctl(2)) would not do, because it is sent when the thread that forked exits rather than the parent process.
+    /// (prctl(2)) would not work, because it is sent when the thread that forked exits rather than the parent process.
     package static func followsInput() {
         DispatchQueue(label: "standard input").async {
             var buffer: [UInt8] = Array(repeating: 0, count: 512)

@@ -13,12 +13,12 @@ package final class RecordFile: Sendable {
         self.file = try Descriptor(opening: path, flags: O_RDWR | O_NOFOLLOW)
     }
 
-    /// The length in bytes.
+    /// Returns the length in bytes.
     package func length() throws(FileError) -> Int { try self.file.byteCount() }
 
-    /// Extends the file to `length` with zeros and reserves the disk space for it.
+    /// Extends the file to `length` with zeros and reserves disk space for it.
     ///
-    /// This way, a full disk makes this call fail rather than a later write.
+    /// This way, it is this call that fails if the disk is full, and not a later write.
     package func extend(to length: Int) throws(FileError) {
         while true {
             // posix_fallocate(3) returns the error number and does not set errno.

@@ -2,29 +2,39 @@ internal import Glibc
 
 /// The service manager that started this process, if it wants to be notified of our state (sd_notify(3)).
 ///
-/// A notification is a datagram of `NAME=VALUE` lines to the socket named in the environment. This is so simple that we
-/// do not need the systemd library.
+/// A notification is a datagram of `NAME=VALUE` lines, sent to the socket named in the environment. This is so simple
+/// that we do not need the systemd library.
 package struct ServiceManager: Sendable {
-    /// A notification to the service manager.
+    /// A notification for the service manager.
     package enum Message: Hashable, Sendable {
-        /// Startup and recovery are complete, and clients can connect; after a reload, the new files are in use.
+        /// Startup and recovery are complete, and clients can connect.
+        ///
+        /// After a reload, the new files are in use.
         case ready
-        /// The process is reloading its files. ``ready`` follows whether or not that succeeds.
+        /// The process is reloading its files.
+        ///
+        /// ``ready`` follows, whether or not the reload succeeds.
         case reloading
-        /// The process is about to end.
+        /// The process is about to exit.
         case stopping
-        /// The process is alive. The manager restarts it if it does not get this message for ``watchdogInterval``.
+        /// The process is alive.
+        ///
+        /// The manager restarts it if it does not receive this message for ``watchdogInterval``.
         case alive
-        /// A sentence describing the state of the process for operators.
+        /// A sentence for operators that describes the state of the process.
         case status(String)
     }
 
-    /// The address in the form of `sun_path`; an abstract name begins with a zero byte (unix(7)).
+    /// The address as it is stored in `sun_path`.
+    ///
+    /// An abstract name begins with a zero byte (unix(7)).
     private let address: [UInt8]
-    /// The time within which the manager expects each ``Message/alive``; nil if it does not expect any.
+    /// The interval at which the manager expects ``Message/alive``, or nil if it does not.
     package let watchdogInterval: Duration?
 
-    /// Reads the environment of the process; nil if there is no manager that wants notifications over a Unix socket.
+    /// Reads the environment.
+    ///
+    /// Returns nil if there is no manager that wants notifications over a Unix socket.
     package init?(environment: [String: String], processID: Int32? = nil) {
         guard let name = environment["NOTIFY_SOCKET"] else { return nil }
         var address = Array(name.utf8)
@@ -40,10 +50,12 @@ package struct ServiceManager: Sendable {
         self.watchdogInterval = isMeant && microseconds > 0 ? .microseconds(microseconds) : nil
     }
 
-    /// Sends the messages in one datagram; returns false if the manager cannot be reached, which is not considered an
-    /// error.
+    /// Sends the messages in a single datagram.
     ///
-    /// Like sd_notify, this waits while the manager's queue is full, since the manager would act on a missing message.
+    /// Returns false if the manager cannot be reached, which is not considered an error.
+    ///
+    /// Like sd_notify, this waits while the manager's queue is full, because the manager would react to a missing
+    /// message.
     @discardableResult
     package func tell(_ messages: Message...) -> Bool {
         let text = messages.map(Self.text).joined(separator: "\n")
@@ -60,8 +72,7 @@ package struct ServiceManager: Sendable {
         }
     }
 
-    /// The time of the reload, which the manager compares with the time of its request (sd_notify(3),
-    /// MONOTONIC_USEC).
+    /// The time of the reload, which the manager compares with the time of its request (sd_notify(3), MONOTONIC_USEC).
     private static var monotonicMicroseconds: Int64 {
         var time = timespec()
         precondition(unsafe clock_gettime(CLOCK_MONOTONIC, &time) == 0, "every supported kernel has this clock")

@@ -3,16 +3,20 @@ internal import Synchronization
 
 /// Writes the process's output immediately and in full.
 package enum StandardStreams {
-    /// The errno(3) that caused output to be lost; 0 if none was lost.
+    /// The errno(3) that caused output to be lost, or 0 if none was lost.
     private static let loss = Atomic<Int32>(0)
-    /// The exit status of the process if output was lost.
+    /// The exit status to use if output was lost.
     private static let statusOfLoss = Atomic<Int32>(0)
 
-    /// Writes to standard output; returns false if the reader has closed it, which does not count as losing output.
+    /// Writes to standard output.
+    ///
+    /// Returns false if the reader has closed it, which does not count as lost output.
     @discardableResult
     package static func writeOutput(_ text: String) -> Bool { self.write(text, to: STDOUT_FILENO) }
 
-    /// Writes to standard error: text for users and logs, never for programs.
+    /// Writes to standard error.
+    ///
+    /// Only use this for logs and text for the user, not for output that programs read.
     @discardableResult
     package static func writeError(_ text: String) -> Bool { self.write(text, to: STDERR_FILENO) }
 
@@ -21,14 +25,17 @@ package enum StandardStreams {
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Prepares the standard streams; a program must call this before anything else.
+    /// Prepares the standard streams.
     ///
-    /// - Any missing stream is opened with an unusable descriptor (gnulib, stdopen). Otherwise the next file we open
-    ///   would get its number, and messages might be written to a store.
-    /// - Writing to a pipe without a reader no longer ends the process (``ignoreBrokenPipes()``).
-    /// - If standard output was lost, for example to a full disk, the process reports it and ends with this status, so
-    ///   that the user does not take partial output for the whole (gnulib, closeout). This overrides the status passed
-    ///   to exit(3). If the reader closes the pipe, it does not want any more output, so that is not a loss.
+    /// Programs must call this before anything else.
+    ///
+    /// - Missing streams are opened with an unusable descriptor (gnulib, stdopen). Otherwise, the next file we open
+    ///   would get that number, and messages might be written to a store.
+    /// - Writing to a pipe without a reader no longer ends the process (see ``ignoreBrokenPipes()``).
+    /// - If standard output was lost, for example because of a full disk, the process reports it and exits with this
+    ///   status, so that the user does not mistake partial output for complete output (gnulib, closeout). This
+    ///   overrides the status passed to exit(3). If the reader closes the pipe, it does not want any more output, so
+    ///   that does not count as a loss.
     package static func prepare(statusOfLostOutput status: Int32) {
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) == -1 {
             // open(2) returns the lowest free descriptor, which is this one.

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Makes system calls, so that interruptions and error numbers are handled in one place.
+/// Makes system calls, handling interruptions and error numbers in one place.
 enum SystemCall {
     /// Returns the system's message for an error number.
     static func text(of code: Int32) -> String {
@@ -8,7 +8,7 @@ enum SystemCall {
         return unsafe String(cString: text)
     }
 
-    /// Runs a call that returns −1 on failure, and repeats it if a signal interrupted it (signal(7)).
+    /// Makes a call that returns −1 on failure, and repeats it if it is interrupted by a signal (signal(7)).
     @discardableResult
     static func retrying<Value: FixedWidthInteger>(
         _ path: String,
@@ -39,7 +39,9 @@ struct Descriptor: ~Copyable {
     let number: Int32
     let path: String
 
-    /// Opens a file; the descriptor is not inherited by child processes.
+    /// Opens a file.
+    ///
+    /// Child processes do not inherit the descriptor.
     init(opening path: String, flags: Int32, mode: mode_t = 0) throws(FileError) {
         self.path = path
         self.number = try SystemCall.retrying(path) { unsafe open(path, flags | O_CLOEXEC, mode) }
@@ -62,7 +64,7 @@ struct Descriptor: ~Copyable {
 
     /// Writes all bytes at `offset`.
     ///
-    /// This does not work for a file opened for appending, because the offset would be ignored.
+    /// This must not be used if the file was opened for appending, because the offset would be ignored.
     borrowing func write(_ bytes: [UInt8], at offset: Int) throws(FileError) {
         var written = 0
         while written < bytes.count {
@@ -75,7 +77,7 @@ struct Descriptor: ~Copyable {
         }
     }
 
-    /// Reads at most `count` bytes from `offset`; fewer only at the end of the file.
+    /// Reads at most `count` bytes from `offset`, and fewer only at the end of the file.
     borrowing func read(_ count: Int, at offset: Int) throws(FileError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         var read = 0
@@ -93,14 +95,14 @@ struct Descriptor: ~Copyable {
         return bytes
     }
 
-    /// The current length of the file.
+    /// Returns the current length of the file.
     borrowing func byteCount() throws(FileError) -> Int {
         var status = stat()
         try SystemCall.retrying(self.path) { unsafe fstat(self.number, &status) }
         return Int(status.st_size)
     }
 
-    /// Reads to the end of the file, at most `limit` bytes.
+    /// Reads up to the end of the file, but at most `limit` bytes.
     borrowing func read(atMost limit: Int) throws(FileError) -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: min(max(limit, 1), 65_536))

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// The processor time of the calling thread.
+/// The CPU time used by the calling thread.
 package enum ThreadTime {
-    /// User and system time since the thread began (CLOCK_THREAD_CPUTIME_ID, clock_gettime(2)).
+    /// The user and system time since the thread was started (CLOCK_THREAD_CPUTIME_ID, clock_gettime(2)).
     package static var cpu: Duration {
         var time = timespec()
         precondition(

@@ -2,20 +2,22 @@ internal import Glibc
 
 /// The address of a Unix socket: a path, or an abstract name that begins with a zero byte (unix(7)).
 struct UnixSocketAddress: Sendable {
-    /// The maximum length of a path in bytes, not counting the zero byte.
+    /// The maximum length of a path in bytes, not counting the terminating zero byte.
     static let longestPathByteCount = 107
 
     private let bytes: [UInt8]
 
-    /// - Precondition: At most ``longestPathByteCount`` bytes.
+    /// - Precondition: There are at most ``longestPathByteCount`` bytes.
     init(_ bytes: [UInt8]) {
         precondition(bytes.count <= Self.longestPathByteCount, "the caller has checked the length")
         self.bytes = bytes
     }
 
-    /// Sends one datagram to this address from a new socket; returns the error number if it was not sent.
+    /// Sends a datagram to this address from a new socket.
     ///
-    /// - Parameter flags: Flags of sendto(2) besides `MSG_NOSIGNAL`.
+    /// Returns the error number if it was not sent.
+    ///
+    /// - Parameter flags: Flags for sendto(2), in addition to `MSG_NOSIGNAL`.
     func sendDatagram(_ datagram: [UInt8], flags: CInt = 0) -> CInt? {
         let descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return errno }

@@ -4,10 +4,10 @@
 ///     # TYPE name counter
 ///     name{label="value"} 1
 package enum Exposition {
-    /// The media type of the output of ``text(of:)``.
+    /// The media type of the text returned by ``text(of:)``.
     package static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// Returns every series in the order of the catalogue.
+    /// Returns all series in catalogue order.
     package static func text(of registry: MetricRegistry) -> String {
         var text = ""
         for definition in registry.definitions {
@@ -41,7 +41,7 @@ package enum Exposition {
         }
     }
 
-    /// Formats a number, without a fraction if it is whole.
+    /// Formats a number, omitting the fraction if it is a whole number.
     static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
@@ -49,9 +49,9 @@ package enum Exposition {
         return "\(value)"
     }
 
-    /// Escapes a label value or a help text as the format requires.
+    /// Escapes a label value or a help text as required by the format.
     ///
-    /// It also replaces other control characters, so that the text cannot end its field or line.
+    /// Other control characters are replaced too, so that the text cannot break out of its field or line.
     static func escaped(_ text: String, isLabel: Bool) -> String {
         var result = ""
         for scalar in text.unicodeScalars {

@@ -32,15 +32,15 @@ final class GaugeCell: RecorderHandler, MeterHandler {
 
 /// A histogram that many threads can update, at the cost of two atomic additions each.
 ///
-/// The total count is computed from the buckets, so that the buckets and the count of one scrape always match. The sum
-/// may be ahead or behind by a few values.
+/// The total count is computed from the buckets, so that the two always match within a scrape. The sum may be ahead or
+/// behind by a few values.
 final class HistogramCell: RecorderHandler, TimerHandler {
     private final class Count: Sendable {
         let value = Atomic<UInt64>(0)
     }
 
     let bounds: [Double]
-    /// One count for each bound, and one for larger values.
+    /// A count for each bound, and one for larger values.
     private let counts: [Count]
     private let total = Atomic<UInt64>(0)
 
@@ -73,7 +73,7 @@ final class HistogramCell: RecorderHandler, TimerHandler {
 }
 
 extension Atomic<UInt64> {
-    /// Adds to the floating-point number stored as a bit pattern.
+    /// Adds to a floating-point number that is stored as a bit pattern.
     fileprivate func add(_ amount: Double) {
         var bits = self.load(ordering: .relaxed)
         while true {

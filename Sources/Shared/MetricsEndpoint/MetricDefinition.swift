@@ -1,18 +1,22 @@
-/// The definition of a metric: its name, kind, help text and labels, for the exposition and docs/metrics.md.
+/// The definition of a metric, with its name, kind, help text and labels.
 ///
-/// Only defined metrics are exposed, and only with the label values that their definitions list. This ensures that no
-/// code, id or address can appear in the output by mistake, and that the number of series is bounded.
+/// Used for the exposition and docs/metrics.md.
+///
+/// Only defined metrics are exposed, and only with the label values listed in their definitions. This ensures that no
+/// code, id or address can end up in the output by mistake, and that the number of series is bounded.
 package struct MetricDefinition: Hashable, Sendable {
     /// The type of a metric.
     package enum Kind: Hashable, Sendable {
         /// A count that never decreases while the process is running.
         case counter
         case gauge
-        /// Cumulative counts of the values up to each bound, in ascending order; an unbounded bucket is added.
+        /// Cumulative counts of the values up to each bound.
+        ///
+        /// Bounds are in ascending order, and an unbounded bucket is added.
         case histogram(bounds: [Double])
     }
 
-    /// A label and the values that it may have.
+    /// A label and its possible values.
     package struct Label: Hashable, Sendable {
         package var name: String
         package var values: Values
@@ -23,18 +27,22 @@ package struct MetricDefinition: Hashable, Sendable {
         }
     }
 
-    /// The values that a label may have.
+    /// The possible values of a label.
     package enum Values: Hashable, Sendable {
-        /// Any of these values.
+        /// One of the given values.
         case listed([String])
-        /// A text that the program chooses, such as its version, with one value per process.
+        /// A text chosen by the program, such as its version.
+        ///
+        /// It has a single value per process.
         case constant
     }
 
-    /// The name, which ends with the base unit as the conventions of Prometheus require.
+    /// The name.
+    ///
+    /// It ends with the base unit, as required by the Prometheus naming conventions.
     package var name: String
     package var kind: Kind
-    /// The help text, which consists of one sentence.
+    /// The help text, which is a single sentence.
     package var help: String
     package var labels: [Label]
 
@@ -45,7 +53,7 @@ package struct MetricDefinition: Hashable, Sendable {
         self.labels = labels
     }
 
-    /// The maximum number of series that the metric can have.
+    /// The maximum number of series for the metric.
     package var mostSeries: Int {
         self.labels.reduce(1) { count, label in
             switch label.values {
@@ -57,7 +65,7 @@ package struct MetricDefinition: Hashable, Sendable {
 }
 
 extension MetricDefinition.Kind {
-    /// The name used in the exposition and in docs/metrics.md.
+    /// The name of the kind, as used in the exposition and in docs/metrics.md.
     package var name: String {
         switch self {
         case .counter: "counter"

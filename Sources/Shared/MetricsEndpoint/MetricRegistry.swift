@@ -1,14 +1,17 @@
 package import CoreMetrics
 internal import Synchronization
 
-/// The metrics of one process, which are the backend of swift-metrics and the source of a scrape.
+/// The metrics of a process.
 ///
-/// A series is created once, under a lock, and is kept by its caller, so that counting needs no lock, lookup or
-/// allocation. A series that does not match the catalogue is not exposed. Its caller gets a no-op instrument,
-/// and ``onFault`` is called.
+/// This is the backend for swift-metrics and the source of a scrape.
+///
+/// A series is created once, under a lock, and then kept by its caller, so that counting does not require a lock, a
+/// lookup or an allocation. A series that does not match the catalogue is not exposed. In that case, its caller gets a
+/// no-op instrument and ``onFault`` is called.
 package final class MetricRegistry: MetricsFactory {
-    /// The limit on the number of all series, which is far above the catalogue's total and does not depend on later
-    /// additions to it.
+    /// The maximum total number of series.
+    ///
+    /// This is far above the catalogue's total, so it does not have to be changed when metrics are added.
     package static let mostSeries = 2_000
     /// The maximum length of a label value in bytes.
     static let longestValue = 100
@@ -17,12 +20,14 @@ package final class MetricRegistry: MetricsFactory {
         case count(CounterCell)
         case level(GaugeCell)
         case histogram(HistogramCell)
-        /// A value that is read at each scrape; if it is nil, the series is omitted.
+        /// A value that is read on every scrape.
+        ///
+        /// The series is omitted if it is nil.
         case probe(@Sendable () -> Double?)
     }
 
     private struct State {
-        /// The series by metric name and formatted labels.
+        /// The series, keyed by metric name and formatted labels.
         var series: [String: [String: Instrument]] = [:]
         var count = 0
     }
@@ -34,8 +39,8 @@ package final class MetricRegistry: MetricsFactory {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - definitions: The catalogue, in the order of the exposition.
-    ///   - onFault: Called with the metric's name and the fault, for the log; a fault is a bug in the program.
+    ///   - definitions: The catalogue, in exposition order.
+    ///   - onFault: Called with the metric's name and the fault, for logging. A fault is a bug in the program.
     package init(
         _ definitions: [MetricDefinition],
         onFault: @escaping @Sendable (String, MetricFault) -> Void = { _, _ in }
@@ -55,10 +60,12 @@ package final class MetricRegistry: MetricsFactory {
         self.faults = faults
     }
 
-    /// The number of series that were rejected.
+    /// The number of series that have been rejected.
     package var refusedSeries: Int { Int(self.faults.values.reduce(0) { $0 + $1.value }) }
 
-    /// Registers a value that is read at each scrape, on the scraping thread; it may block only briefly.
+    /// Registers a value that is read on every scrape, on the scraping thread.
+    ///
+    /// It must not block for long.
     package func probe(
         _ name: String,
         _ labels: [(String, String)] = [],
@@ -67,14 +74,14 @@ package final class MetricRegistry: MetricsFactory {
         _ = self.series(name, labels) { _ in .probe(value) }
     }
 
-    /// Returns the series of a metric with their formatted labels, sorted by label.
+    /// Returns a metric's series with their formatted labels, sorted by label.
     func series(of name: String) -> [(labels: String, instrument: Instrument)] {
         self.state.withLock { $0.series[name] ?? [:] }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// Returns the series with this name and these labels, creating it if it does not exist.
+    /// Returns the series with this name and these labels, creating it if necessary.
     ///
-    /// Records a fault and returns nil if the catalogue or the limit does not allow the series.
+    /// Records a fault and returns nil if the series is not allowed by the catalogue or the limit.
     private func series(
         _ name: String,
         _ labels: [(String, String)],
@@ -85,7 +92,7 @@ package final class MetricRegistry: MetricsFactory {
         guard let fresh = make(definition) else { return self.fault(name, .kind) }
         let instrument: Instrument? = self.state.withLock { state in
             if let known = state.series[name]?[written] {
-                // A new probe replaces the earlier one, whereas all callers share one cell.
+                // A new probe replaces the previous one, whereas a cell is shared by all callers.
                 if case .probe = fresh { state.series[name]?[written] = fresh }
                 return known
             }
@@ -160,28 +167,36 @@ extension MetricRegistry {
         return cell
     }
 
-    // Series are kept until the process ends, because Prometheus could not tell a removed series from one that never
-    // existed.
+    // Series are kept until the process ends, because Prometheus could not tell a removed series from one that has
+    // never existed.
     package func destroyCounter(_ handler: any CounterHandler) {}
     package func destroyMeter(_ handler: any MeterHandler) {}
     package func destroyRecorder(_ handler: any RecorderHandler) {}
     package func destroyTimer(_ handler: any TimerHandler) {}
 }
 
-/// A reason why a series is not exposed; each case states the remedy.
+/// The reason for not exposing a series.
+///
+/// Each case states how to fix it.
 package enum MetricFault: String, Hashable, Sendable, CaseIterable {
-    /// The catalogue does not contain the metric; add it.
+    /// The metric is not in the catalogue.
+    ///
+    /// Add it.
     case unknown
-    /// The instrument has another kind than the catalogue declares; use the declared one.
+    /// The instrument is not of the kind declared in the catalogue.
+    ///
+    /// Use the declared kind.
     case kind
-    /// The labels or their values differ from those in the catalogue; use the declared ones.
+    /// The labels or their values differ from those in the catalogue.
+    ///
+    /// Use the declared ones.
     case labels
     /// The process has more series than ``MetricRegistry/mostSeries``.
     case limit
 }
 
 extension MetricDefinition {
-    /// The count of series that ``MetricRegistry`` does not expose.
+    /// The number of series that ``MetricRegistry`` does not expose.
     package static let faults = MetricDefinition(
         "remote_pin_metrics_refused_total",
         .counter,

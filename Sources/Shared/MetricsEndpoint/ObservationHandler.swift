@@ -1,9 +1,9 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Answers one request and then closes the connection.
+/// Answers a single request and then closes the connection.
 ///
-/// Connections are never kept alive and data after the first request is ignored, so that a client can neither hold a
+/// Connections are never kept alive, and data after the first request is ignored, so a client can neither occupy a
 /// connection nor mix up two responses. Each connection has a fixed time limit, which the client cannot extend.
 final class ObservationHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
@@ -31,7 +31,7 @@ final class ObservationHandler: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .head(let head) = self.unwrapInboundIn(data), !self.hasAnswered else { return }
         self.hasAnswered = true
-        // A body and any further data stay in the socket's buffer.
+        // The body and any further data stay in the socket's buffer.
         context.channel.setOption(.autoRead, value: false).whenFailure { _ in }
         let isHead = head.method == .HEAD
         let path = head.uri.prefix { $0 != "?" }
@@ -57,7 +57,7 @@ final class ObservationHandler: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard context.channel.isActive else { return context.close(promise: nil) }
-        // The response is being sent, after which the connection is closed. Later input must not interfere.
+        // The response is being sent, after which the connection is closed. Further input must not interfere.
         guard !self.hasAnswered else { return }
         self.hasAnswered = true
         switch error {

@@ -3,15 +3,17 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import Synchronization
 
-/// The HTTP listener for monitoring systems, which serves only `/metrics`, `/livez` and `/readyz`.
+/// The HTTP listener for monitoring systems.
+///
+/// It only serves `/metrics`, `/livez` and `/readyz`.
 ///
 /// It runs on a separate thread, so that it does not take an event loop away from wallets and can check whether the
-/// loops are alive. It is meant for a private address, but its limits also hold on a public one: once the connection
-/// limit is reached, the oldest connection is closed, so that slow clients cannot lock out a probe.
+/// event loops are alive. It is intended for a private address, but its limits are also sufficient for a public one.
+/// When the connection limit is reached, the oldest connection is closed, so that slow clients cannot lock out a probe.
 package final class ObservationListener: Sendable {
-    /// Limits on each connection and on the number of connections.
+    /// Limits for each connection, and for the number of connections.
     package struct Limits: Hashable, Sendable {
-        /// The lifetime of a connection, regardless of whether it is active.
+        /// The maximum lifetime of a connection, whether or not it is active.
         package var connection: Duration = .seconds(10)
         /// The maximum size of a request in bytes.
         package var request = 8 * 1024
@@ -21,7 +23,7 @@ package final class ObservationListener: Sendable {
         package init() {}
     }
 
-    /// The port that was bound, even if port 0 was requested.
+    /// The actual port, even if port 0 was requested.
     package let port: Int
 
     private let group: MultiThreadedEventLoopGroup
@@ -33,7 +35,7 @@ package final class ObservationListener: Sendable {
         self.port = port
     }
 
-    /// Binds the address and serves requests until ``close()``.
+    /// Binds to an address and serves requests until ``close()`` is called.
     package static func bind(
         host: String,
         port: Int,
@@ -67,20 +69,24 @@ package final class ObservationListener: Sendable {
         }
     }
 
-    /// Closes the listener and all connections, and stops the thread; may be called only once.
+    /// Closes the listener and all connections, and stops the thread.
+    ///
+    /// May only be called once.
     package func close() async {
         try? await self.channel.close()
         try? await self.group.shutdownGracefully()
     }
 }
 
-/// The reason why the listener could not bind; correct `observation.listen`.
+/// An error from binding the listener to its address.
+///
+/// Correct `observation.listen`.
 package struct ObservationListenError: Error, Hashable, Sendable {
     /// The system's error message.
     package let reason: String
 }
 
-/// The open connections, oldest first.
+/// The open connections, starting with the oldest.
 private final class OpenConnections: Sendable {
     private let most: Int
     private let channels = Mutex<[any Channel]>([])
@@ -89,7 +95,7 @@ private final class OpenConnections: Sendable {
         self.most = most
     }
 
-    /// Adds a connection, and closes the oldest one if there are now too many.
+    /// Adds a connection, and closes the oldest one if there are too many.
     func enter(_ channel: any Channel) {
         let oldest = self.channels.withLock { channels in
             channels.append(channel)

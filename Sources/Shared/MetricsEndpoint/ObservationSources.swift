@@ -1,10 +1,12 @@
 internal import NIOHTTP1
 
-/// The sources from which the observation listener takes its responses.
+/// The functions that provide the listener's responses.
 package struct ObservationSources: Sendable {
-    /// Returns the metrics in exposition format; called on the listener's thread.
+    /// Returns the metrics in exposition format.
+    ///
+    /// Called on the listener's thread.
     package var metrics: @Sendable () -> String
-    /// Returns the names of the parts that do not answer.
+    /// Returns the names of the parts that are not responding.
     package var failures: @Sendable () async -> [String]
     package var readiness: @Sendable () -> Readiness.State
 
@@ -24,7 +26,9 @@ struct ObservationResponse: Sendable {
     var status: HTTPResponseStatus
     var mediaType = "text/plain; charset=utf-8"
     var text: String
-    /// The methods that the resource supports, sent if the request used another one.
+    /// The methods supported by the resource.
+    ///
+    /// Sent if the request used a different one.
     var allowed: String?
 
     static let notFound = ObservationResponse(status: .notFound, text: "Not found. Paths: /metrics, /livez, /readyz.\n")

@@ -1,6 +1,6 @@
 internal import HostSystem
 
-/// Statistics on this process, as reported by Linux (proc_pid_stat(5)).
+/// Statistics about this process, as reported by Linux (proc_pid_stat(5)).
 struct ProcessFigures {
     /// The CPU time in seconds.
     var cpu: Double
@@ -8,7 +8,7 @@ struct ProcessFigures {
     var residentMemory: Double
     var virtualMemory: Double
     var threads: Double
-    /// The start time as Unix time in seconds.
+    /// The start time in seconds since 1970.
     var start: Double
 
     /// The value of `sysconf(_SC_CLK_TCK)`, which is constant on Linux.
@@ -22,9 +22,10 @@ struct ProcessFigures {
         return ProcessFigures(stat: stat, status: status, bootTime: boot)
     }
 
-    /// - Parameter bootTime: The machine's boot time as Unix time in seconds.
+    /// - Parameter bootTime: The machine's boot time in seconds since 1970.
     init?(stat: String, status: String, bootTime: Double) {
-        // The name in parentheses may contain parentheses and spaces, so parsing starts after the last parenthesis.
+        // The name in parentheses may itself contain parentheses and spaces, so start parsing after the last
+        // parenthesis.
         guard let end = stat.lastIndex(of: ")") else { return nil }
         let fields = stat[stat.index(after: end)...].split(whereSeparator: \.isWhitespace)
         // The first element here is field 3, the state.
@@ -46,7 +47,9 @@ struct ProcessFigures {
         return line.dropFirst(name.count).split(whereSeparator: \.isWhitespace).first.flatMap { Double($0) }
     }
 
-    /// The machine's boot time, which is read once per process.
+    /// The machine's boot time.
+    ///
+    /// It is only read once per process.
     private static let bootTime: Double? = {
         let lines = Self.text(of: "/proc/stat")?.split(separator: "\n") ?? []
         return lines.first { $0.hasPrefix("btime ") }.flatMap { Double($0.dropFirst("btime ".count)) }
@@ -55,7 +58,7 @@ struct ProcessFigures {
     /// The number of open file descriptors.
     static var openFiles: Double? {
         guard let names = try? DurableFile.names(in: "/proc/self/fd") else { return nil }
-        // The descriptor of the directory that is being read is not counted.
+        // Do not count the descriptor of the directory that is being read.
         return Double(max(0, names.count - 1))
     }
 
@@ -81,7 +84,7 @@ extension MetricRegistry {
 }
 
 extension MetricDefinition {
-    /// The standard process metrics that Prometheus client libraries export.
+    /// The standard process metrics exported by Prometheus client libraries.
     package static let process = [
         MetricDefinition("process_cpu_seconds_total", .counter, "User and system CPU time of the process."),
         MetricDefinition("process_resident_memory_bytes", .gauge, "Resident memory of the process."),

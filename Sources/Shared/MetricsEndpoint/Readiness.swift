@@ -6,16 +6,20 @@ internal import Synchronization
 ///     ready ──pause──▶ waiting ──resume──▶ ready
 ///     starting, ready, waiting ──drop──▶ stopping
 ///
-/// A server that is stopping never becomes ready again, whatever the order of the calls.
+/// Once a server is stopping, it never becomes ready again, no matter in which order the methods are called.
 package final class Readiness: Sendable {
-    /// The phase of the server.
+    /// The state of the server.
     package enum State: UInt8, Sendable, CaseIterable {
-        /// The server is recovering its store or does not listen yet.
+        /// The server is recovering its store or is not listening yet.
         case starting
         case ready
-        /// The database takes no step: other servers may be able to serve.
+        /// The database is not responding.
+        ///
+        /// Other servers may be able to serve wallets.
         case waiting
-        /// The server is shutting down: it answers calls, but new wallets should connect elsewhere.
+        /// The server is shutting down.
+        ///
+        /// It still answers calls, but new wallets should connect elsewhere.
         case stopping
     }
 
@@ -27,13 +31,13 @@ package final class Readiness: Sendable {
 
     package var isReady: Bool { self.state == .ready }
 
-    /// Marks the server ready, after recovery and once wallets can connect.
+    /// Marks the server as ready, once recovery is complete and wallets can connect.
     package func begin() { self.change(.starting, to: .ready) }
 
-    /// Marks a ready server as one that waits for its database.
+    /// Marks a ready server as waiting for its database.
     package func pause() { self.change(.ready, to: .waiting) }
 
-    /// Marks a waiting server ready again.
+    /// Marks a waiting server as ready again.
     package func resume() { self.change(.waiting, to: .ready) }
 
     private func change(_ old: State, to new: State) {
@@ -44,6 +48,8 @@ package final class Readiness: Sendable {
         )
     }
 
-    /// Marks the server as stopping; called before any other step of the shutdown.
+    /// Marks the server as stopping.
+    ///
+    /// Called before any other step of the shutdown.
     package func drop() { self.value.store(State.stopping.rawValue, ordering: .releasing) }
 }

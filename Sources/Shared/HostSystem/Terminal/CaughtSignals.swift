@@ -1,20 +1,20 @@
 internal import Glibc
 internal import Synchronization
 
-/// Turns signals into bytes on a pipe during the lifetime of the value.
+/// Converts signals to bytes on a pipe for the lifetime of the value.
 ///
 /// By default, these are the signals that end or stop a process.
 ///
-/// A signal handler may call very few functions (signal-safety(7)) and runs on any thread, so it only writes the
-/// signal's number. The reader of the pipe restores the terminal and then raises the signal again. Only one value may
-/// exist at a time.
+/// A signal handler may only call very few functions (signal-safety(7)) and runs on an arbitrary thread, so it only
+/// writes the signal's number. The reader of the pipe restores the terminal and then raises the signal again. Only one
+/// value may exist at a time.
 struct CaughtSignals: ~Copyable {
     let readEnd: Int32
     private let writeEnd: Int32
     private var previous: [(number: Int32, action: sigaction)] = []
 
     static let ending = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP]
-    /// The descriptor that the handler writes to; −1 without a reader.
+    /// The descriptor that the handler writes to, or −1 if there is no reader.
     private static let target = Atomic<Int32>(-1)
 
     init(_ numbers: [Int32] = Self.ending) throws(InputError) {
@@ -58,7 +58,9 @@ struct CaughtSignals: ~Copyable {
 
     consuming func release() {}
 
-    /// Raises the signal with its default effect; returns if the process survives that.
+    /// Raises the signal with its default effect.
+    ///
+    /// Returns if the process survives it.
     borrowing func raiseUncaught(_ number: Int32) {
         guard var previous = self.previous.first(where: { $0.number == number })?.action else { return }
         unsafe sigaction(number, &previous, nil)
@@ -67,7 +69,9 @@ struct CaughtSignals: ~Copyable {
         unsafe sigaction(number, &action, nil)
     }
 
-    /// Raises a signal and returns once it has been delivered; the threads in libdispatch's pool block all signals.
+    /// Raises a signal and returns once it has been delivered.
+    ///
+    /// This is necessary because the threads in libdispatch's pool block all signals.
     static func raiseHere(_ number: Int32) {
         var (wanted, previous) = (sigset_t(), sigset_t())
         unsafe sigemptyset(&wanted)

@@ -2,9 +2,9 @@ internal import Glibc
 
 /// Restores the terminal if the process crashes because of a trap, a bad address or an abort.
 ///
-/// All data for the handler is prepared in advance, because the handler must not allocate memory or take locks. It is
-/// allowed to call tcsetattr(3) and write(2) (signal-safety(7)). After the handler returns, the faulting instruction
-/// runs again without a handler and ends the process.
+/// All data for the handler is prepared in advance, because the handler must not allocate memory or take locks. It may
+/// call tcsetattr(3) and write(2) (signal-safety(7)). After the handler returns, the faulting instruction runs again,
+/// without a handler, and ends the process.
 @safe struct CrashGuard: ~Copyable {
     @safe private struct Prepared {
         var descriptor: Int32
@@ -13,7 +13,9 @@ internal import Glibc
     }
 
     private static let crashes = [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV]
-    /// Nil if there is nothing to restore; only modified while no handler is installed.
+    /// Nil if there is nothing to restore.
+    ///
+    /// Only modified while no handler is installed.
     nonisolated(unsafe) private static var prepared: Prepared?
 
     private var previous: [(number: Int32, action: sigaction)] = []

@@ -1,12 +1,14 @@
 internal import Glibc
 internal import Synchronization
 
-/// An event of a full-screen terminal.
+/// An event from a full-screen terminal.
 package enum TerminalEvent: Hashable, Sendable {
     case key(Key)
-    /// Redraw everything: the size has changed, or the process has continued after a stop.
+    /// Redraw everything, because the size has changed or the process has continued after a stop.
     case redraw
-    /// The last event: either the input has ended, or a terminating signal arrived but did not end the process.
+    /// The last event.
+    ///
+    /// Either the input has ended, or a terminating signal arrived but did not end the process.
     case ended
 }
 
@@ -14,17 +16,19 @@ package enum TerminalEvent: Hashable, Sendable {
 ///
 /// Keys arrive one by one and are not echoed.
 ///
-/// The terminal is always restored: on ``close()``, on deinit, on signals that end or stop the process, and after a
-/// crash. Only SIGKILL prevents that. When the process is continued after a stop, it takes over the terminal again.
-/// Until ``next()`` takes them, typed bytes are kept in a single buffer that is wiped, so a PIN leaves no other trace
+/// The terminal is always restored: by ``close()``, on deinit, on signals that end or stop the process, and after a
+/// crash. Only SIGKILL prevents that. When the process continues after a stop, it takes over the terminal again. Until
+/// ``next()`` is called, typed bytes are kept in a single buffer that is wiped, so that no other trace of a PIN is left
 /// here.
 package final class FullScreen: Sendable {
     private struct State: ~Copyable {
         var saved = termios()
-        /// True while the program owns the terminal.
+        /// Whether the program has taken over the terminal.
         var isTaken = false
         var typed = WipedBuffer(capacity: 4096)
-        /// True if no more bytes followed immediately, which means that an escape at the end is the Escape key.
+        /// Whether no more bytes followed immediately.
+        ///
+        /// If so, an escape at the end is the Escape key.
         var isComplete = true
         var needsRedraw = false
         var hasEnded = false
@@ -39,18 +43,20 @@ package final class FullScreen: Sendable {
     private let signalPipe: Int32
     private let reader = Mutex<pthread_t?>(nil)
 
-    /// Signals that ``next()`` has an event; one element may stand for several events.
+    /// Signals that ``next()`` has an event.
+    ///
+    /// A single element may represent several events.
     package let wakeups: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
-    /// The control sequences that switch to the alternate screen and hide the cursor, and back (xterm).
+    /// The control sequences that switch to the alternate screen and hide the cursor, and the reverse (xterm).
     private static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[2J"
     private static let leave = "\u{1B}[0m\u{1B}[?25h\u{1B}[?1049l"
 
     /// Takes over the terminal.
     ///
-    /// - Parameter hasOwnScreen: True if the terminal has an alternate screen and a movable cursor; any other terminal
-    ///   receives only text.
+    /// - Parameter hasOwnScreen: Whether the terminal has an alternate screen and a movable cursor. Any other terminal
+    ///   only receives text.
     package init(hasOwnScreen: Bool, input: Int32 = 0, output: Int32 = 1) throws(InputError) {
         guard Terminal.isTerminal(input), Terminal.isTerminal(output) else { throw .notATerminal }
         self.input = input
@@ -72,7 +78,9 @@ package final class FullScreen: Sendable {
 
     deinit { self.close() }
 
-    /// Restores the terminal; a second call does nothing.
+    /// Restores the terminal.
+    ///
+    /// Calling this again has no effect.
     package func close() {
         let reader = self.reader.withLock { reader in
             defer { reader = nil }
@@ -95,7 +103,7 @@ package final class FullScreen: Sendable {
     /// The size of the terminal, or 80 × 24 if the terminal does not report it.
     package var size: TerminalSize { Terminal.size(of: self.output) ?? TerminalSize(columns: 80, rows: 24) }
 
-    /// Takes the next event; nil if there are none left.
+    /// Returns the next event, or nil if there are none left.
     package func next() -> TerminalEvent? {
         self.state.withLock { state in
             if state.needsRedraw {
@@ -111,14 +119,16 @@ package final class FullScreen: Sendable {
         }
     }
 
-    /// Discards any typed bytes that have not been taken yet.
+    /// Discards typed bytes that have not been read yet.
     package func dropTyped() {
         self.state.withLock { $0.typed.removeAll() }
     }
 
-    /// Writes to the terminal while the program owns it; drops anything the terminal does not accept immediately.
+    /// Writes to the terminal if the program has taken it over.
     ///
-    /// A blocked terminal, for example on a stalled connection, must not keep a signal from ending the process.
+    /// Anything the terminal does not accept immediately is dropped.
+    ///
+    /// A blocked terminal, for example on a stalled connection, must not prevent a signal from ending the process.
     package func write(_ text: String) {
         self.state.withLock { state in
             if state.isTaken { self.send(text, within: 1000) }
@@ -144,7 +154,7 @@ package final class FullScreen: Sendable {
         guard state.isTaken else { return }
         state.isTaken = false
         unsafe tcsetattr(self.input, TCSANOW, &state.saved)
-        // Bytes typed for the program must not get to the shell, since they might be part of a PIN.
+        // Typed bytes that were meant for the program must not get to the shell, since they might be part of a PIN.
         tcflush(self.input, TCIFLUSH)
         if self.hasOwnScreen { self.send(Self.leave, within: 200) }
     }
@@ -194,7 +204,7 @@ extension FullScreen {
 
     /// The state retained by the thread.
     ///
-    /// The thread must not retain the screen itself, which would then never be released.
+    /// The thread must not retain the screen itself, because it would then never be released.
     private final class ReaderOf {
         private weak var screen: FullScreen?
         private let input: Int32
@@ -213,7 +223,7 @@ extension FullScreen {
                     pollfd(fd: self.signalPipe, events: Int16(POLLIN), revents: 0),
                     pollfd(fd: self.input, events: Int16(POLLIN), revents: 0),
                 ]
-                // If more bytes follow an escape immediately they belong to the same key, since no user types that
+                // If more bytes immediately follow an escape, they belong to the same key, since no user types that
                 // fast.
                 let count = unsafe poll(&ready, 2, waitsForMore ? 50 : -1)
                 let hasFailed = count < 0 && errno != EINTR
@@ -234,10 +244,12 @@ extension FullScreen {
         }
     }
 
-    /// Reads the available bytes; returns false at the end of the input.
+    /// Reads the available bytes.
+    ///
+    /// Returns false at the end of the input.
     private func readKeys() -> Bool {
         let goesOn = self.state.withLock { state in
-            // No user types this much, so the bytes that fill the buffer are discarded.
+            // No user types this much, so discard the bytes that have filled the buffer.
             if state.typed.room == 0 { state.typed.removeAll() }
             let count = state.typed.fill(from: self.input)
             state.isComplete = false

@@ -1,6 +1,6 @@
-/// A pressed key.
+/// A key press.
 package enum Key: Hashable, Sendable {
-    /// A printable ASCII character, by its code.
+    /// A printable ASCII character, identified by its code.
     case character(UInt8)
     case up
     case down
@@ -10,15 +10,15 @@ package enum Key: Hashable, Sendable {
     case tab
     case escape
     case backspace
-    /// Any other key, which no program uses.
+    /// Any other key.
+    ///
+    /// No program uses these.
     case other
 
-    /// Reads the first key from the bytes sent by a terminal (ECMA-48, as used by xterm and similar terminals).
+    /// Parses the first key from bytes sent by a terminal (ECMA-48, as used by xterm and similar terminals).
     ///
-    /// Returns the key and its length.
-    ///
-    /// Returns nil if more bytes are needed. A lone escape is the Escape key if `isComplete` is true, which means that
-    /// no more bytes followed immediately.
+    /// Returns the key and its length, or nil if more bytes are needed. A lone escape is the Escape key if `isComplete`
+    /// is true, which means that no more bytes followed immediately.
     static func first(in bytes: RawSpan, isComplete: Bool) -> (key: Key, length: Int)? {
         guard bytes.byteCount > 0 else { return nil }
         switch Self.byte(bytes, 0) {
@@ -31,7 +31,7 @@ package enum Key: Hashable, Sendable {
         }
     }
 
-    /// Reads a key that starts with an escape: `ESC [ … letter`, `ESC O letter`, or the Escape key.
+    /// Parses a key that starts with an escape: `ESC [ … letter`, `ESC O letter`, or the Escape key.
     private static func sequence(_ bytes: RawSpan, isComplete: Bool) -> (key: Key, length: Int)? {
         guard bytes.byteCount > 1 else { return isComplete ? (.escape, 1) : nil }
         let introducer = Self.byte(bytes, 1)

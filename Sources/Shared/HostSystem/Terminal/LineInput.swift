@@ -2,22 +2,31 @@ internal import Glibc
 
 /// An error from reading a line.
 package enum InputError: Error, Hashable, Sendable {
-    /// The input ended before the end of the line: treat this as a cancellation.
+    /// The input ended before the end of the line.
+    ///
+    /// Treat this as a cancellation.
     case ended
-    /// The line is too long, and the rest of it has not been read.
+    /// The line is too long.
+    ///
+    /// The rest of it has not been read.
     case tooLong
-    /// A hidden line was requested, but the input is not a terminal: tell the user about another way to pass the
-    /// secret.
+    /// A hidden line was requested, but the input is not a terminal.
+    ///
+    /// Tell the user about another way to pass the secret.
     case notATerminal
-    /// A signal arrived that did not end the process: stop asking.
+    /// A signal arrived that did not end the process.
+    ///
+    /// Stop asking.
     case interrupted(signal: Int32)
     /// A system call failed, with its errno.
     case failed(errno: Int32)
 }
 
-/// Reads lines that may be secret; they are lent to the caller and then wiped.
+/// Reads lines that may be secret.
+///
+/// The caller only borrows a line, which is wiped after that.
 package enum LineInput {
-    /// Reads one line from a descriptor and lends it to `body` without the line feed.
+    /// Reads a line from a descriptor and passes it to `body` without the line feed.
     ///
     /// This reads one byte at a time, so that it does not read any part of the next line.
     package static func withLine<Result: ~Copyable>(
@@ -28,7 +37,7 @@ package enum LineInput {
         try self.withLineBuffer(from: descriptor, atMost: limit) { $0.withBytes(body) }
     }
 
-    /// Reads a line as above and lends the buffer, which the caller can inspect byte by byte.
+    /// Like ``withLine(from:atMost:_:)``, but passes the buffer, which the caller can inspect byte by byte.
     ///
     /// If the line is too long, it is still read to the end, so that the next read starts with the next line.
     package static func withLineBuffer<Result: ~Copyable>(
@@ -51,7 +60,9 @@ package enum LineInput {
         return body(line)
     }
 
-    /// Reads one byte; nil at the end of the input.
+    /// Reads a byte.
+    ///
+    /// Returns nil at the end of the input.
     private static func readByte(_ descriptor: Int32) throws(InputError) -> UInt8? {
         var byte: UInt8 = 0
         while true {

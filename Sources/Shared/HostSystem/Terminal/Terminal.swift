@@ -2,7 +2,7 @@ internal import Glibc
 
 /// The user's terminal.
 package enum Terminal {
-    /// Returns true if a descriptor is a terminal.
+    /// Returns whether a descriptor is a terminal.
     package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
     /// Returns the width of a terminal, or nil if the descriptor is not a terminal.
@@ -17,10 +17,10 @@ package enum Terminal {
         return TerminalSize(columns: Int(size.ws_col), rows: Int(size.ws_row))
     }
 
-    /// Reads a line without echoing it, and lends it to `body` without the line feed.
+    /// Reads a line without echoing it, and passes it to `body` without the line feed.
     ///
     /// The terminal is always restored: after the line, at the end of the input, after an error, and on signals that
-    /// end or stop the process. Those signals then have their usual effect. Only one call may run at a time.
+    /// end or stop the process. These signals then have their usual effect. Only one call may run at a time.
     package static func withHiddenLine<Result: ~Copyable>(
         prompt: String,
         from descriptor: Int32 = 0,
@@ -100,7 +100,7 @@ package struct TerminalSize: Hashable, Sendable {
     }
 }
 
-/// A terminal without echo, for the lifetime of the value.
+/// Turns off the terminal's echo for the lifetime of the value.
 private struct EchoOff: ~Copyable {
     private let descriptor: Int32
     private var saved = termios()

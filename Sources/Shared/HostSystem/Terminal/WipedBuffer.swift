@@ -34,7 +34,7 @@ internal import Glibc
         unsafe self.storage[self.count] = 0
     }
 
-    /// Removes the first `number` bytes and moves the others to the front.
+    /// Removes the first `number` bytes and moves the remaining ones to the front.
     mutating func removeFirst(_ number: Int) {
         let rest = self.count - number
         for index in 0..<rest { unsafe self.storage[index] = self.storage[index + number] }
@@ -42,7 +42,9 @@ internal import Glibc
         self.count = rest
     }
 
-    /// Appends a byte; returns false if the buffer is full.
+    /// Appends a byte.
+    ///
+    /// Returns false if the buffer is full.
     package mutating func append(_ byte: UInt8) -> Bool {
         guard unsafe self.count < self.storage.count else { return false }
         unsafe self.storage[self.count] = byte
@@ -50,7 +52,7 @@ internal import Glibc
         return true
     }
 
-    /// Passes the free part to read(2) and records the number of bytes read; returns the result of the call.
+    /// Reads bytes into the free part of the buffer with read(2), and returns the result of the call.
     mutating func fill(from descriptor: Int32) -> Int {
         let free = unsafe UnsafeMutableRawBufferPointer(rebasing: self.storage[self.count...])
         let count = unsafe read(descriptor, free.baseAddress, free.count)
@@ -58,12 +60,12 @@ internal import Glibc
         return count
     }
 
-    /// Lends the bytes to `body`.
+    /// Calls `body` with the bytes.
     package borrowing func withBytes<Result: ~Copyable>(_ body: (RawSpan) -> Result) -> Result {
         body(unsafe UnsafeRawBufferPointer(rebasing: self.storage[..<self.count]).bytes)
     }
 
-    /// Lends a range of the bytes to `body`.
+    /// Calls `body` with a range of the bytes.
     package borrowing func withBytes<Result: ~Copyable>(_ range: Range<Int>, _ body: (RawSpan) -> Result) -> Result {
         precondition(range.lowerBound >= 0 && range.upperBound <= self.count, "the range exceeds the bytes")
         return body(unsafe UnsafeRawBufferPointer(rebasing: self.storage[range]).bytes)
@@ -75,7 +77,7 @@ internal import Glibc
         return unsafe self.storage[index]
     }
 
-    /// Wipes with explicit_bzero(3), which cannot be optimized away.
+    /// Wipes memory using explicit_bzero(3), which cannot be optimized away.
     private static func wipe(_ bytes: UnsafeMutableRawBufferPointer) {
         if let start = bytes.baseAddress { unsafe explicit_bzero(start, bytes.count) }
     }
