@@ -14,7 +14,9 @@ final class AcceptPacer: ChannelDuplexHandler {
 
     private static let pauseFactor: Int64 = 3
     private static let longestPause = TimeAmount.milliseconds(20)
-    /// The shortest pause worth making; anything shorter is added to the next one.
+    /// The shortest pause worth making.
+    ///
+    /// Shorter ones are added to the next pause.
     private static let shortestPause = TimeAmount.milliseconds(1)
 
     private let now: () -> NIODeadline

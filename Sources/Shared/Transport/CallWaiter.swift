@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A task or a group that is waiting for the answer to a call.
+/// A task or group that is waiting for the answer to a call.
 enum CallWaiter<Answer: Sendable>: Sendable {
     case alone(CheckedContinuation<Result<Answer, CallError>, Never>)
     /// The call was sent together with others.
@@ -31,7 +31,9 @@ final class CallGroup<Answer: Sendable>: Sendable {
         self.continuation = continuation
     }
 
-    /// Stores the answer to the call at `place`; each place may only be filled once.
+    /// Stores the answer to the call at `place`.
+    ///
+    /// Each place may only be filled once.
     func fill(_ place: Int, with result: Result<Answer, CallError>) {
         let all: Results? = self.state.withLock { state in
             state.results[place] = result

@@ -3,13 +3,13 @@ internal import NIOPosix
 package import Vocabulary
 package import Wire
 
-/// A client's connection to its server.
+/// A client's connection to a server.
 ///
 /// Several calls may be in flight, each with its own timeout.
 package final class ClientConnection: Sendable {
-    /// The exported secret that only the two ends of this connection know.
+    /// The exported secret that is only known to the two ends of this connection.
     package let channelBinding: ChannelBinding
-    /// True if the handshake resumed an earlier connection with a ticket.
+    /// Whether the handshake resumed an earlier connection with a ticket.
     package let isResumed: Bool
 
     private let calls: PendingCalls<CallResult>
@@ -20,11 +20,11 @@ package final class ClientConnection: Sendable {
         self.isResumed = opened.isResumed
     }
 
-    /// Connects to a server and verifies it with `tls`.
+    /// Connects to a server, which is verified using `tls`.
     ///
     /// - Parameters:
     ///   - timeout: The overall time limit for name resolution, TCP and TLS.
-    ///   - source: The local address to connect from; nil to let the system choose.
+    ///   - source: The local address to connect from, or nil to let the system choose.
     package static func connect(
         host: String,
         port: Int,
@@ -54,7 +54,7 @@ package final class ClientConnection: Sendable {
                     }
                 }
             }
-            // If we have an address we can skip name resolution, which runs on another thread and tries both address
+            // If we have an address, we can skip name resolution, which runs on another thread and tries both address
             // families.
             let calls =
                 if let address = try? SocketAddress(ipAddress: host, port: port) {
@@ -74,8 +74,8 @@ package final class ClientConnection: Sendable {
     private static func bootstrap(from source: String?) throws -> ClientBootstrap {
         let bootstrap = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
         guard let source else { return bootstrap }
-        // ip(7), IP_BIND_ADDRESS_NO_PORT: the kernel chooses the port at connect(2), so that each
-        // server address has the full range of local ports.
+        // With IP_BIND_ADDRESS_NO_PORT (ip(7)), the kernel chooses the port at connect(2), so that the full range of
+        // local ports is available for each server address.
         return
             bootstrap
             .channelOption(ChannelOptions.Types.SocketOption(level: .ip, name: .init(rawValue: 24)), value: 1)
@@ -87,11 +87,10 @@ package final class ClientConnection: Sendable {
         try await self.calls.call(timeout: timeout) { id in Request(id: id, call: call).encoded() }
     }
 
-    /// Sends several calls together and waits for all of the answers.
+    /// Sends several calls together and waits for all of the answers, which are returned in the order of the calls.
     ///
-    /// The answers are returned in the order of the calls.
+    /// Throws the error of the first call that was not answered. The server may or may not have processed the others.
     ///
-    /// Throws the error of the first call that got no answer; the server may or may not have processed the others.
     /// - Precondition: There are no more calls than the server accepts at a time (``ServerTerms/Limits/maxInFlight``).
     package func call(_ calls: [Call], timeout: Duration) async throws(CallError) -> [CallResult] {
         try await self.calls.callTogether(
@@ -100,10 +99,12 @@ package final class ClientConnection: Sendable {
         )
     }
 
-    /// True if calls can still be made.
+    /// Whether calls can still be made.
     package var isOpen: Bool { self.calls.isOpen }
 
-    /// The executor of the connection's event loop, for tasks that make many calls; they must not block.
+    /// The executor of the connection's event loop, for tasks that make many calls.
+    ///
+    /// They must not block.
     package var executor: any TaskExecutor { self.calls.executor }
 
     /// Waits using a timer on the connection's event loop, so that a task running on this loop does not wake another
@@ -114,7 +115,9 @@ package final class ClientConnection: Sendable {
         await self.calls.pause(for: duration)
     }
 
-    /// Closes the connection gracefully; calls that are still waiting throw ``CallError/closed``.
+    /// Closes the connection gracefully.
+    ///
+    /// Calls that are still waiting throw ``CallError/closed``.
     package func close() {
         self.calls.close()
     }

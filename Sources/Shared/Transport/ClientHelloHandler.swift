@@ -14,18 +14,24 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     /// The handler's callbacks, which run on the event loop.
     struct Steps {
-        /// Takes the origin that the load balancer named; returns false if the connection is not permitted.
+        /// Receives the origin sent by the load balancer.
+        ///
+        /// Returns false if the connection is not allowed.
         var takeOrigin: (ProxyHeader.Origin) -> Bool
         /// Adds the handlers for TLS and frames once the first record is complete.
         var open: () throws -> Void
-        /// Reports that the connection ended before `open`; called at most once.
+        /// Reports that the connection ended before `open` was called.
+        ///
+        /// Called at most once.
         var fail: (ConnectionFailure) -> Void
     }
 
     private enum Phase {
         case awaitingHeader
         case awaitingHello
-        /// The first record is complete; the pacer runs the handshake later.
+        /// The first record is complete.
+        ///
+        /// The pacer will run the handshake later.
         case queued
         case ended
     }
@@ -36,13 +42,14 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var phase: Phase
     private var bytes = ByteBuffer()
     private var timer: Scheduled<Void>?
-    /// The load balancer is checking our health, so it is not a failure if the connection ends early.
+    /// Whether the load balancer is checking our health, in which case it is not a failure if the connection ends
+    /// early.
     private var isHealthCheck = false
 
     /// - Parameters:
-    ///   - demandsHeader: True if the peer is a load balancer, which must tell us the client's address.
+    ///   - demandsHeader: Whether the peer is a load balancer, which must tell us the client's address.
     ///   - deadline: The time by which the header, the first record and the handshake must be complete.
-    ///   - pacer: The pacer of the event loop.
+    ///   - pacer: The event loop's pacer.
     init(demandsHeader: Bool, deadline: NIODeadline, pacer: HandshakePacer, steps: Steps) {
         self.phase = demandsHeader ? .awaitingHeader : .awaitingHello
         self.deadline = deadline
@@ -106,7 +113,9 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// Reads the header; returns true once it is complete and the connection may continue.
+    /// Reads the header.
+    ///
+    /// Returns true once it is complete, if the connection may continue.
     private func takeHeader(context: ChannelHandlerContext) -> Bool {
         do throws(ProxyHeaderFault) {
             guard let header = try ProxyHeader(of: self.bytes.readableBytesView) else { return false }
@@ -126,7 +135,7 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// Replaces this handler with TLS, which is passed all of the bytes received so far.
+    /// Replaces this handler with TLS, passing on all bytes received so far.
     private func open(context: ChannelHandlerContext) {
         // The connection may have been closed while it was queued.
         guard self.phase == .queued, context.channel.isActive, let steps = self.steps else { return }

@@ -1,18 +1,18 @@
 internal import NIOCore
 
-/// The first TLS record of a client, checked before libssl sees the connection.
+/// Checks a client's first TLS record before libssl sees the connection.
 ///
 /// A connection costs libssl some twenty kilobytes and, with a ClientHello, a signature. We do not want to spend either
 /// on a peer that sends nothing, or garbage, or one byte at a time. A connection is therefore only handed to libssl
 /// once its first record is complete and has the right type. The content of the record is checked by libssl.
 enum ClientHelloRecord {
-    /// The state of the bytes received so far.
+    /// The status of the bytes received so far.
     enum Status: Equatable {
         /// These bytes cannot be the start of a TLS connection.
         case notTLS
         /// More bytes are needed.
         case incomplete
-        /// A complete record of handshake messages; any bytes may follow.
+        /// A complete record of handshake messages, possibly followed by other bytes.
         case complete
     }
 

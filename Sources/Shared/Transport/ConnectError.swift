@@ -8,14 +8,16 @@ package enum ConnectError: Error, Hashable, Sendable {
     case noRoute
     /// The host is up, but nothing is listening on the port. Retry later.
     case refused
-    /// The host did not answer in time; retry later.
+    /// The host did not answer in time.
+    ///
+    /// Retry later.
     case timedOut
     /// The peer is not the trusted server, or TLS failed for another reason.
     case tls(TLSFailure)
 }
 
 extension ConnectError {
-    /// Converts an error of NIO or TLS.
+    /// Converts an error from NIO or TLS.
     init(_ error: any Error) {
         switch error {
         case let failure as TLSFailure:
@@ -33,9 +35,9 @@ extension ConnectError {
         }
     }
 
-    /// Chooses the error to report when connecting to all of a name's addresses has failed.
+    /// Chooses which error to report if none of a name's addresses could be connected to.
     ///
-    /// If one address refused the connection or timed out, that tells the user more than another address being
+    /// If one address refused the connection or timed out, this is more useful to the user than another address being
     /// unreachable. If the list is empty, the name could not be resolved.
     private static func mostTelling(_ errors: [ConnectError]) -> ConnectError {
         if errors.contains(.refused) { return .refused }

@@ -1,10 +1,10 @@
-/// An error that prevented a connection to a server from opening, or ended it later.
+/// An error that prevented a connection to a server from being opened, or that ended it later.
 ///
 /// The connection is closed and counted.
 package enum ConnectionFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The handshake or a later record failed.
     case tls(TLSFailure)
-    /// The load balancer did not send a valid header first.
+    /// The load balancer did not start with a valid header.
     case proxyHeader(ProxyHeaderFault)
     /// There were too many handshakes in progress, and this was one of the oldest (``TransportLimits/handshakes``).
     case displaced

@@ -16,9 +16,9 @@ package struct RefusedConnections: Hashable, Sendable {
         case longFrames = "limits.long-frames"
     }
 
-    /// The reason why the last of these connections was closed.
+    /// The reason for closing the most recent of these connections.
     package let reason: Reason
-    /// The source of the last of these connections.
+    /// The source of the most recent of these connections.
     package let source: PeerSource
     /// The number of connections closed since the last report.
     package let count: Int
@@ -36,22 +36,25 @@ struct ConnectionLimiter {
         self.limits = limits
     }
 
-    /// Changes the limit for one source; open connections above it stay open.
+    /// Changes the limit for one source.
+    ///
+    /// Open connections above it stay open.
     mutating func limit(perSource most: Int) { self.limits.connectionsPerSource = most }
 
-    /// True if the table is full.
+    /// Whether the table is full.
     var isFull: Bool { self.count >= self.limits.connections }
 
-    /// True if only the last quarter of the table is free.
+    /// Whether only the last quarter of the table is free.
     ///
-    /// Connections without a session may use that quarter only while they are fresh.
+    /// Connections without a session may only use that quarter while they are fresh.
     var isInLastQuarter: Bool { self.count >= self.limits.connections - self.limits.connections / 4 }
 
-    /// Counts a connection; returns the reason if a limit refuses it.
+    /// Counts a connection, or returns the reason if it is refused because of a limit.
     ///
     /// - Parameters:
-    ///   - source: Nil if the load balancer has not told us yet; ``attribute(to:)`` follows.
-    ///   - displacing: True if another connection is being closed to make room for this one, which may then briefly
+    ///   - source: The source, or nil if the load balancer has not sent it yet, in which case ``attribute(to:)``
+    ///     follows.
+    ///   - displacing: Whether another connection is being closed to make room for this one, which may then briefly
     ///     exceed the limit.
     mutating func admit(_ source: PeerSource?, displacing: Bool = false) -> RefusedConnections.Reason? {
         guard displacing || !self.isFull else { return .connections }
@@ -60,23 +63,25 @@ struct ConnectionLimiter {
         return nil
     }
 
-    /// Counts an admitted connection under its source; returns the reason if the limit refuses it.
+    /// Counts an admitted connection towards its source, or returns the reason if it is refused because of the limit.
     mutating func attribute(to source: PeerSource) -> RefusedConnections.Reason? {
         guard self.hasRoom(for: source) else { return .connectionsPerSource }
         self.bySource[source, default: 0] += 1
         return nil
     }
 
-    /// Returns true if the source may open another connection, or if the source is not known yet.
+    /// Returns whether the source may open another connection.
+    ///
+    /// Always true if the source is not known yet.
     func hasRoom(for source: PeerSource?) -> Bool {
         let most = self.limits.connectionsPerSource
         guard let source, most > 0 else { return true }
         return self.bySource[source, default: 0] < most
     }
 
-    /// Removes an admitted connection that ended.
+    /// Removes an admitted connection that has ended.
     ///
-    /// - Parameter source: The source under which it was counted, if any.
+    /// - Parameter source: The source it was counted towards, if any.
     mutating func release(_ source: PeerSource?) {
         self.count -= 1
         guard let source else { return }
@@ -84,7 +89,7 @@ struct ConnectionLimiter {
         self.bySource[source] = left > 0 ? left : nil
     }
 
-    /// Counts a refused connection; returns a report if one is due.
+    /// Counts a refused connection, and returns a report if one is due.
     mutating func refused(
         _ source: PeerSource,
         for reason: RefusedConnections.Reason,

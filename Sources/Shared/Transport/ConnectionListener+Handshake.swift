@@ -2,19 +2,22 @@ internal import NIOCore
 internal import Synchronization
 internal import Vocabulary
 
-/// The options of a listening socket with TLS.
+/// The TLS options of a listening socket.
 struct HandshakeOptions: Sendable {
     let tls: TLSServerContext
-    /// Returns true if an address belongs to a load balancer, which must tell us the client's address for each
+    /// Returns whether an address belongs to a load balancer, which must tell us the client's address for each
     /// connection.
     let isBalancer: @Sendable (_ address: String) -> Bool
 }
 
-// The steps of a network connection: admission, load balancer's header, first TLS record, handshake, frames.
+// The steps of a network connection: admission, the load balancer's header, the first TLS record, the handshake, and
+// frames.
 extension ConnectionListener {
-    /// Admits a connection and waits for its first bytes; the connection is closed if this throws.
+    /// Admits a connection and waits for its first bytes.
     ///
-    /// Until those bytes arrive, all a connection costs is an entry in the list.
+    /// If this throws, the connection is closed.
+    ///
+    /// Until those bytes arrive, a connection only costs an entry in the list.
     func begin(_ channel: any Channel, with options: HandshakeOptions) throws {
         let address = channel.remoteAddress
         let isBalanced = address?.ipAddress.map(options.isBalancer) ?? false
@@ -73,7 +76,7 @@ extension ConnectionListener {
         return id
     }
 
-    /// Counts a connection under its source, now that the source is known.
+    /// Counts a connection towards its source, now that the source is known.
     ///
     /// Returns false if the source has too many connections.
     private func attribute(_ id: UInt64, to source: PeerSource) -> Bool {
@@ -140,7 +143,7 @@ extension ConnectionListener {
         }
     }
 
-    /// Records that a connection starts or stops holding a long frame or its beginning.
+    /// Records that a connection has started or stopped holding all or part of a long frame.
     ///
     /// Invariant: no matter how many peers without a wallet connect, they can make the server hold at most
     /// ``TransportLimits/longFrames`` frames of the maximum length. Every other connection holds at most a TLS record
@@ -175,7 +178,7 @@ extension ConnectionListener.State {
         let close: @Sendable () -> Void
     }
 
-    /// Removes one connection without a session if the table is full, or if only its last quarter is left and the
+    /// Removes a connection without a session if the table is full, or if only its last quarter is left and the
     /// connection is not fresh.
     ///
     /// Threat: peers without a wallet could fill the table so that no wallet can connect. Once a connection is older
@@ -183,7 +186,7 @@ extension ConnectionListener.State {
     /// peers displace each other. A wallet opens its session within two round trips of the handshake and is then safe
     /// from them.
     ///
-    /// - Returns: The connection, which the caller closes.
+    /// - Returns: The removed connection, which the caller must close.
     fileprivate mutating func makeRoom(at now: NIODeadline) -> Displaced? {
         guard !self.isStopped, self.limiter.isInLastQuarter else { return nil }
         let stale = self.withoutSession.displace(startedBefore: now - self.freshness)
@@ -194,14 +197,16 @@ extension ConnectionListener.State {
         let connection = self.connections[gone.id]
         let report = self.limiter.refused(connection?.source ?? PeerSource(nil), for: .withoutSession, at: now)
         return Displaced(report: Refusal(reason: .withoutSession, report: report)) {
-            // We abort here because a peer could delay a graceful close and keep its place in the table.
+            // Abort, because a peer could delay a graceful close and keep its place in the table.
             if let frames = connection?.frames { frames.abort() } else { gone.channel.close(promise: nil) }
         }
     }
 }
 
 extension SocketAddress {
-    /// Creates the address that a load balancer sent; nil if it sent none.
+    /// Creates the address sent by a load balancer.
+    ///
+    /// Returns nil if it did not send one.
     fileprivate init?(_ origin: ProxyHeader.Origin) {
         guard case .address(let bytes, let port) = origin,
             let address = try? SocketAddress(packedIPAddress: ByteBuffer(bytes: bytes), port: Int(port))

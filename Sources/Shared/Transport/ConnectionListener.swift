@@ -5,8 +5,8 @@ internal import Vocabulary
 
 /// A listening socket and its connections.
 ///
-/// Keeps track of each connection from the moment it is accepted until it ends, so that stopping the listener reaches
-/// all of them, including those still in the handshake.
+/// Each connection is tracked from the moment it is accepted until it ends, so that stopping the listener reaches all
+/// of them, including those that are still in the handshake.
 final class ConnectionListener: Sendable {
     /// A connection that is ready for calls.
     struct Opened: Sendable {
@@ -19,9 +19,9 @@ final class ConnectionListener: Sendable {
         let channel: any Channel
         /// Nil until the first TLS record is complete.
         var frames: FrameChannel?
-        /// The source under which it is counted; nil until the load balancer has named it.
+        /// The source that the connection is counted towards, or nil if the load balancer has not sent it yet.
         var source: PeerSource?
-        /// The connection was displaced, and this has already been reported.
+        /// Whether the connection has been displaced, which has then already been reported.
         var isDisplaced = false
     }
 
@@ -31,11 +31,13 @@ final class ConnectionListener: Sendable {
         var limiter: ConnectionLimiter
         var handshakes: PendingConnections
         var longFrames: PendingConnections
-        /// The connections without a session, handshakes included; always empty for a local socket.
+        /// The connections without a session, including handshakes.
+        ///
+        /// Always empty for a local socket.
         var withoutSession = PendingConnections()
         let freshness: TimeAmount
         var channel: (any Channel)?
-        /// The path of the Unix socket's file, until the file is removed.
+        /// The path of the Unix socket, until the file is removed.
         var path: String?
         var isStopped = false
     }
@@ -43,7 +45,7 @@ final class ConnectionListener: Sendable {
     let state: Mutex<State>
     let limits: TransportLimits
     let observer: ListenerObserver
-    /// The frame sent to a local connection that exceeds the limit; nil to close the connection without sending
+    /// The frame sent to a local connection that exceeds the limit, or nil to close the connection without sending
     /// anything.
     private let busyAnswer: [UInt8]?
     private let queues: [ConnectionQueue]
@@ -65,7 +67,7 @@ final class ConnectionListener: Sendable {
 
     /// Configures the listening socket and the sockets it accepts.
     ///
-    /// - Parameter options: The options for TLS; nil for a local socket, which does not use TLS.
+    /// - Parameter options: The TLS options, or nil for a local socket, which does not use TLS.
     func bootstrap(_ options: HandshakeOptions?) -> ServerBootstrap {
         ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.backlog, value: 1024)
@@ -79,7 +81,7 @@ final class ConnectionListener: Sendable {
             }
             .childChannelOption(.autoRead, value: false)
             .childChannelOption(.maxMessagesPerRead, value: 1)
-            // Each channel keeps its last read buffer, so start small: most calls are short, and the buffer grows when
+            // Each channel keeps its last read buffer, so start small. Most calls are short, and the buffer grows when
             // a registration arrives.
             .childChannelOption(
                 .recvAllocator,
@@ -96,7 +98,7 @@ final class ConnectionListener: Sendable {
             }
     }
 
-    /// Sets up a connection from this machine, which needs no TLS.
+    /// Sets up a connection from this machine, which does not need TLS.
     private func beginLocal(_ channel: any Channel) throws {
         let peer = channel.remoteAddress
         let (id, refusal) = self.state.withLock { $0.admit(channel, from: PeerSource(peer), at: .now()) }
@@ -132,7 +134,9 @@ final class ConnectionListener: Sendable {
         if case .terminated = result { frames.close() }
     }
 
-    /// Stores a connection's frame channel; throws if the listener has stopped.
+    /// Stores a connection's frame channel.
+    ///
+    /// Throws if the listener has stopped.
     func keep(_ frames: FrameChannel, of id: UInt64) throws {
         let isKept = self.state.withLock { state in
             guard !state.isStopped else { return false }
@@ -142,7 +146,7 @@ final class ConnectionListener: Sendable {
         guard isKept else { throw ChannelError.ioOnClosedChannel }
     }
 
-    /// Removes a connection that ended; returns the number of handshakes in progress.
+    /// Removes a connection that has ended, and returns the number of handshakes in progress.
     @discardableResult
     func forget(_ id: UInt64) -> Int {
         self.state.withLock { state in
@@ -156,16 +160,16 @@ final class ConnectionListener: Sendable {
         }
     }
 
-    /// Takes ownership of the bound socket, which ``stop()`` closes.
+    /// Takes ownership of the bound socket, which is closed by ``stop()``.
     ///
-    /// - Parameter path: The path of a Unix socket's file, which ``stop()`` removes. Closing the socket would not be
-    ///   enough: a child process that is just being started may hold a copy of it, and the kernel would keep accepting
+    /// - Parameter path: The path of a Unix socket, which is removed by ``stop()``. Closing the socket would not be
+    ///   enough: a child process that is just being started may have a copy of it, and the kernel would keep accepting
     ///   connections on that copy.
     func listen(on channel: any Channel, at path: String? = nil) {
         self.state.withLock { ($0.channel, $0.path) = (channel, path) }
     }
 
-    /// Runs `body` for each connection, on its event loop, until ``stop()`` or cancellation.
+    /// Calls `body` for each connection, on its event loop, until ``stop()`` is called or the task is cancelled.
     ///
     /// Returns when all connections have ended.
     func serve(_ body: @escaping @Sendable (Opened) async -> Void) async {
@@ -181,12 +185,14 @@ final class ConnectionListener: Sendable {
         await self.closeAll()
     }
 
-    /// Stops accepting connections and delivering requests; pending answers are still sent.
+    /// Stops accepting connections and delivering requests.
+    ///
+    /// Pending answers are still sent.
     func stop() {
         let (channel, path, connections) = self.state.withLock { state in
             state.isStopped = true
-            // Take the path rather than just reading it, so that a second stop cannot remove the socket of the next
-            // listener.
+            // Take the path rather than just reading it, so that a second call cannot remove the next listener's
+            // socket.
             return (state.channel, state.path.take(), Array(state.connections.values))
         }
         for queue in self.queues { queue.source.finish() }
@@ -209,10 +215,10 @@ final class ConnectionListener: Sendable {
     }
 }
 
-/// The opened connections of one event loop that are waiting for a task.
+/// The opened connections on an event loop that are waiting for a task.
 ///
-/// Each loop has its own queue, which is read by a task on the loop's thread, so that a connection never moves between
-/// threads.
+/// Each event loop has its own queue, which is read by a task on the loop's thread, so that a connection never moves
+/// between threads.
 private struct ConnectionQueue: Sendable {
     let executor: EventLoopTaskExecutor
     let opened: AsyncStream<ConnectionListener.Opened>
@@ -223,8 +229,9 @@ private struct ConnectionQueue: Sendable {
         (self.opened, self.source) = AsyncStream.makeStream()
     }
 
-    /// Runs `body` for each connection, on the loop; returns when the queue is finished and all
-    /// connections have ended.
+    /// Calls `body` for each connection, on the event loop.
+    ///
+    /// Returns when the queue is finished and all connections have ended.
     func serve(_ body: @escaping @Sendable (ConnectionListener.Opened) async -> Void) async {
         await withDiscardingTaskGroup { connections in
             for await opened in self.opened {
@@ -243,7 +250,7 @@ private struct ConnectionQueue: Sendable {
 }
 
 extension ConnectionListener.State {
-    /// Admits a connection under a new id; returns the refusal instead if a limit applies.
+    /// Admits a connection under a new id, or returns the refusal if a limit applies.
     mutating func admit(
         _ channel: any Channel,
         from source: PeerSource?,
@@ -260,7 +267,7 @@ extension ConnectionListener.State {
         return (self.lastID, nil)
     }
 
-    /// A refused connection: the reason, and a report if one is due.
+    /// The reason a connection was refused, and a report if one is due.
     struct Refusal {
         let reason: RefusedConnections.Reason
         let report: RefusedConnections?

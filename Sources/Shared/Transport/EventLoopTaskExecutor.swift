@@ -2,12 +2,12 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// A task executor that runs jobs on the event loop of their connection, so that a call needs no thread switch.
+/// A task executor that runs jobs on their connection's event loop, so that a call does not require a thread switch.
 ///
 /// Jobs that arrive while others are queued run together with them. They share a single wakeup of the thread and a
 /// single entry in the event loop's queue, which costs several times as much as taking the lock here.
 ///
-/// A job must not block. The store and the vault, which wait for the disk, use separate threads.
+/// Jobs must not block. The store and the vault, which wait for the disk, use separate threads.
 final class EventLoopTaskExecutor: TaskExecutor {
     private struct Jobs {
         var waiting: [UnownedJob] = []
@@ -22,7 +22,7 @@ final class EventLoopTaskExecutor: TaskExecutor {
         self.eventLoop = eventLoop
     }
 
-    /// The executors of the shared event loop group.
+    /// The executors for the shared event loop group.
     static let all = MultiThreadedEventLoopGroup.singleton.makeIterator().map(EventLoopTaskExecutor.init)
 
     private static let ofSharedLoops = Dictionary(
@@ -43,7 +43,9 @@ final class EventLoopTaskExecutor: TaskExecutor {
         if isFirst { self.eventLoop.execute { self.runWaiting() } }
     }
 
-    /// Runs the jobs that are queued at this point; any jobs they enqueue run in the next tick.
+    /// Runs the jobs that are queued at this point.
+    ///
+    /// Any jobs they enqueue run in the next tick.
     private func runWaiting() {
         var taken = self.jobs.withLock { jobs in
             defer { (jobs.waiting, jobs.spare) = (jobs.spare, []) }

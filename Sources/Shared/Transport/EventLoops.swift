@@ -3,9 +3,10 @@ internal import NIOPosix
 
 /// The threads that serve all connections.
 package enum EventLoops {
-    /// Sets the number of threads; the default is the number of processors.
+    /// Sets the number of threads, which is the number of processors by default.
     ///
-    /// - Important: Call this before the first connection or listener; later it has no effect.
+    /// - Important: This must be called before the first connection or listener is created. After that, it has no
+    ///   effect.
     package static func use(threads: Int) {
         NIOSingletons.groupLoopCountSuggestion = max(1, threads)
     }

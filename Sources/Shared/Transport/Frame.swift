@@ -17,7 +17,9 @@ enum Frame {
     }
 }
 
-/// An error for bytes that are not a permitted frame; the connection is closed.
+/// The received bytes are not a valid frame.
+///
+/// The connection is closed.
 package enum FrameViolation: Error, Hashable, Sendable {
     /// The length is zero.
     case empty

@@ -2,7 +2,7 @@ internal import NIOCore
 internal import Synchronization
 internal import Vocabulary
 
-/// Lets a task receive and send the frames of a connection one at a time.
+/// Lets a task receive and send a connection's frames one at a time.
 ///
 /// We use this instead of NIOAsyncChannel for three reasons: frames are only decoded while there is room in the queue,
 /// an answer that can be sent immediately is sent without suspending, and a connection can be aborted so that not a
@@ -12,7 +12,8 @@ final class FrameChannel: FrameReceiver {
     enum Event: Sendable {
         case frame([UInt8])
         case violation(FrameViolation)
-        /// There are no more frames: the peer disconnected, the connection was closed, or the listener is stopping.
+        /// There are no more frames, because the peer disconnected, the connection was closed, or the listener is
+        /// stopping.
         case ended
     }
 
@@ -27,20 +28,22 @@ final class FrameChannel: FrameReceiver {
     private let onFailure: @Sendable (TLSFailure) -> Void
 
     private let address: SocketAddress?
-    /// The peer's address for logs.
+    /// The peer's address, for logs.
     var peer: String { self.address.map(\.logText) ?? "unknown" }
-    /// The source under which the per-source limits count this connection.
+    /// The source that this connection is counted towards for the per-source limits.
     let source: PeerSource
 
-    /// Adds the frame handler to the end of the channel's pipeline; called on the channel's event loop.
+    /// Adds the frame handler to the end of the channel's pipeline.
+    ///
+    /// Must be called on the channel's event loop.
     ///
     /// - Parameters:
-    ///   - peer: The address of the peer. Behind a load balancer this is not the socket's remote address.
+    ///   - peer: The peer's address. Behind a load balancer, this is not the socket's remote address.
     ///   - onOpen: Called once, on the event loop, when the connection is ready for calls.
-    ///   - onSession: Called when a session starts or ends, but not when it ends because the connection does.
-    ///   - onLongFrame: Called, on the event loop, when the connection starts or stops holding all or part of a long
+    ///   - onSession: Called when a session starts or ends, unless it ends because the connection does.
+    ///   - onLongFrame: Called on the event loop when the connection starts or stops holding all or part of a long
     ///     frame, but not when the connection ends.
-    ///   - onFailure: Called if TLS fails; at most once.
+    ///   - onFailure: Called at most once, if TLS fails.
     init(
         on channel: any Channel,
         peer: SocketAddress?,
@@ -68,10 +71,13 @@ final class FrameChannel: FrameReceiver {
 
     // MARK: - For the task
 
-    /// Waits for the next frame, in the order of arrival; only one task may wait at a time.
+    /// Waits for the next frame, in order of arrival.
+    ///
+    /// Only one task may wait at a time.
     ///
     /// Queued frames are dropped when the connection ends, since their answers could not be sent. The owner of the task
-    /// calls ``finish()`` on cancellation; a cancellation handler per frame would cost more than handling the frame.
+    /// must call ``finish()`` on cancellation. A cancellation handler per frame would cost more than handling the
+    /// frame.
     func next() async -> Event {
         if let event = self.takeNow() { return event }
         return await withCheckedContinuation { continuation in
@@ -94,13 +100,11 @@ final class FrameChannel: FrameReceiver {
         return event
     }
 
-    /// Sends one frame, first waiting for the peer to read earlier bytes if necessary.
+    /// Sends a frame, first waiting for the peer to read earlier bytes if necessary.
     ///
-    /// Returns false if the connection has ended.
+    /// Returns false if the connection has ended. Otherwise, the frame has been queued, but it may not have arrived.
     ///
-    /// True means that the frame was queued, not that it arrived.
-    ///
-    /// - Parameter isUse: True if the frame restarts the idle timeout.
+    /// - Parameter isUse: Whether the frame restarts the idle timeout.
     func send(_ payload: [UInt8], isUse: Bool = true) async -> Bool {
         // If more calls are queued, their answers can be sent together.
         let (isEnded, isWritable, mayWait) = self.state.withLock { ($0.isEnded, $0.isWritable, !$0.frames.isEmpty) }
@@ -132,19 +136,23 @@ final class FrameChannel: FrameReceiver {
         self.onSession(isOpen)
     }
 
-    /// Closes the connection gracefully: frames sent earlier still arrive.
+    /// Closes the connection gracefully, so that frames sent earlier still arrive.
     func close() {
         self.finish()
         self.onLoop { $0.close() }
     }
 
-    /// Ends the connection immediately; no bytes are sent after ``closed()`` has returned.
+    /// Ends the connection immediately.
+    ///
+    /// No bytes are sent after ``closed()`` has returned.
     func abort() {
         self.end()
         self.onLoop { $0.abort() }
     }
 
-    /// Stops delivering frames; pending answers can still be sent.
+    /// Stops delivering frames.
+    ///
+    /// Pending answers can still be sent.
     func finish() {
         let waiter = self.state.withLock { state in
             state.isFinished = true
@@ -240,23 +248,25 @@ final class FrameChannel: FrameReceiver {
 extension FrameChannel {
     /// The queue between the event loop and the task.
     private struct State {
-        /// The number of queued bytes at which reading stops.
+        /// The number of queued bytes at which we stop reading.
         static let longestWait = 2 * Frame.longestOrdinaryByteCount
 
         var frames = CircularBuffer<[UInt8]>()
         var waitingByteCount = 0
-        /// Reading has stopped because the queue is full.
+        /// Whether reading has stopped because the queue is full.
         var isPaused = false
         var violation: FrameViolation?
-        /// No more frames are delivered.
+        /// Whether no more frames are delivered.
         var isFinished = false
-        /// No more frames can be sent.
+        /// Whether no more frames can be sent.
         var isEnded = false
         var isWritable = true
         var waiter: CheckedContinuation<Event, Never>?
         var senders: [CheckedContinuation<Bool, Never>] = []
 
-        /// Queues a frame; returns false if reading should stop.
+        /// Queues a frame.
+        ///
+        /// Returns false if reading should stop.
         mutating func add(_ frame: [UInt8], limits: TransportLimits) -> Bool {
             self.frames.append(frame)
             self.waitingByteCount += frame.count
@@ -266,7 +276,7 @@ extension FrameChannel {
             return !self.isPaused
         }
 
-        /// Returns the next event, if there is one without waiting.
+        /// Returns the next event if it is available without waiting.
         mutating func take(limits: TransportLimits) -> Event? {
             guard !self.isFinished else { return .ended }
             if let frame = self.frames.popFirst() {
@@ -278,7 +288,7 @@ extension FrameChannel {
             return .violation(violation)
         }
 
-        /// Returns true once if reading should resume: the queue is at most half full.
+        /// Returns true once if reading should resume because the queue is at most half full.
         mutating func endPause(limits: TransportLimits) -> Bool {
             guard self.isPaused, self.frames.count <= limits.maxInFlight / 2,
                 self.waitingByteCount <= Self.longestWait / 2

@@ -1,13 +1,13 @@
 internal import NIOCore
 
-/// Splits a stream of bytes into frames, without I/O.
+/// Splits a stream of bytes into frames without performing any I/O.
 ///
-/// This never holds more than one frame and one read, because the handler stops reading while the receiver is not
-/// taking frames. The length is checked as soon as it arrives, before any memory is reserved for the frame.
+/// The decoder never holds more than one frame and one read, because the handler stops reading while the receiver is
+/// not taking frames. The length is checked as soon as it arrives, before any memory is reserved for the frame.
 struct FrameDecoder {
     private var pending = ByteBuffer()
 
-    /// Adds bytes of the stream.
+    /// Adds bytes from the stream.
     mutating func receive(_ bytes: ByteBuffer) {
         if self.pending.readableBytes == 0 {
             self.pending = bytes
@@ -30,10 +30,12 @@ struct FrameDecoder {
         return frame
     }
 
-    /// True if there are unread bytes; once ``next()`` has returned nil, these are the start of an incomplete frame.
+    /// Whether there are unread bytes.
+    ///
+    /// Once ``next()`` has returned nil, these are the start of an incomplete frame.
     var isMidFrame: Bool { self.pending.readableBytes > 0 }
 
-    /// True if the unread bytes are the start of a long frame, which is only permitted for Register.
+    /// Whether the unread bytes are the start of a long frame, which is only permitted for Register.
     var isMidLongFrame: Bool {
         guard let length = self.pending.getInteger(at: self.pending.readerIndex, as: UInt32.self) else { return false }
         return length > Frame.longestOrdinaryByteCount

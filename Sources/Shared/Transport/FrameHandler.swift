@@ -1,7 +1,7 @@
 internal import Glibc
 internal import NIOCore
 
-/// Reads and writes the frames of a channel and enforces the connection's timeouts.
+/// Reads and writes a channel's frames and enforces the connection's timeouts.
 ///
 ///     opening ──ready──▶ open ──not a frame──▶ violated
 ///        │                └────────┬────────────┘
@@ -31,7 +31,7 @@ final class FrameHandler: ChannelInboundHandler {
         case ended
     }
 
-    /// The timers of a connection.
+    /// A connection's timers.
     private struct Timers {
         /// Active in *open* and *violated*.
         var idle: Scheduled<Void>?
@@ -50,8 +50,8 @@ final class FrameHandler: ChannelInboundHandler {
 
     private let limits: TransportLimits
     private let isSecure: Bool
-    /// Set once before the channel becomes active, and cleared at the end to break the reference cycle between receiver
-    /// and handler.
+    /// Set once before the channel becomes active, and cleared at the end to break the reference cycle between the
+    /// receiver and the handler.
     var receiver: (any FrameReceiver)?
     private var context: ChannelHandlerContext?
     private var state = State.opening
@@ -59,16 +59,20 @@ final class FrameHandler: ChannelInboundHandler {
     private var inbound = InboundFrames()
     private var idle: IdleTimeout
     private var timers = Timers()
-    /// The channel's last known writability; channels start out writable.
+    /// The channel's last known writability.
+    ///
+    /// Channels are initially writable.
     private var isWritable = true
     private var outgoing = ByteBuffer()
-    /// Memory for outgoing frames; once the handler is in a pipeline, this is shared by the event loop.
+    /// Memory for outgoing frames.
+    ///
+    /// Once the handler is in a pipeline, this is shared by the event loop.
     private var reusable = ReusableBuffer()
     private var flushIsScheduled = false
 
     /// - Parameters:
-    ///   - idleLimit: The idle timeout; nil if the connection may stay idle forever, as on a client.
-    ///   - isSecure: True if a ``TLSHandler`` precedes this handler.
+    ///   - idleLimit: The idle timeout, or nil if the connection may stay idle forever, as on a client.
+    ///   - isSecure: Whether there is a ``TLSHandler`` before this handler.
     init(limits: TransportLimits, idleLimit: Duration?, isSecure: Bool) {
         self.limits = limits
         self.idle = IdleTimeout(limit: idleLimit, callExtension: limits.frame)
@@ -125,7 +129,7 @@ final class FrameHandler: ChannelInboundHandler {
             self.inbound.receive(self.unwrapInboundIn(data))
             self.deliverFrames(context: context)
         }
-        // We abort because a connection in *closing* keeps reading for a while.
+        // Abort, because a connection in *closing* keeps reading for a while.
         if self.inbound.hasTooManyPieces { self.abort() }
     }
 
@@ -134,7 +138,7 @@ final class FrameHandler: ChannelInboundHandler {
         context.fireChannelReadComplete()
     }
 
-    /// Continues once the receiver has room again.
+    /// Resumes once the receiver has room again.
     func resume() {
         guard let context = self.context, self.inbound.resume() else { return }
         self.deliverFrames(context: context)
@@ -171,12 +175,13 @@ final class FrameHandler: ChannelInboundHandler {
 
     // MARK: - Outbound
 
-    /// Sends one frame, immediately or at the end of this tick of the event loop; does nothing once the connection is
-    /// closing.
+    /// Sends a frame, immediately or at the end of this tick of the event loop.
+    ///
+    /// Does nothing if the connection is closing.
     ///
     /// - Parameters:
-    ///   - isUse: True if the frame restarts the idle timeout.
-    ///   - mayWait: True if more frames will follow soon that could be sent in the same record.
+    ///   - isUse: Whether the frame restarts the idle timeout.
+    ///   - mayWait: Whether more frames will soon follow that could be sent in the same record.
     func send(_ payload: [UInt8], isUse: Bool = true, mayWait: Bool = true) {
         guard let context = self.context, self.state == .open || self.state == .violated else { return }
         if self.outgoing.readableBytes == 0 {
@@ -197,7 +202,7 @@ final class FrameHandler: ChannelInboundHandler {
     private func flush() {
         guard let context = self.context, self.outgoing.readableBytes > 0 else { return }
         let bytes = self.outgoing
-        // Do not keep the buffer for the next answer: that would cost every idle connection half a kilobyte.
+        // Do not keep the buffer for the next answer, because it would cost every idle connection half a kilobyte.
         self.outgoing = ByteBuffer()
         self.reusable.keep(bytes)
         context.writeAndFlush(self.wrapOutboundOut(consume bytes), promise: nil)
@@ -222,7 +227,7 @@ final class FrameHandler: ChannelInboundHandler {
     /// Sends the outgoing bytes and close_notify, then waits for the peer to close, up to ``TransportLimits/close``.
     ///
     /// Inbound bytes are read and discarded. If the socket were closed with unread bytes, the kernel would reset the
-    /// connection and the peer would lose any answers it has not read yet.
+    /// connection, and the peer would lose any answers it has not read yet.
     func close() {
         guard let context = self.context else { return }
         switch self.state {
@@ -249,8 +254,8 @@ final class FrameHandler: ChannelInboundHandler {
     ///
     /// Nothing more is sent, and the kernel discards its send buffer.
     ///
-    /// Invariant (G7): ``end()``, which is called when the channel has closed, notifies all tasks waiting for the end.
-    /// It only runs after close(2) has discarded the unsent bytes.
+    /// Invariant (G7): ``end()``, which is called when the channel has closed, notifies all tasks that are waiting for
+    /// the end. It only runs after close(2) has discarded the unsent bytes.
     func abort() {
         guard let context = self.context, self.state != .ended, self.state != .aborted else { return }
         self.state = .aborted
@@ -274,7 +279,7 @@ final class FrameHandler: ChannelInboundHandler {
 
     // MARK: - Timeouts
 
-    /// Replaces the idle timeout, for a connection with a session.
+    /// Replaces the idle timeout of a connection that has a session.
     func allowIdleness(of limit: Duration) {
         self.idle.limit = TimeAmount(limit)
     }

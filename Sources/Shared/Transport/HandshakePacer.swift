@@ -1,13 +1,13 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// Queues the handshake steps of an event loop, with pauses in between so that the loop can serve open connections.
+/// Queues an event loop's handshake steps, with pauses in between so that the loop can serve open connections.
 ///
 /// A ClientHello costs the server a key agreement and a signature. Without this queue, a flood of ClientHellos, or all
 /// phones reconnecting after an outage, would be processed back to back while every PIN check waits. After each batch
-/// of steps the loop does all of the other work that is ready; if there is none, it continues immediately. A batch may
-/// take half as long as that other work, but always runs at least one step, so handshakes get a third of the time of a
-/// busy loop. The queue only holds handshakes in progress, at most ``TransportLimits/handshakes`` of them.
+/// of steps, the loop does all other work that is ready. If there is none, it continues immediately. A batch may take
+/// half as long as that other work, but always runs at least one step, so handshakes get a third of a busy loop's time.
+/// The queue only contains handshakes in progress, at most ``TransportLimits/handshakes`` of them.
 final class HandshakePacer {
     private let eventLoop: any EventLoop
     private let now: () -> NIODeadline
@@ -16,14 +16,16 @@ final class HandshakePacer {
     private var pausedUntil = NIODeadline.uptimeNanoseconds(0)
     private var isScheduled = false
 
-    /// The maximum duration of a batch; the last handshake may exceed it.
+    /// The maximum duration of a batch.
+    ///
+    /// The last handshake may exceed it.
     private static let longBatch = TimeAmount.milliseconds(50)
     /// The delay until the next batch is due.
     ///
     /// The loop checks for other work before it runs a task that is due later, but not before one that is due now. If
     /// it finds any, the pause lasts until that work is done.
     private static let pause = TimeAmount.microseconds(20)
-    /// The pacer of the current thread's event loop.
+    /// The pacer for the current thread's event loop.
     private static let ofThread = ThreadSpecificVariable<Bound>()
 
     private final class Bound: Sendable {
@@ -40,7 +42,9 @@ final class HandshakePacer {
         self.lastEnd = now()
     }
 
-    /// The pacer of an event loop; called on that loop.
+    /// Returns the pacer for an event loop.
+    ///
+    /// Must be called on that loop.
     static func of(_ eventLoop: any EventLoop) -> HandshakePacer {
         if let bound = Self.ofThread.currentValue { return bound.pacer.value }
         let pacer = HandshakePacer(on: eventLoop)

@@ -17,7 +17,7 @@ struct IdleTimeout {
         self.callExtension = TimeAmount(callExtension)
     }
 
-    /// The time at which to close the connection, or nil if it should stay open.
+    /// When to close the connection, or nil if it should stay open.
     var deadline: NIODeadline? {
         self.limit.map { self.start + $0 + (self.unansweredCount > 0 ? self.callExtension : .zero) }
     }

@@ -1,9 +1,9 @@
 internal import NIOCore
 
-/// The inbound half of a ``FrameHandler``: bytes that do not make up a frame yet, and whether the receiver is ready for
-/// more.
+/// The inbound half of a ``FrameHandler``: bytes that do not make up a complete frame yet, and whether the receiver is
+/// ready for more.
 struct InboundFrames {
-    /// The maximum number of pieces a frame may arrive in.
+    /// The maximum number of pieces in which a frame may arrive.
     ///
     /// Even the longest frame only needs four TLS records.
     ///
@@ -12,25 +12,25 @@ struct InboundFrames {
     private static let maximumPieceCount = 256
 
     private var decoder = FrameDecoder()
-    /// True if the receiver is taking frames.
+    /// Whether the receiver is taking frames.
     private(set) var receiverHasRoom = true
     private var lastFrameIsLong = false
-    /// The last frame was a long one, and the receiver has not taken it yet.
+    /// Whether the last frame was a long one that the receiver has not taken yet.
     private var longFrameWaits = false
     /// The last result of ``longFrameChange()``.
     private var holdsLongFrame = false
     /// The number of reads since the last complete frame.
     private var pieceCount = 0
 
-    /// Counts one read.
+    /// Counts a read.
     mutating func countPiece() {
         self.pieceCount += 1
     }
 
-    /// True if the current frame is arriving in too many pieces.
+    /// Whether the current frame is arriving in too many pieces.
     var hasTooManyPieces: Bool { self.pieceCount > Self.maximumPieceCount }
 
-    /// Adds bytes of the stream.
+    /// Adds bytes from the stream.
     mutating func receive(_ bytes: ByteBuffer) {
         self.decoder.receive(bytes)
     }
@@ -51,7 +51,9 @@ struct InboundFrames {
         self.longFrameWaits = !hasRoom && self.lastFrameIsLong
     }
 
-    /// Records that the receiver is taking frames again; returns false if it never stopped.
+    /// Records that the receiver is taking frames again.
+    ///
+    /// Returns false if it never stopped.
     mutating func resume() -> Bool {
         guard !self.receiverHasRoom else { return false }
         self.receiverHasRoom = true
@@ -59,7 +61,7 @@ struct InboundFrames {
         return true
     }
 
-    /// True if we are waiting for the peer to send the rest of a frame, and not for the receiver.
+    /// Whether we are waiting for the peer to send the rest of a frame, as opposed to waiting for the receiver.
     var awaitsRestOfFrame: Bool { self.receiverHasRoom && self.decoder.isMidFrame }
 
     /// Returns whether all or part of a long frame is held, or nil if that has not changed since the last call.

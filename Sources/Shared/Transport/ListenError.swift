@@ -1,7 +1,9 @@
 internal import Glibc
 internal import NIOCore
 
-/// An error that prevented a listener from being created; the configuration needs to be corrected.
+/// An error that prevented a listener from being created.
+///
+/// The configuration needs to be corrected.
 package enum ListenError: Error, Hashable, Sendable {
     /// Another process is already listening on this address.
     case addressInUse(String)

@@ -1,6 +1,8 @@
 internal import Wire
 
-/// A connection to a ``LocalListener`` on the same machine; each call and each answer is one frame.
+/// A connection to a ``LocalListener`` on the same machine.
+///
+/// Every call and every answer is a single frame.
 package final class LocalConnection: Sendable {
     private let calls: PendingCalls<[UInt8]>
 
@@ -8,10 +10,12 @@ package final class LocalConnection: Sendable {
         self.calls = calls
     }
 
-    /// Connects to a Unix socket, or throws ``ConnectError/refused`` if no server is listening on it.
+    /// Connects to a Unix socket.
     ///
-    /// - Parameter id: reads the id of the call from an answer. If it returns nil, because the bytes are not an answer,
-    ///   the connection is closed.
+    /// Throws ``ConnectError/refused`` if no server is listening on it.
+    ///
+    /// - Parameter id: Reads the call's id from an answer. If it returns nil because the bytes are not an answer, the
+    ///   connection is closed.
     package static func connect(
         path: String,
         timeout: Duration,
@@ -24,14 +28,14 @@ package final class LocalConnection: Sendable {
         return LocalConnection(calls)
     }
 
-    /// Sends a call and waits for its answer.
+    /// Sends a call and waits for the answer.
     ///
-    /// - Parameter encode: encodes the call with the given id.
+    /// - Parameter encode: Encodes the call with the given id.
     package func call(timeout: Duration, _ encode: (UInt64) -> [UInt8]) async throws(CallError) -> [UInt8] {
         try await self.calls.call(timeout: timeout, encode)
     }
 
-    /// Closes the connection gracefully: calls that were already sent still reach the server.
+    /// Closes the connection gracefully, so that calls sent earlier still reach the server.
     package func close() {
         self.calls.close()
     }

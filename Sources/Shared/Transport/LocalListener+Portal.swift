@@ -1,12 +1,13 @@
 package import Wire
 
 extension LocalListener {
-    /// Answers the deletion portal's requests, one after another on each connection, until ``stop()`` or cancellation.
+    /// Answers the deletion portal's requests, one at a time on each connection, until ``stop()`` is called or the task
+    /// is cancelled.
     ///
     /// This socket only accepts ``PortalRequest``. An attacker who takes over the portal cannot do any more than a
     /// browser can, because operators' commands use a different socket.
     ///
-    /// - Parameter answer: returns nil if the outcome is unknown; the connection then ends without an answer.
+    /// - Parameter answer: Returns nil if the outcome is unknown, in which case the connection ends without an answer.
     package func servePortal(_ answer: @escaping @Sendable (PortalRequest) async -> PortalResult?) async {
         await self.serve { frame, _ in
             let response: PortalResponse
@@ -23,7 +24,7 @@ extension LocalListener {
 }
 
 extension PortalResult {
-    /// True if the server looked up a code.
+    /// Whether the server has looked up a code.
     fileprivate var isUse: Bool {
         switch self {
         case .revoked, .notRecognised: true

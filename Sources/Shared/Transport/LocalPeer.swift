@@ -1,12 +1,12 @@
 internal import Glibc
 internal import NIOCore
 
-/// The process at the other end of a Unix socket, as the kernel reports it.
+/// The process at the other end of a Unix socket, as reported by the kernel.
 package struct LocalPeer: Hashable, Sendable {
-    /// The effective user of the process when it connected.
+    /// The process's effective user at the time it connected.
     package let userID: UInt32
     package let processID: Int32
-    /// The effective group and the supplementary groups of the process when it connected.
+    /// The process's effective group and supplementary groups at the time it connected.
     package let groupIDs: Set<UInt32>
 
     package init(userID: UInt32, processID: Int32, groupIDs: Set<UInt32> = []) {
@@ -31,14 +31,16 @@ package struct LocalPeer: Hashable, Sendable {
     ///
     /// Threat: a process could be given the rights of a group it is not in. The kernel remembers the groups of the
     /// process that connected. If they do not fit, the call fails and the process gets no group's rights at all. The
-    /// unused part of the buffer is all zeros, so group 0 is left out here; it still counts as an effective group.
+    /// unused part of the buffer is all zeros, so group 0 is left out here. It still counts as an effective group.
     private static func groups(of socket: any SocketOptionProvider) async -> Set<UInt32> {
         let found: EventLoopFuture<Groups> = socket.unsafeGetSocketOption(level: .socket, name: Self.peerGroups)
         guard let groups = try? await found.get() else { return [] }
         return Set(groups.indices.lazy.map { groups[$0] }.filter { $0 != 0 })
     }
 
-    /// Asks the kernel for the peer of a connection; returns nil if the kernel does not know.
+    /// Asks the kernel for a connection's peer.
+    ///
+    /// Returns nil if the kernel does not know.
     static func other(endOf channel: any Channel) async -> LocalPeer? {
         guard let socket = channel as? any SocketOptionProvider else { return nil }
         let credentials: Credentials

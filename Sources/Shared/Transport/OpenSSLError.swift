@@ -5,14 +5,16 @@ internal import Glibc
 ///
 /// The queue is thread-local, so it must be read and cleared in the same synchronous function as the call that failed.
 struct OpenSSLError {
-    /// The part of the library, `ERR_LIB_…`; each part has its own numbering of reasons.
+    /// The part of the library, `ERR_LIB_…`.
+    ///
+    /// Each part numbers its reasons separately.
     let library: Int32
-    /// The number of the reason; 0 if the queue was empty.
+    /// The number of the reason, or 0 if the queue was empty.
     let reason: Int32
-    /// libssl's text for the reason.
+    /// libssl's description of the reason.
     let text: String
 
-    /// Takes the oldest entry of `library`, or failing that the oldest entry overall, which caused the others.
+    /// Returns the oldest entry from `library`, or else the oldest entry overall, which has caused the others.
     ///
     /// Clears the queue.
     static func take(of library: Int32) -> OpenSSLError {
@@ -40,7 +42,7 @@ struct OpenSSLError {
         )
     }
 
-    /// The system's message for an errno that libssl passes on without a message (`ERR_SYSTEM_FLAG`).
+    /// Returns the system's message for an errno that libssl has passed on without one (`ERR_SYSTEM_FLAG`).
     private static func systemText(of code: UInt) -> String? {
         guard code & Self.systemFlag != 0 else { return nil }
         return unsafe strerror(Int32(truncatingIfNeeded: code & ~Self.systemFlag)).map { unsafe String(cString: $0) }
@@ -48,6 +50,6 @@ struct OpenSSLError {
 
     private static let systemFlag: UInt = 1 << 31
 
-    /// Returns true if the entry has this reason.
+    /// Returns whether the entry has this reason.
     func isReason(_ reason: Int32, of library: Int32) -> Bool { self.library == library && self.reason == reason }
 }

@@ -1,16 +1,16 @@
 internal import HostSystem
 internal import NIOCore
 
-/// The origin of a connection for the per-source limits: an IPv4 address, or the first 64 bits of an IPv6 address.
+/// A connection's origin for the per-source limits, which is an IPv4 address or the first 64 bits of an IPv6 address.
 ///
-/// Someone who owns one IPv6 address usually owns all 2⁶⁴ addresses of the network, so a limit per address would be
-/// useless. All peers with an unknown address count as one source.
+/// Someone who owns one IPv6 address usually owns all 2⁶⁴ addresses in the network, so a limit per address would be
+/// useless. All peers with an unknown address count as a single source.
 package struct PeerSource: Hashable, Sendable, CustomStringConvertible {
     private enum Family: UInt8 {
         case unknown, ipv4, ipv6
     }
 
-    // These are numbers rather than an array of bytes because we look up the source of every accepted connection.
+    // These are numbers rather than an array of bytes, because the source of every accepted connection is looked up.
     private let family: Family
     /// The IPv4 address, or the first half of the IPv6 one.
     private let number: UInt64
@@ -19,7 +19,9 @@ package struct PeerSource: Hashable, Sendable, CustomStringConvertible {
         self = address?.ipAddress.flatMap { PeerSource(address: $0) } ?? PeerSource(family: .unknown, number: 0)
     }
 
-    /// Parses an IP address without a port; returns nil if the text is not an IP address.
+    /// Parses an IP address without a port.
+    ///
+    /// Returns nil if the text is not an IP address.
     package init?(address: String) {
         guard let bytes = IPAddressText.bytes(of: address) else { return nil }
         let number = bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -31,8 +33,8 @@ package struct PeerSource: Hashable, Sendable, CustomStringConvertible {
         self.number = number
     }
 
-    /// An address that other programs can use for this source: the IPv4 address, or the first address of the IPv6
-    /// network.
+    /// An address that other programs can use for this source, which is the IPv4 address or the first address of the
+    /// IPv6 network.
     ///
     /// Nil if the source is unknown.
     package var address: String? {

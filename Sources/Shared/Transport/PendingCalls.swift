@@ -4,7 +4,7 @@ internal import Synchronization
 internal import Vocabulary
 internal import Wire
 
-/// The calls of a client connection that are waiting for an answer.
+/// A client connection's calls that are waiting for an answer.
 ///
 /// Answers may arrive in any order.
 final class PendingCalls<Answer: Sendable>: FrameReceiver {
@@ -28,7 +28,9 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
     private let read: Reader
     private let opened: EventLoopPromise<TLSHandshakeCompleted?>
 
-    /// Adds the frame handler to the end of the channel's pipeline; called on the channel's event loop.
+    /// Adds the frame handler to the end of the channel's pipeline.
+    ///
+    /// Must be called on the channel's event loop.
     init(on channel: any Channel, isSecure: Bool, read: @escaping Reader) throws {
         let handler = FrameHandler(limits: TransportLimits(), idleLimit: nil, isSecure: isSecure)
         self.channel = channel
@@ -45,12 +47,14 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         }
     }
 
-    /// Waits until the connection is ready for calls; throws a ``TLSFailure`` or an error of the channel.
+    /// Waits until the connection is ready for calls.
+    ///
+    /// Throws a ``TLSFailure`` or an error from the channel.
     func open() async throws -> TLSHandshakeCompleted? {
         try await self.opened.futureResult.get()
     }
 
-    /// Makes a call and waits for its answer.
+    /// Makes a call and waits for the answer.
     ///
     /// - Parameter encode: Encodes the request with the given id.
     func call(timeout: Duration, _ encode: (UInt64) -> [UInt8]) async throws(CallError) -> Answer {
@@ -68,7 +72,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
 
     /// Sends several calls together, in order, and waits for all of the answers.
     ///
-    /// Throws the error of the first call that got no answer. The outcome of the others is then unknown.
+    /// Throws the error of the first call that was not answered. The outcome of the others is unknown in that case.
     func callTogether(timeout: Duration, _ encode: [(UInt64) -> [UInt8]]) async throws(CallError) -> [Answer] {
         guard !encode.isEmpty else { return [] }
         let first = self.takeIDs(encode.count)
@@ -101,7 +105,9 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         }
     }
 
-    /// Registers a call; returns false if it was resolved immediately and must not be sent.
+    /// Registers a call.
+    ///
+    /// Returns false if it has been resolved already and must not be sent.
     private func begin(_ id: UInt64, timeout: Duration, _ waiter: CallWaiter<Answer>) -> Bool {
         let timer = self.channel.eventLoop.scheduleTask(in: TimeAmount(timeout)) {
             self.resolve(id, .failure(.timedOut))
@@ -143,7 +149,9 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         }
     }
 
-    /// Closes the connection gracefully; calls that are still waiting throw ``CallError/closed``.
+    /// Closes the connection gracefully.
+    ///
+    /// Calls that are still waiting throw ``CallError/closed``.
     func close() {
         self.end(.closed)
         self.onLoop { $0.close() }
@@ -155,7 +163,9 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         try? await self.channel.closeFuture.get()
     }
 
-    /// Waits using a timer on the channel's event loop; returns early if the task is cancelled.
+    /// Waits using a timer on the channel's event loop.
+    ///
+    /// Returns early if the task is cancelled.
     func pause(for duration: Duration) async {
         let timer = self.channel.eventLoop.scheduleTask(in: TimeAmount(duration)) {}
         await withTaskCancellationHandler {
@@ -166,7 +176,7 @@ final class PendingCalls<Answer: Sendable>: FrameReceiver {
         }
     }
 
-    /// True if calls can still be made.
+    /// Whether calls can still be made.
     var isOpen: Bool { self.state.withLock { !$0.isEnded } }
 
     /// The executor of the connection's event loop, for tasks that make many calls.

@@ -8,7 +8,9 @@ package final class PortalConnection: Sendable {
         self.calls = calls
     }
 
-    /// Connects to a server's Unix socket; throws ``ConnectError/refused`` if the server is not running.
+    /// Connects to a server's Unix socket.
+    ///
+    /// Throws ``ConnectError/refused`` if the server is not running.
     package static func connect(path: String, timeout: Duration) async throws(ConnectError) -> PortalConnection {
         let calls = try await PendingCalls.connect(unixSocket: path, timeout: timeout) { frame throws(WireError) in
             let response = try PortalResponse(decoding: frame)
@@ -17,7 +19,7 @@ package final class PortalConnection: Sendable {
         return PortalConnection(calls)
     }
 
-    /// Revokes the wallet of a deletion code on behalf of a client at `source`.
+    /// Revokes the wallet with the given deletion code on behalf of a client at `source`.
     package func revoke(code: String, source: String, timeout: Duration) async throws(CallError) -> PortalResult {
         try await self.calls.call(timeout: timeout) { id in
             PortalRequest(id: id, code: code, source: source).encoded()

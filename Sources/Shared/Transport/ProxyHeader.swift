@@ -1,34 +1,38 @@
-/// The header in which a load balancer sends the client's address: PROXY protocol, version 2 (HAProxy's specification,
-/// §2.2).
+/// The header with which a load balancer sends the client's address, in version 2 of the PROXY protocol (HAProxy's
+/// specification, §2.2).
 ///
-/// Parsing does no I/O and has a defined result for any input. An invalid byte is rejected as soon as it arrives, and
-/// an invalid length before any memory is reserved for it, so a peer cannot send much before we know that the header is
-/// invalid.
+/// Parsing does not perform any I/O and has a defined result for all inputs. Invalid bytes are rejected as soon as they
+/// arrive, and an invalid length is rejected before any memory is reserved for it, so a peer cannot send much before we
+/// know that the header is invalid.
 struct ProxyHeader: Hashable {
     /// The origin of the connection, according to the load balancer.
     enum Origin: Hashable {
         /// The load balancer itself, which is doing a health check.
         case local
-        /// A peer whose address the load balancer does not tell us.
+        /// A peer whose address the load balancer did not send.
         case unknown
-        /// An address of 4 or 16 bytes, and the port.
+        /// A port and an address of 4 or 16 bytes.
         case address([UInt8], port: UInt16)
     }
 
     let origin: Origin
-    /// The length of the whole header, which is followed by the peer's bytes.
+    /// The length of the entire header, which is followed by the peer's bytes.
     let byteCount: Int
 
-    /// The maximum length of a header including its optional fields, which we ignore.
+    /// The maximum length of a header, including its optional fields, which are ignored.
     ///
-    /// The specification limits senders to the size of a first segment, some 500 bytes.
+    /// According to the specification, a sender must not exceed the size of the first segment, some 500 bytes.
     static let longestByteCount = 2_048
-    /// The first bytes of every header; neither a TLS record nor text can start with them.
+    /// The first bytes of every header.
+    ///
+    /// Neither a TLS record nor text can start with them.
     static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
     /// The size of the signature, the version and command, the family and transport, and the length.
     private static let fixedByteCount = 16
 
-    /// Reads the header at the beginning of the bytes; returns nil while it is incomplete.
+    /// Parses the header at the start of the bytes.
+    ///
+    /// Returns nil if it is incomplete.
     init?(of bytes: some RandomAccessCollection<UInt8>) throws(ProxyHeaderFault) {
         func byte(_ place: Int) -> UInt8? {
             place < bytes.count ? bytes[bytes.index(bytes.startIndex, offsetBy: place)] : nil
@@ -57,7 +61,7 @@ struct ProxyHeader: Hashable {
         self.origin = .address(Array(address), port: port)
     }
 
-    /// The length of an address in bytes; 0 if we ignore the addresses in the header.
+    /// Returns the length of an address in bytes, or 0 if the addresses in the header are to be ignored.
     private static func addressByteCount(of family: UInt8, isLocal: Bool) throws(ProxyHeaderFault) -> Int {
         // The specification requires receivers to ignore the family of a LOCAL command.
         guard !isLocal else { return 0 }
@@ -70,13 +74,14 @@ struct ProxyHeader: Hashable {
     }
 }
 
-/// The reason why the bytes sent by a load balancer are not a PROXY protocol version 2 header.
+/// The bytes sent by a load balancer are not a PROXY protocol version 2 header.
 ///
-/// The connection is closed.
-///
-/// Either the load balancer's configuration does not match the server's, or the peer is not a load balancer.
+/// The connection is closed. Either the load balancer's configuration does not match the server's, or the peer is not a
+/// load balancer.
 package enum ProxyHeaderFault: String, Error, Hashable, Sendable {
-    /// The signature is missing: the peer sent TLS, the text header of version 1, or something else.
+    /// The signature is missing.
+    ///
+    /// The peer has sent TLS, a version 1 header in text form, or something else.
     case notAHeader = "not a header"
     /// The version is not 2.
     case version

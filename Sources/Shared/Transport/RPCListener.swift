@@ -5,7 +5,7 @@ internal import Vocabulary
 
 /// The socket on which a server listens for clients.
 package final class RPCListener: Sendable {
-    /// The port of the socket; this is the actual port even if the caller passed 0.
+    /// The actual port of the socket, even if port 0 was requested.
     package let port: Int
 
     private let listener: ConnectionListener
@@ -17,11 +17,13 @@ package final class RPCListener: Sendable {
         self.limits = limits
     }
 
-    /// Starts listening on an address; connections wait until ``serve(_:)`` is called.
+    /// Starts listening on an address.
+    ///
+    /// Connections wait until ``serve(_:)`` is called.
     ///
     /// - Parameters:
-    ///   - port: The port; 0 for any free port.
-    ///   - isBalancer: Returns true if the peer with this address must send a PROXY protocol header first. If any other
+    ///   - port: The port, or 0 for any free port.
+    ///   - isBalancer: Returns whether the peer at this address must send a PROXY protocol header first. If any other
     ///     peer sends one, the connection is closed, since the header is not valid TLS.
     ///   - observer: The callbacks for metrics and logs.
     package static func bind(
@@ -44,10 +46,12 @@ package final class RPCListener: Sendable {
         }
     }
 
-    /// Runs `body` for each connection until ``stop()`` or cancellation; returns when all have ended.
+    /// Calls `body` for each connection until ``stop()`` is called or the task is cancelled.
     ///
-    /// `body` runs on the connection's event loop, which serves other connections too, so it must
-    /// not block. When it returns, the connection is closed gracefully.
+    /// Returns when all connections have ended.
+    ///
+    /// `body` runs on the connection's event loop, which also serves other connections, so it must not block. When it
+    /// returns, the connection is closed gracefully.
     package func serve(_ body: @escaping @Sendable (ServerConnection) async -> Void) async {
         await self.listener.serve { opened in
             guard let tls = opened.tls else { return }
@@ -55,12 +59,16 @@ package final class RPCListener: Sendable {
         }
     }
 
-    /// Changes the limit on connections from one source; open connections above it stay open.
+    /// Changes the maximum number of connections from a single source.
+    ///
+    /// Existing connections above it stay open.
     package func limit(connectionsPerSource most: Int) {
         self.listener.state.withLock { $0.limiter.limit(perSource: most) }
     }
 
-    /// Stops accepting connections; the next request of every connection is ``Incoming/closed``.
+    /// Stops accepting connections.
+    ///
+    /// The next request on every connection is ``Incoming/closed``.
     package func stop() {
         self.listener.stop()
     }

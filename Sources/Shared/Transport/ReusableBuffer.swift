@@ -1,28 +1,32 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// A buffer for bytes in transit that is reused by all connections of an event loop, one after the other.
+/// A buffer for bytes in transit that is reused by all connections on an event loop, one after the other.
 ///
 /// The bytes of a call pass through three buffers and spend a few microseconds in each. Allocating the buffers for each
 /// call would make up a tenth of its allocations, and keeping them for each connection would make up most of the memory
-/// of an idle connection.
+/// used by an idle connection.
 ///
 /// If the buffer is still referenced when the next connection needs one, for example by a socket that cannot send, a
-/// new one is allocated instead. Readers see only the bytes written since ``take(capacity:)``.
+/// new one is allocated instead. Readers only see the bytes written since ``take(capacity:)``.
 final class ReusableBuffer {
     /// Larger buffers are not kept, because most calls only have a few hundred bytes.
     private static let maximumCapacity = 4096
 
     private var spare = ByteBuffer()
 
-    /// An empty buffer; after writing, the caller returns it with ``keep(_:)``.
+    /// Returns an empty buffer.
+    ///
+    /// After writing to it, the caller must return it with ``keep(_:)``.
     func take(capacity: Int) -> ByteBuffer {
         var buffer = exchange(&self.spare, with: ByteBuffer())
         buffer.clear(minimumCapacity: capacity)
         return buffer
     }
 
-    /// Keeps the memory of a buffer for reuse; the caller must not write to it afterwards.
+    /// Keeps a buffer's memory for reuse.
+    ///
+    /// The caller must not write to it after that.
     func keep(_ buffer: ByteBuffer) {
         if buffer.capacity <= Self.maximumCapacity { _ = exchange(&self.spare, with: buffer) }
     }
@@ -38,7 +42,7 @@ final class ReusableBuffer {
     }
 }
 
-/// The reusable buffers of one event loop.
+/// The reusable buffers for an event loop.
 struct ReusableBuffers {
     /// For decrypted bytes before they are decoded into frames.
     let plaintext = ReusableBuffer()
@@ -53,7 +57,7 @@ struct ReusableBuffers {
         }
     )
 
-    /// Returns the buffers of an event loop, or new ones if the loop is not part of the shared group.
+    /// Returns the buffers for an event loop, or new ones if the loop is not part of the shared group.
     ///
     /// Must be called on that loop.
     static func of(_ eventLoop: any EventLoop) -> ReusableBuffers {

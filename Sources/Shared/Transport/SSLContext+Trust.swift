@@ -37,7 +37,7 @@ final class PinnedKeys: Sendable {
     }
 }
 
-/// Names are read from the subject alternative names only, and a wildcard must be a complete label (RFC 9525 §6.3).
+/// Names are only read from the subject alternative names, and a wildcard must be a complete label (RFC 9525 §6.3).
 private let nameFlags = UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS)
 
 extension SSLContext {
@@ -81,7 +81,9 @@ extension SSLContext {
         return count
     }
 
-    /// Trusts the context's pinned keys; this completely replaces libssl's chain verification.
+    /// Trusts the context's pinned keys.
+    ///
+    /// This completely replaces libssl's chain verification.
     func trustPinnedKeys() {
         guard let pins = self.pins else { preconditionFailure("a context without pins has none to trust") }
         unsafe SSL_CTX_set_verify(self.pointer, SSL_VERIFY_PEER, nil)

@@ -10,20 +10,26 @@ internal import COpenSSL
     ///
     /// Only to be used by ``TLSConnection`` and while configuring a new context.
     let pointer: OpaquePointer
-    /// A client's tickets; nil on the server, and on a client that does not keep any.
+    /// A client's tickets.
+    ///
+    /// Nil on the server, and on a client that does not keep any.
     let tickets: TLSTickets?
 
-    /// The keys that encrypt a server's tickets; nil on a client.
+    /// The keys that encrypt a server's tickets, or nil on a client.
     let ticketKeys: TicketKeys?
 
-    /// The server keys that a client pins; nil on the server, and on a client that trusts authorities instead.
+    /// The server keys pinned by a client.
+    ///
+    /// Nil on the server, and on a client that trusts authorities instead.
     let pins: PinnedKeys?
 
     /// The name of the protocol in the handshake (ALPN, RFC 7301).
     static let protocolName = "remote-pin/1"
     private static let ciphers = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
 
-    /// The groups to use for the key agreement; we use the first list that is supported by the linked libssl.
+    /// The groups for the key agreement.
+    ///
+    /// The first list supported by the linked libssl is used.
     ///
     /// X25519MLKEM768 is post-quantum and requires OpenSSL 3.5.
     private static let groups = ["X25519MLKEM768:X25519:P-256", "X25519:P-256"]
@@ -43,7 +49,7 @@ internal import COpenSSL
             unsafe SSL_CTX_set_ciphersuites(pointer, Self.ciphers),
         ].allSatisfy { $0 == 1 }
         let hasGroups = Self.groups.contains { unsafe COpenSSL_SSL_CTX_set1_groups_list(pointer, $0) == 1 }
-        // An older libssl leaves an error in the queue for each list containing a group it does not know.
+        // Older versions of libssl leave an error in the queue for each list that contains an unknown group.
         ERR_clear_error()
         precondition(configured && hasGroups, "this libssl lacks TLS 1.3 or its usual groups and ciphers")
         // psk_dhe_ke only and no early data are libssl's defaults: SSL_OP_ALLOW_NO_DHE_KEX stays

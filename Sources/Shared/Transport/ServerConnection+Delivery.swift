@@ -1,10 +1,10 @@
 internal import NIOCore
 
 extension ServerConnection {
-    /// Returns true if all of the bytes sent so far have arrived at the peer's machine.
+    /// Returns whether all bytes sent so far have arrived at the peer's machine.
     ///
-    /// That means that neither this process nor the kernel is still buffering bytes that could be sent later. Returns
-    /// false if this cannot be determined.
+    /// This means that neither this process nor the kernel is still buffering bytes that could be sent later. Returns
+    /// false if it cannot be determined.
     package func hasDelivered() async -> Bool { await self.frames.hasDelivered() }
 }
 
@@ -27,7 +27,7 @@ extension FrameChannel {
 
 /// The state of a TCP connection on Linux (linux/tcp.h, `struct tcp_info`), up to `tcpi_notsent_bytes`.
 ///
-/// An older kernel returns less. The missing fields stay zero, and we do not rely on them.
+/// Older kernels return less. The missing fields stay zero, and we do not rely on them.
 private struct TCPInformation: Sendable {
     private typealias Words = (UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32)
 
@@ -37,14 +37,14 @@ private struct TCPInformation: Sendable {
     private var fourth: Words = (0, 0, 0, 0, 0, 0, 0, 0)
     private var fifth: Words = (0, 0, 0, 0, 0, 0, 0, 0)
 
-    /// The number of segments the peer has not acknowledged: `tcpi_unacked`, 24 bytes from the start.
+    /// The number of segments that the peer has not acknowledged: `tcpi_unacked`, 24 bytes from the start.
     private var unacknowledged: UInt32 { self.first.6 }
     /// The total number of segments sent: `tcpi_segs_out`, 136 bytes from the start.
     ///
-    /// A connection that has sent an answer must have sent some, so zero means that the kernel does not have this
-    /// field.
+    /// A connection that has sent an answer must have sent at least one, so zero means that the kernel does not have
+    /// this field.
     private var segmentsSent: UInt32 { self.fifth.2 }
-    /// The number of bytes the kernel has not sent yet: `tcpi_notsent_bytes`, 144 bytes from the start.
+    /// The number of bytes that the kernel has not sent yet: `tcpi_notsent_bytes`, 144 bytes from the start.
     private var unsent: UInt32 { self.fifth.4 }
 
     var hasDelivered: Bool { self.segmentsSent > 0 && self.unacknowledged == 0 && self.unsent == 0 }

@@ -2,20 +2,22 @@ internal import Secrets
 package import Vocabulary
 package import Wire
 
-/// The server's side of a client connection, after the handshake.
+/// The server's end of a client connection, after the handshake.
 ///
-/// One task receives the requests in order; any task may send answers or close the connection. At most
-/// ``TransportLimits/maxInFlight`` requests are queued; beyond that, the server stops reading.
+/// One task receives the requests in order. Any task may send answers or close the connection. The server stops reading
+/// once ``TransportLimits/maxInFlight`` requests are queued.
 package final class ServerConnection: Sendable {
-    /// The exported secret that only the two ends of this connection know.
+    /// The exported secret that is only known to the two ends of this connection.
     package let channelBinding: ChannelBinding
-    /// The client's address for logs.
+    /// The client's address, for logs.
     package var peer: String { self.frames.peer }
 
-    /// The source under which the per-source limits count the client.
+    /// The source that the client is counted towards for the per-source limits.
     package var source: PeerSource { self.frames.source }
 
-    /// The identity of the event loop; the tasks of all connections on the same loop run on the same thread.
+    /// The identity of the event loop.
+    ///
+    /// The tasks of all connections on a loop run on the same thread.
     package var eventLoopID: ObjectIdentifier { self.frames.eventLoopID }
 
     let frames: FrameChannel
@@ -27,7 +29,9 @@ package final class ServerConnection: Sendable {
         self.limits = limits
     }
 
-    /// Waits for the next request; only one task may wait at a time.
+    /// Waits for the next request.
+    ///
+    /// Only one task may wait at a time.
     package func next() async -> Incoming {
         switch await self.frames.next() {
         case .frame(let bytes): Self.read(bytes)
@@ -49,11 +53,9 @@ package final class ServerConnection: Sendable {
 
     /// Sends an answer, first waiting for the client to read earlier ones if necessary.
     ///
-    /// Returns false if the connection has ended.
+    /// Returns false if the connection has ended. Otherwise, the answer has been queued, but it may not have arrived.
     ///
-    /// True means that the answer was queued, not that it arrived.
-    ///
-    /// - Parameter isUse: True if the answer restarts the idle timeout; a refusal never does.
+    /// - Parameter isUse: Whether the answer restarts the idle timeout. A refusal never does.
     @discardableResult
     package func send(_ response: Response, isUse: Bool = true) async -> Bool {
         let isRefused = if case .refused = response.result { true } else { false }
@@ -79,7 +81,7 @@ package final class ServerConnection: Sendable {
         self.frames.sessionChanged(isOpen: false)
     }
 
-    /// Closes the connection gracefully: answers sent earlier still arrive.
+    /// Closes the connection gracefully, so that answers sent earlier still arrive.
     package func close() {
         self.frames.close()
     }

@@ -3,9 +3,9 @@ internal import NIOCore
 
 /// The encrypted bytes passed between an `SSL` and its channel, in both directions.
 ///
-/// libssl reads and writes them through this custom BIO. libssl's memory BIOs would copy every byte once more, and they
-/// never shrink until the connection ends, which would make up most of the memory of an idle connection. This BIO holds
-/// no memory unless there are bytes in transit.
+/// libssl reads and writes them through a custom BIO. libssl's own memory BIOs would copy every byte once more, and
+/// they never shrink until the connection ends, so they would make up most of the memory used by an idle connection.
+/// This BIO does not hold any memory unless there are bytes in transit.
 struct TLSBytes {
     /// Received bytes that libssl has not read yet.
     private(set) var input = ByteBuffer()
@@ -16,7 +16,9 @@ struct TLSBytes {
     /// The number of key updates sent by the peer.
     fileprivate(set) var keyUpdates = 0
 
-    /// Adds received bytes; in the usual case, where libssl has read all earlier bytes, this does not copy.
+    /// Adds received bytes.
+    ///
+    /// This does not copy if libssl has read all earlier bytes, which is usually the case.
     mutating func receive(_ bytes: ByteBuffer) {
         if self.input.readableBytes == 0 {
             self.input = bytes
@@ -26,7 +28,7 @@ struct TLSBytes {
         }
     }
 
-    /// Takes the bytes to send, or returns nil if there are none.
+    /// Returns the bytes to send, or nil if there are none.
     mutating func takeOutput() -> ByteBuffer? {
         guard self.output.readableBytes > 0 else { return nil }
         let output = self.output
@@ -35,7 +37,7 @@ struct TLSBytes {
         return output
     }
 
-    /// Moves as much input as fits to `target` and returns the number of bytes.
+    /// Moves as much input as possible to `target` and returns the number of bytes.
     fileprivate mutating func read(into target: UnsafeMutableRawBufferPointer) -> Int {
         let byteCount = min(target.count, self.input.readableBytes)
         unsafe self.input.readWithUnsafeReadableBytes { bytes in
@@ -98,7 +100,7 @@ private func readBytes(
     return 1
 }
 
-/// `BIO_write_ex(3)`: takes all bytes.
+/// `BIO_write_ex(3)`: accepts all bytes.
 private func writeBytes(
     _ bio: OpaquePointer?,
     _ source: UnsafePointer<CChar>?,
@@ -112,7 +114,7 @@ private func writeBytes(
     return 1
 }
 
-/// `BIO_ctrl(3)`: accepts a flush, which needs no action, and no other command.
+/// `BIO_ctrl(3)`: only accepts a flush, for which there is nothing to do.
 private func control(_: OpaquePointer?, _ command: Int32, _: Int, _: UnsafeMutableRawPointer?) -> Int {
     command == BIO_CTRL_FLUSH ? 1 : 0
 }

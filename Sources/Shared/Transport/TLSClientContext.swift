@@ -1,11 +1,13 @@
-/// A client's TLS configuration: the trust rule, the server name and the tickets received with them.
+/// A client's TLS configuration: the trust rule, the server name, and the tickets received with them.
 package final class TLSClientContext: Sendable {
     private let context: SSLContext
     private let serverName: ServerName
 
+    /// Creates a configuration.
+    ///
     /// - Parameters:
-    ///   - serverName: The DNS name or IP address the certificate must be valid for.
-    ///   - resumes: True to keep and use tickets. If false, every handshake is a full one, and the client tells the
+    ///   - serverName: The DNS name or IP address for which the certificate must be valid.
+    ///   - resumes: Whether to keep and use tickets. If false, every handshake is a full one, and the client tells the
     ///     server that it does not want any tickets.
     package init(trust: TLSTrust, serverName: String, resumes: Bool = true) throws(TLSContextError) {
         guard let name = ServerName(serverName) else { throw .serverName(serverName) }
@@ -30,6 +32,8 @@ package final class TLSClientContext: Sendable {
         TLSConnection(client: self.context, name: self.serverName)
     }
 
-    /// The number of unused tickets; each of them is used once.
+    /// The number of unused tickets.
+    ///
+    /// A ticket is only used once.
     var ticketCount: Int { self.context.tickets?.count ?? 0 }
 }

@@ -4,8 +4,8 @@ internal import Vocabulary
 
 /// A TLS connection over bytes in memory rather than a socket: an `SSL`.
 ///
-/// ``receive(_:)`` adds received bytes and ``takeOutput()`` returns the bytes to send; no method blocks. This value is
-/// the only owner of the `SSL` and of the bytes that its BIO points to.
+/// ``receive(_:)`` adds received bytes, and ``takeOutput()`` returns the bytes to send. None of the methods block. This
+/// value is the only owner of the `SSL` and of the bytes that its BIO points to.
 @safe struct TLSConnection: ~Copyable {
     private let ssl: OpaquePointer
     private let bytes: UnsafeMutablePointer<TLSBytes>
@@ -58,9 +58,11 @@ internal import Vocabulary
         unsafe self.bytes.deallocate()
     }
 
-    /// Clears the thread's error queue; otherwise `SSL_get_error` would attribute its entries to this connection.
+    /// Clears the thread's error queue.
     ///
-    /// We check first because the queue is almost always empty, and clearing it is much more expensive.
+    /// Otherwise, `SSL_get_error` would attribute its entries to this connection.
+    ///
+    /// We check first, because the queue is almost always empty and clearing it is much more expensive.
     private static func forgetErrors() {
         if ERR_peek_error() != 0 { ERR_clear_error() }
     }
@@ -75,12 +77,14 @@ internal import Vocabulary
         unsafe self.bytes.pointee.receive(bytes)
     }
 
-    /// Takes the bytes to send, or returns nil if there are none.
+    /// Returns the bytes to send, or nil if there are none.
     borrowing func takeOutput() -> ByteBuffer? {
         unsafe self.bytes.pointee.takeOutput()
     }
 
-    /// Continues the handshake as far as possible with the bytes received so far; returns true once it is complete.
+    /// Continues the handshake as far as possible with the bytes received so far.
+    ///
+    /// Returns true once it is complete.
     borrowing func handshake() throws(TLSFailure) -> Bool {
         Self.forgetErrors()
         let result = unsafe SSL_do_handshake(self.ssl)
@@ -102,7 +106,9 @@ internal import Vocabulary
 
     /// The result of ``read(into:)``.
     enum Reading {
-        /// Some bytes were read; there may be more.
+        /// Some bytes were read.
+        ///
+        /// There may be more.
         case bytes
         /// More bytes are needed.
         case nothing
@@ -137,7 +143,9 @@ internal import Vocabulary
         }
     }
 
-    /// Encrypts all of `bytes`; the BIO takes any amount.
+    /// Encrypts all of `bytes`.
+    ///
+    /// The BIO accepts any amount.
     borrowing func write(_ bytes: ByteBuffer) throws(TLSFailure) {
         Self.forgetErrors()
         let failed: Bool = unsafe bytes.withUnsafeReadableBytes { bytes in
@@ -148,7 +156,9 @@ internal import Vocabulary
         if failed { throw self.takeFailure() }
     }
 
-    /// Writes a close_notify; does nothing if the connection has failed.
+    /// Writes a close_notify.
+    ///
+    /// Does nothing if the connection has failed.
     borrowing func sendCloseNotify() {
         Self.forgetErrors()
         unsafe SSL_shutdown(self.ssl)
@@ -158,22 +168,25 @@ internal import Vocabulary
     /// An upper bound on the number of bytes returned by the next ``read(into:)``.
     var readableByteCount: Int { unsafe max(Int(SSL_pending(self.ssl)), self.bytes.pointee.input.readableBytes) }
 
-    /// True if ``read(into:)`` might return bytes; if this is false, there is not even part of a record.
+    /// Whether ``read(into:)`` might return bytes.
+    ///
+    /// If false, there is not even part of a record.
     var mayHaveMore: Bool { unsafe self.bytes.pointee.input.readableBytes > 0 || SSL_has_pending(self.ssl) == 1 }
 
-    /// True if we have received part of a TLS record.
+    /// Whether we have received part of a TLS record.
     var isMidRecord: Bool { unsafe SSL_has_pending(self.ssl) == 1 }
 
-    /// True if the handshake resumed an earlier connection with a ticket.
+    /// Whether the handshake resumed an earlier connection with a ticket.
     var isResumed: Bool { unsafe SSL_session_reused(self.ssl) == 1 }
 
-    /// The exported secret that only the two ends of this connection know (RFC 9266 §2); after the
-    /// handshake only.
+    /// Returns the exported secret that is only known to the two ends of this connection (RFC 9266 §2).
+    ///
+    /// Must only be called after the handshake.
     borrowing func channelBinding() throws(TLSFailure) -> ChannelBinding {
         Self.forgetErrors()
         let label = "EXPORTER-Channel-Binding"
         var bytes = [UInt8](repeating: 0, count: ChannelBindingKind.byteCount)
-        // We pass no context, which in TLS 1.3 is the same as an empty one (RFC 8446 §7.5).
+        // We do not pass a context, which is the same as passing an empty one in TLS 1.3 (RFC 8446 §7.5).
         let result = unsafe SSL_export_keying_material(
             self.ssl,
             &bytes,

@@ -1,10 +1,10 @@
-/// The reason why a certificate, a key or a trust rule cannot be used.
+/// A certificate, a key or a trust rule cannot be used.
 ///
 /// Correct the file and retry.
 package enum TLSContextError: Error, Hashable, Sendable {
-    /// The file cannot be read or contains no certificate chain.
+    /// The file cannot be read or does not contain a certificate chain.
     case certificate(path: String, reason: String)
-    /// The file cannot be read, is encrypted, or contains no key.
+    /// The file cannot be read, is encrypted, or does not contain a key.
     case key(path: String, reason: String)
     /// The key does not belong to the certificate.
     case keyOfAnotherCertificate(path: String)

@@ -1,12 +1,14 @@
 internal import COpenSSL
 
-/// The reason why a TLS connection failed, either during the handshake or later; the connection is closed.
+/// The reason for the failure of a TLS connection, either during the handshake or later.
 ///
-/// Retrying only makes sense after ``timedOut`` and ``endedEarly``; in all other cases it would fail in the same way.
+/// The connection is closed.
+///
+/// Retrying only makes sense after ``timedOut`` and ``endedEarly``. In all other cases, it would fail in the same way.
 package enum TLSFailure: Error, Hashable, Sendable {
     /// The server's certificate is not trusted, for the reason given by libssl.
     case untrusted(String)
-    /// The certificate is trusted but not valid for the name.
+    /// The certificate is trusted, but not valid for the name.
     case wrongName
     /// The peer does not speak `remote-pin/1`.
     case noCommonProtocol
@@ -21,7 +23,7 @@ package enum TLSFailure: Error, Hashable, Sendable {
 }
 
 extension TLSFailure {
-    /// `SSL_AD_REASON_OFFSET`: libssl adds this to the number of a peer's alert to get the reason.
+    /// `SSL_AD_REASON_OFFSET`, which libssl adds to the number of a peer's alert to get the reason.
     private static let alertOffset: Int32 = 1000
     private static let noApplicationProtocolAlert: Int32 = 120
 

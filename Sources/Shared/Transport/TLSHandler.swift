@@ -38,12 +38,16 @@ final class TLSHandler: ChannelDuplexHandler {
     private let pacer: HandshakePacer?
     private let plaintext: ReusableBuffer
     private var state = State.handshaking
-    /// The first step of the handshake has been scheduled by the pacer already, and runs when this handler is added.
+    /// Whether the first step of the handshake was already scheduled by the pacer.
+    ///
+    /// It runs when this handler is added.
     private var hasBegun = false
     private var isQueued = false
     private var handshakeTimer: Scheduled<Void>?
     private var recordTimer: Scheduled<Void>?
-    /// True if a read is pending; if not, it is not the peer we are waiting for.
+    /// Whether a read is pending.
+    ///
+    /// If not, we are not waiting for the peer.
     private var isReading = false
     private var waitingWrites: [(ByteBuffer, EventLoopPromise<Void>?)] = []
 
@@ -51,7 +55,7 @@ final class TLSHandler: ChannelDuplexHandler {
     ///   - eventLoop: The channel's event loop, on which this must be called.
     ///   - deadline: The time by which the handshake must be complete.
     ///   - recordLimit: The maximum time between the first and the last byte of a record.
-    ///   - pacer: The queue for all steps of the handshake except the first; nil on a client.
+    ///   - pacer: The queue for all steps of the handshake except the first, or nil on a client.
     init(
         _ connection: consuming TLSConnection,
         on eventLoop: any EventLoop,
@@ -177,7 +181,7 @@ final class TLSHandler: ChannelDuplexHandler {
                 case .bytes:
                     context.fireChannelRead(self.wrapInboundOut(consume buffer))
                     self.plaintext.wipe()
-                    // Usually there are no more bytes, and checking is cheaper than trying to read.
+                    // Usually there are no more bytes, and checking for them is cheaper than trying to read.
                     guard self.connection.mayHaveMore else { return self.finishReading(context: context) }
                 case .nothing:
                     return self.finishReading(context: context)
@@ -199,8 +203,8 @@ final class TLSHandler: ChannelDuplexHandler {
         self.watchRecord(context: context)
     }
 
-    /// Keeps a timer running while a record is incomplete, so that a peer cannot keep sending a single byte every now
-    /// and then.
+    /// Keeps a timer running while a record is incomplete, so that a peer cannot just send a single byte every now and
+    /// then.
     private func watchRecord(context: ChannelHandlerContext) {
         guard self.connection.isMidRecord else {
             self.recordTimer?.cancel()

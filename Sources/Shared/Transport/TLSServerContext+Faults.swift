@@ -4,7 +4,7 @@ internal import Synchronization
 package import Vocabulary
 
 extension TLSServerContext {
-    /// The expiry time of the current certificate; nil if it cannot be read.
+    /// The expiry time of the current certificate, or nil if it cannot be read.
     package var certificateExpiry: Timestamp? {
         let context = self.current.withLock { $0 }
         return withExtendedLifetime(context) {
@@ -14,7 +14,7 @@ extension TLSServerContext {
         }
     }
 
-    /// Returns the faults the current certificates have at this time.
+    /// Returns the faults in the current certificates at the given time.
     package func faults(at now: Timestamp) -> [CertificateFault] {
         self.current.withLock { $0 }.certificateFaults(at: now)
     }
@@ -32,17 +32,17 @@ package enum CertificateFault: Hashable, Sendable {
     /// The server's certificate has no subject alternative name, so no wallet will accept it (RFC 9525 §6.3).
     case noNames
 
-    /// A certificate is considered to expire soon if it is valid for less than this.
+    /// The remaining validity below which a certificate is considered to expire soon.
     package static let shortTime: Duration = .seconds(14 * 86_400)
 
-    /// True if wallets would reject the certificates right now.
+    /// Whether wallets would reject the certificates right now.
     package var isFatal: Bool {
         if case .expiresSoon = self { false } else { true }
     }
 }
 
 extension SSLContext {
-    /// Returns the faults the context's own certificates have at this time.
+    /// Returns the faults in the context's own certificates at the given time.
     func certificateFaults(at now: Timestamp) -> [CertificateFault] {
         guard var certificate = unsafe SSL_CTX_get0_certificate(self.pointer) else { return [] }
         var faults: [CertificateFault] = []
@@ -61,7 +61,7 @@ extension SSLContext {
             }
             let next = unsafe COpenSSL_SSL_CTX_get0_chain_cert(self.pointer, Int32(place - 1))
             guard let issuer = unsafe next else { return faults }
-            // Checking the name alone would also accept a different authority with the same name.
+            // Just comparing the names would also accept a different authority with the same name.
             let isIssuer =
                 unsafe X509_check_issued(issuer, certificate) == X509_V_OK
                 && X509_verify(certificate, X509_get0_pubkey(issuer)) == 1
@@ -74,7 +74,9 @@ extension SSLContext {
 }
 
 extension Timestamp {
-    /// Reads a time from a certificate; returns nil if it cannot be read.
+    /// Reads a time from a certificate.
+    ///
+    /// Returns nil if it cannot be read.
     fileprivate init?(certificateTime time: UnsafePointer<ASN1_TIME>?) {
         var parts = unsafe tm()
         guard let time = unsafe time, unsafe ASN1_TIME_to_tm(time, &parts) == 1 else { return nil }

@@ -8,19 +8,21 @@ package final class TLSServerContext: Sendable {
     private let keyPath: String
     let current: Mutex<SSLContext>
 
-    /// Reads a certificate chain (PEM, leaf first) and its private key (PEM, not encrypted).
+    /// Reads a certificate chain (PEM, starting with the leaf) and its private key (PEM, unencrypted).
     package init(certificateFile: String, keyFile: String) throws(TLSContextError) {
         self.certificatePath = certificateFile
         self.keyPath = keyFile
         self.current = Mutex(try SSLContext(certificateFile: certificateFile, keyFile: keyFile))
     }
 
-    /// Reads both files again, for new connections; existing connections continue unchanged.
+    /// Reloads both files for new connections.
+    ///
+    /// Existing connections are not affected.
     ///
     /// The new context has new ticket keys, so that no ticket outlives the certificate it was issued under. If this
     /// throws, the current certificate stays in use.
     ///
-    /// Working certificates are never replaced by ones that wallets would reject at the time `now`.
+    /// Working certificates are never replaced with ones that wallets would reject at the time `now`.
     package func reload(at now: Timestamp) throws(TLSContextError) {
         let replacement = try SSLContext(certificateFile: self.certificatePath, keyFile: self.keyPath)
         let faults = replacement.certificateFaults(at: now).filter(\.isFatal)
@@ -37,7 +39,7 @@ package final class TLSServerContext: Sendable {
 extension SSLContext {
     /// The maximum size of the content of a server's record, in bytes.
     ///
-    /// libssl allocates memory for a record of maximum size every time it writes one. Our answers are short, and
+    /// Whenever libssl writes a record, it allocates memory for one of the maximum size. Our answers are short, and
     /// malloc(3) can serve small allocations from a cache, unlike 17 KiB.
     private static let longestRecord = 800
 

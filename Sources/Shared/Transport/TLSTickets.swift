@@ -1,14 +1,19 @@
 internal import COpenSSL
 internal import Synchronization
 
-/// The tickets a client has received from servers; they are only kept in memory.
+/// The tickets that a client has received from servers.
 ///
-/// libssl does not verify the certificate again when it uses a ticket, so tickets belong to one ``TLSClientContext``,
-/// with the name and trust rule they were received under. Each ticket is used once (RFC 8446 §C.4).
+/// They are only kept in memory.
+///
+/// libssl does not verify the certificate again when it uses a ticket, so tickets belong to a single
+/// ``TLSClientContext``, with the name and trust rule they were received under. Each ticket is used only once (RFC 8446
+/// §C.4).
 final class TLSTickets: Sendable {
     private let stored = Mutex<[TLSTicket]>([])
 
-    /// The maximum number of tickets; when it is exceeded, the oldest is dropped.
+    /// The maximum number of tickets.
+    ///
+    /// When it is exceeded, the oldest one is dropped.
     static let limit = 16
 
     init() {}
@@ -62,7 +67,9 @@ extension SSLContext {
     }
 }
 
-/// The callback for a new ticket; returns 1 to take ownership of it.
+/// The callback for a new ticket.
+///
+/// Returns 1 to take ownership of it.
 private func takeTicket(_ ssl: OpaquePointer?, _ session: OpaquePointer?) -> Int32 {
     guard let session = unsafe session, let context = unsafe SSL_get_SSL_CTX(ssl),
         let data = unsafe SSL_CTX_get_ex_data(context, 0)

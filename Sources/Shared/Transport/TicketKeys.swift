@@ -2,16 +2,16 @@ internal import COpenSSL
 internal import Secrets
 internal import Synchronization
 
-/// The keys a server uses to encrypt its tickets: the current one and the one before it.
+/// The keys with which a server encrypts its tickets: the current one and the previous one.
 ///
-/// Threat: an attacker who reads a ticket key can act as the server for clients that resume a connection, because those
-/// clients do not check a certificate. The current key is replaced the first time it is used after an hour has passed,
-/// and a key is accepted for at most two hours. The keys only exist in this process's memory.
+/// Threat: an attacker who reads a ticket key can impersonate the server to clients that resume a connection, because
+/// those clients do not check a certificate. The current key is replaced when it is first used after an hour has
+/// passed, and a key is accepted for at most two hours. The keys only exist in this process's memory.
 final class TicketKeys: Sendable {
     private struct State {
         var current = TicketKey()
         var previous: TicketKey?
-        /// The time from which the current key is used.
+        /// The time since which the current key has been in use.
         var start: ContinuousClock.Instant
 
         mutating func rotate(at now: ContinuousClock.Instant) {
@@ -23,7 +23,9 @@ final class TicketKeys: Sendable {
         }
     }
 
-    /// The time for which a key is used to encrypt new tickets; a ticket is valid for the same time.
+    /// The time for which a key is used to encrypt new tickets.
+    ///
+    /// A ticket is valid for the same time.
     static let lifetime: Duration = .seconds(3600)
 
     private let state: Mutex<State>
@@ -49,18 +51,20 @@ final class TicketKeys: Sendable {
     }
 }
 
-/// One ticket key: a name, a key for AES-256-CBC and one for HMAC-SHA256 (RFC 5077 §4).
+/// A ticket key, which consists of a name, a key for AES-256-CBC and one for HMAC-SHA256 (RFC 5077 §4).
 ///
 /// This is a class because the collections above need copyable values.
 final class TicketKey: Sendable {
-    /// The name is public: it is sent at the start of each ticket.
+    /// The name, which is public because it is sent at the start of each ticket.
     let name = (0..<TicketKey.nameByteCount).map { _ in UInt8.random(in: .min ... .max) }
     private let cipher = SecretBytes.random(count: 32)
     private let mac = SecretBytes.random(count: 32)
 
     static let nameByteCount = 16
 
-    /// Prepares libssl's contexts for a ticket; returns false if libcrypto fails.
+    /// Prepares libssl's contexts for a ticket.
+    ///
+    /// Returns false if libcrypto fails.
     fileprivate func prepare(
         _ cipher: OpaquePointer?,
         _ mac: OpaquePointer?,
@@ -81,7 +85,7 @@ final class TicketKey: Sendable {
 }
 
 extension SSLContext {
-    /// Makes the server encrypt its tickets with ``ticketKeys``, and limits their lifetime to that of the key.
+    /// Makes the server encrypt its tickets with ``ticketKeys``, and limits their lifetime to that of the keys.
     func encryptTickets() {
         guard let keys = self.ticketKeys else { return }
         unsafe SSL_CTX_set_timeout(self.pointer, Int(TicketKeys.lifetime.components.seconds))
@@ -93,9 +97,9 @@ extension SSLContext {
     }
 }
 
-/// `SSL_CTX_set_tlsext_ticket_key_evp_cb(3)`: prepares the contexts that encrypt or decrypt a ticket.
+/// `SSL_CTX_set_tlsext_ticket_key_evp_cb(3)`: prepares the contexts for encrypting or decrypting a ticket.
 ///
-/// When decrypting, returns 0 if the ticket's key is no longer accepted, which leads to a full handshake. If it is,
+/// When decrypting, returns 0 if the ticket's key is no longer accepted, which leads to a full handshake. Otherwise
 /// returns 2, which makes libssl issue a new ticket as well.
 private func prepareTicket(
     _ ssl: OpaquePointer?,

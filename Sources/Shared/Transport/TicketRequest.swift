@@ -1,7 +1,7 @@
 internal import COpenSSL
 
-// The number of tickets that a client requests (RFC 9149, `ticket_request`), so that the server does not make any for a
-// client that will not keep them.
+// The number of tickets that a client requests (RFC 9149, `ticket_request`), so that the server does not create any for
+// a client that will not keep them.
 //
 // A ticket costs a key schedule, two ciphers and a record, which is a twentieth of the time the server spends on an
 // unlock over a new connection. The server does not reply to the extension, which is optional according to the RFC.
@@ -14,8 +14,8 @@ extension SSLContext {
 
     /// Makes a client's connections request this number of tickets.
     ///
-    /// - Parameter counts: The two bytes of the request: the number of tickets after a full handshake and after a
-    ///   resumption.
+    /// - Parameter counts: The two bytes of the request, which are the number of tickets after a full handshake and
+    ///   after a resumption.
     func requestTickets(_ counts: StaticString) {
         precondition(counts.utf8CodeUnitCount == 2)
         let text = unsafe UnsafeMutableRawPointer(mutating: counts.utf8Start)
@@ -48,7 +48,9 @@ extension SSLContext {
     }
 }
 
-/// Writes the two bytes of the request; they are static, so there is nothing to free.
+/// Writes the two bytes of the request.
+///
+/// They are static, so there is nothing to free.
 private func writeTicketRequest(
     _: OpaquePointer?,
     _: UInt32,
@@ -65,7 +67,7 @@ private func writeTicketRequest(
     return 1
 }
 
-/// Applies the smaller of the two numbers, because this runs before libssl knows whether the session will be resumed.
+/// Uses the smaller of the two numbers, because this runs before libssl knows whether the session will be resumed.
 func readTicketRequest(
     _ ssl: OpaquePointer?,
     _: UInt32,

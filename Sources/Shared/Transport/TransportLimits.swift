@@ -1,4 +1,6 @@
-/// The time and memory limits of a connection; all times are real time, regardless of any lab clock.
+/// A connection's time and memory limits.
+///
+/// All times are real time, even if a lab's clock is used.
 package struct TransportLimits: Hashable, Sendable {
     /// The time from accepting a connection to the end of the TLS handshake, including a load balancer's header.
     package var handshake: Duration = .seconds(10)
@@ -10,39 +12,50 @@ package struct TransportLimits: Hashable, Sendable {
     ///
     /// A wallet sends Hello and OpenSession right away, so it only needs enough time for its round trips.
     package var idleWithoutSession: Duration = .seconds(15)
-    /// The same once an enrollment has started, since a phone takes a few seconds to create its evidence.
+    /// Like ``idleWithoutSession``, but once an enrollment has started, since a phone takes a few seconds to create its
+    /// evidence.
     package var idleInEnrollment: Duration = .seconds(60)
     /// The time between two useful answers on a connection with a session.
     package var idleWithSession: Duration = .seconds(30 * 60)
-    /// The time that the peer has to close a connection after this side has closed it; the connection is then aborted.
-    package var close: Duration = .seconds(2)
-    /// The maximum number of calls queued on one connection; when it is reached, the server stops reading.
-    package var maxInFlight = 16
-    /// The maximum number of concurrent connections; beyond that, a new connection displaces one without a session.
+    /// The time that the peer has to close a connection after this end has closed it.
     ///
-    /// The new connection is only refused if all others have a session. The last quarter is reserved for connections
-    /// that have a session or are fresh (``freshness``).
+    /// After that, the connection is aborted.
+    package var close: Duration = .seconds(2)
+    /// The maximum number of calls queued on a connection.
+    ///
+    /// When it is reached, the server stops reading.
+    package var maxInFlight = 16
+    /// The maximum number of concurrent connections.
+    ///
+    /// Beyond that, a new connection displaces one without a session.
+    ///
+    /// A new connection is only refused if all others have a session. The last quarter is reserved for connections that
+    /// have a session or are fresh (see ``freshness``).
     package var connections = 10_000
-    /// The time for which a new connection may occupy a place in the last quarter without having a session.
+    /// The maximum time for which a new connection may occupy a place in the last quarter without having a session.
     package var freshness: Duration = .seconds(10)
-    /// The maximum number of concurrent connections from one ``PeerSource``; 0 for no limit other than the total.
+    /// The maximum number of concurrent connections from a single ``PeerSource``, or 0 if only the total is limited.
     package var connectionsPerSource = 2_500
-    /// The maximum number of concurrent handshakes; beyond that, a new one displaces one of the oldest.
+    /// The maximum number of concurrent handshakes.
+    ///
+    /// Beyond that, a new one displaces one of the oldest.
     package var handshakes = 1_000
-    /// The maximum number of concurrent connections holding all or part of a frame longer than 4 096 bytes that no task
-    /// has taken yet.
+    /// The maximum number of concurrent connections that hold all or part of a frame longer than 4 096 bytes that no
+    /// task has taken yet.
     ///
     /// Each of them holds at most about 130 KiB. Beyond that, a new one displaces one of the oldest.
     package var longFrames = 500
-    /// The minimum time between two reports of connections closed by a limit.
+    /// The minimum time between two reports about connections closed because of a limit.
     package var refusalReportInterval: Duration = .seconds(10)
-    /// The pause before the next read from a deletion portal's connection after one of its requests has failed.
+    /// The pause before reading again from a deletion portal's connection after one of its requests has failed.
     package var rest: Duration = .seconds(1)
 
     /// The limits given in protocol.md.
     package init() {}
 
-    /// The limits for a local socket; its peers are a program or a few operators, which all count as the same source.
+    /// The limits for a local socket.
+    ///
+    /// Its peers are a program or a few operators, which all count as the same source.
     static func local(connections: Int) -> TransportLimits {
         var limits = TransportLimits()
         limits.connections = connections

@@ -2,7 +2,7 @@ internal import NIOCore
 internal import NIOPosix
 internal import Wire
 
-// Both ends of a local Unix socket. We do not use TLS here because access is restricted by the file's permissions.
+// Both ends of a local Unix socket. TLS is not used, because access is restricted by the file's permissions.
 
 extension ConnectionListener {
     /// Listens at `path`, replacing a socket left behind by an earlier process.
@@ -21,7 +21,9 @@ extension ConnectionListener {
 }
 
 extension PendingCalls {
-    /// Connects to the socket at `path`; throws ``ConnectError/refused`` if no process is listening there.
+    /// Connects to the socket at `path`.
+    ///
+    /// Throws ``ConnectError/refused`` if no process is listening there.
     static func connect(
         unixSocket path: String,
         timeout: Duration,

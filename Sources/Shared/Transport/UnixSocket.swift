@@ -9,7 +9,9 @@ struct UnixSocket: ~Copyable {
     /// The maximum length of the path in bytes, not counting the terminating zero (unix(7)).
     static let longestPathByteCount = 107
 
-    /// Creates the file and sets its mode; no client can connect before that, because the socket is not listening yet.
+    /// Creates the file and sets its mode.
+    ///
+    /// No client can connect before that, because the socket is not listening yet.
     init(boundTo path: String, group: UInt32? = nil) throws(ListenError) {
         guard path.utf8.count <= Self.longestPathByteCount else { throw .pathTooLong(path) }
         try Self.removeSocket(path)
@@ -29,7 +31,9 @@ struct UnixSocket: ~Copyable {
         self.descriptor = descriptor
     }
 
-    /// Gives the group access; the mode is set last because before that, the file still belongs to a different group.
+    /// Gives the group access.
+    ///
+    /// The mode is set last, because the file still belongs to a different group before that.
     private static func give(_ path: String, to group: UInt32?) -> Bool {
         guard let group else { return true }
         return unsafe chown(path, uid_t.max, group) == 0 && chmod(path, 0o660) == 0
@@ -48,7 +52,9 @@ struct UnixSocket: ~Copyable {
         }
     }
 
-    /// Removes a socket left behind by an earlier process; throws if the file is not a socket.
+    /// Removes a socket left behind by an earlier process.
+    ///
+    /// Throws if the file is not a socket.
     private static func removeSocket(_ path: String) throws(ListenError) {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { return }
