@@ -1,15 +1,17 @@
 internal import CProtobufC
 internal import Glibc
 
-/// The memory for a C message tree; it is limited by a budget, and wiped and freed all at once.
+/// The memory for a C message tree.
+///
+/// It is limited by a budget, and wiped and freed all at once.
 ///
 /// A hostile frame can make protobuf-c allocate about fifty times its size, because an empty sub-message of two bytes
-/// becomes a struct and a pointer. Every byte taken from the system counts towards the budget, even after it was freed.
-/// An allocation that would exceed the budget fails, which makes protobuf-c give up. Allocations are never freed
+/// becomes a struct and a pointer. Every byte taken from the system counts towards the budget, even after it has been
+/// freed. An allocation that would exceed the budget fails, which makes protobuf-c give up. Allocations are never freed
 /// individually, so no error path in protobuf-c can leak memory or free it twice. Message trees contain shares, so the
 /// memory is wiped.
 ///
-/// - Important: A pointer into an arena is valid only while the arena exists. Pointers never leave this target; values
+/// - Important: A pointer into an arena is only valid while the arena exists. Pointers never leave this target; values
 ///   are copied out.
 @safe struct Arena: ~Copyable {
     let state: UnsafeMutablePointer<ArenaState>
@@ -32,10 +34,12 @@ internal import Glibc
     /// The number of bytes taken from the system so far.
     var takenByteCount: Int { unsafe self.state.pointee.takenByteCount }
 
-    /// True if an allocation failed because of the budget.
+    /// Whether an allocation has failed because of the budget.
     var hasRefused: Bool { unsafe self.state.pointee.hasRefused }
 
-    /// Decodes `frame` into this arena; nil if it is not a valid message or the budget is too small.
+    /// Decodes `frame` into this arena.
+    ///
+    /// Returns nil if it is not a valid message or the budget is too small.
     borrowing func unpack<Message>(_ frame: [UInt8], with unpack: Unpacker<Message>) -> UnsafeMutablePointer<Message>? {
         var allocator = unsafe ProtobufCAllocator(
             alloc: { state, byteCount in
@@ -48,28 +52,32 @@ internal import Glibc
     }
 }
 
-/// The state of an ``Arena``, in separately allocated memory because C code holds a pointer to it.
+/// The state of an ``Arena``, which is allocated separately because C code has a pointer to it.
 @unsafe struct ArenaState {
     var budgetLeft: Int
     var takenByteCount = 0
     var hasRefused = false
-    /// The newest chunk; every chunk starts with a ``ChunkHeader``.
+    /// The newest chunk.
+    ///
+    /// Every chunk starts with a ``ChunkHeader``.
     private var chunk: UnsafeMutablePointer<ChunkHeader>?
     private var next: UnsafeMutableRawPointer?
     private var unusedByteCount = 0
-    /// Space for the first chunk directly after this state, so that common messages need one call
-    /// of malloc(3).
+    /// Space for the first chunk directly after this state, so that common messages only require a single call to
+    /// malloc(3).
     private let room: UnsafeMutableRawPointer
 
     private static let alignment = 16
     private static let roomOffset = unsafe (MemoryLayout<ArenaState>.size + alignment - 1) & ~(alignment - 1)
-    /// This is enough for an instruction, which is the most common call.
+    /// The size of the first chunk, which is enough for an instruction, the most common call.
     ///
-    /// Together with the state it is a size that malloc(3) caches.
+    /// Together with the state, it has a size that malloc(3) caches.
     private static let firstChunkByteCount = 1024 - roomOffset
     private static let largestStepByteCount = 1 << 20
 
-    /// Allocates a state; the caller must call ``releaseChunks()`` and then free(3).
+    /// Allocates a state.
+    ///
+    /// The caller must call ``releaseChunks()`` and then free(3).
     static func make(budget: Int) -> UnsafeMutablePointer<ArenaState> {
         // Memory from malloc(3) is aligned for every C type, and posix_memalign(3) would be slower.
         guard let memory = unsafe malloc(Self.roomOffset + Self.firstChunkByteCount) else {
@@ -85,7 +93,9 @@ internal import Glibc
         unsafe self.room = unsafe room
     }
 
-    /// Allocates memory that is aligned for every C type; returns nil if the budget does not allow it.
+    /// Allocates memory that is aligned for every C type.
+    ///
+    /// Returns nil if this would exceed the budget.
     mutating func allocate(byteCount: Int) -> UnsafeMutableRawPointer? {
         guard byteCount >= 0, byteCount <= Int.max / 4 else { return unsafe self.refuse() }
         let rounded = unsafe max(Self.alignment, (byteCount + Self.alignment - 1) & ~(Self.alignment - 1))
@@ -134,7 +144,7 @@ internal import Glibc
     }
 }
 
-/// The header of a chunk of an ``Arena``.
+/// The header of a chunk in an ``Arena``.
 @unsafe struct ChunkHeader {
     var previous: UnsafeMutablePointer<ChunkHeader>?
     var byteCount: Int

@@ -5,10 +5,10 @@ internal import Vocabulary
 extension InstructResult {
     /// The length to which every result is padded.
     ///
-    /// It is that of the longest result, which has two unlock shares, plus two bytes of padding.
+    /// This is the length of the longest result, which contains two unlock shares, plus two bytes of padding.
     ///
-    /// Threat: TLS does not hide the length of an answer. If the lengths differed, someone observing the network would
-    /// learn each verdict. We pad the message rather than the TLS record, so that this also works when several answers
+    /// Threat: TLS does not hide the length of an answer. If the lengths differed, an observer on the network would
+    /// learn every verdict. We pad the message rather than the TLS record, so that this also works if several answers
     /// share a record.
     static let byteCount = 74
 

@@ -7,9 +7,9 @@ typealias Unpacker<Message> = (
     UnsafeMutablePointer<ProtobufCAllocator>?, Int, UnsafePointer<UInt8>?
 ) -> UnsafeMutablePointer<Message>?
 
-/// Decodes `frame` with the `unpack` function of a message and lends the message to `read`.
+/// Decodes `frame` using a message's `unpack` function and passes the message to `read`.
 ///
-/// - Parameter id: The field that holds the id of the call, for errors.
+/// - Parameter id: The field that contains the call's id, for use in errors.
 @inline(__always) @safe
 func decode<Message, Value>(
     _ frame: [UInt8],
@@ -41,7 +41,7 @@ func decode<Message, Value>(
     }
 }
 
-/// A decoded C message, whose fields are copied out and checked against the rules in the .proto.
+/// A decoded C message, whose fields are copied out and checked against the rules in the .proto file.
 ///
 /// A reader must not escape the closure passed to `decode`, because the message's arena is freed after that. The
 /// methods are inlined so that a key path is reduced to the offset of the field.
@@ -57,24 +57,24 @@ func decode<Message, Value>(
         unsafe self.message = unsafe message
     }
 
-    /// A number, an enumeration or the case of a oneof.
+    /// Returns a number, an enumeration or the case of a oneof.
     @inline(__always) @safe subscript<Value>(dynamicMember field: KeyPath<Message, Value>) -> Value {
         unsafe self.message.pointee[keyPath: field]
     }
 
-    /// A sub-message that must be present.
+    /// Returns a sub-message, which must be present.
     @inline(__always) @safe
     func part<Part>(_ field: PartField<Part>, _ name: WireField) throws(FieldFault) -> MessageReader<Part> {
         guard let part = unsafe self.message.pointee[keyPath: field] else { throw .missing(name) }
         return unsafe MessageReader<Part>(part)
     }
 
-    /// Returns true if a bytes field is empty, which is how optional fields are left out.
+    /// Returns whether a bytes field is empty, which is how optional fields are left out.
     @inline(__always) @safe func isEmpty(_ field: BytesField) -> Bool {
         unsafe self.message.pointee[keyPath: field].len == 0
     }
 
-    /// A byte string whose length is in `range`.
+    /// Returns a byte string whose length is in `range`.
     @inline(__always) @safe func bytes(
         _ field: BytesField,
         _ name: WireField,
@@ -83,44 +83,44 @@ func decode<Message, Value>(
         try unsafe self.message.pointee[keyPath: field].copied(name, in: range)
     }
 
-    /// An identifier, a key or a signature of the right length.
+    /// Returns an identifier, a key or a signature of the right length.
     @inline(__always) @safe
     func fixed<Kind>(_ field: BytesField, _ name: WireField) throws(FieldFault) -> FixedBytes<Kind> {
         try unsafe self.message.pointee[keyPath: field].fixed(name)
     }
 
-    /// A share of 32 bytes.
+    /// Returns a share, which must have 32 bytes.
     @inline(__always) @safe func share(_ field: BytesField, _ name: WireField) throws(FieldFault) -> Share {
         try unsafe self.message.pointee[keyPath: field].share(name)
     }
 
-    /// Valid UTF-8 whose length in bytes is in `range`.
+    /// Returns valid UTF-8 whose length in bytes is in `range`.
     @inline(__always) @safe
     func text(_ field: TextField, _ name: WireField, in range: ClosedRange<Int>) throws(FieldFault) -> String {
         try unsafe copiedText(self.message.pointee[keyPath: field], name, in: range)
     }
 
-    /// An app version of at most 32 bytes.
+    /// Returns an app version, which may have up to 32 bytes.
     @inline(__always) @safe func appVersion(_ field: TextField) throws(FieldFault) -> AppVersion {
         let version = AppVersion(try self.text(field, .appVersion, in: 1...32))
         guard let version else { throw .invalid(.appVersion) }
         return version
     }
 
-    /// An OS version: printable ASCII of at most 32 bytes.
+    /// Returns an OS version, which may have up to 32 printable ASCII characters.
     @inline(__always) @safe func osVersion(_ field: TextField) throws(FieldFault) -> DeviceText {
         let version = DeviceText(try self.text(field, .osVersion, in: 1...32))
         guard let version else { throw .invalid(.osVersion) }
         return version
     }
 
-    /// A point in time in milliseconds since 1970, which must fit into 63 bits.
+    /// Returns a point in time in milliseconds since 1970, which must fit into 63 bits.
     @inline(__always)
     func time(_ field: KeyPath<Message, UInt64>, _ name: WireField) throws(FieldFault) -> Timestamp {
         try Timestamp(wireMilliseconds: self[dynamicMember: field], name)
     }
 
-    /// A number of milliseconds in `range`.
+    /// Returns a duration whose number of milliseconds is in `range`.
     @inline(__always) func duration(
         _ field: KeyPath<Message, UInt64>,
         _ name: WireField,
@@ -129,7 +129,7 @@ func decode<Message, Value>(
         try Duration(wireMilliseconds: self[dynamicMember: field], name, in: range)
     }
 
-    /// The numbers of a repeated field, at most `limit` of them.
+    /// Returns the numbers in a repeated field, of which there must be at most `limit`.
     @inline(__always) @safe func numbers(
         _ field: PartField<UInt64>,
         count: KeyPath<Message, Int>,
@@ -141,7 +141,8 @@ func decode<Message, Value>(
         return unsafe Array(UnsafeBufferPointer(start: self.message.pointee[keyPath: field], count: count))
     }
 
-    /// The byte strings of a repeated field, none of them empty, and at most `totalByteCount` bytes in total.
+    /// Returns the byte strings in a repeated field, which must not be empty and may have up to `totalByteCount` bytes
+    /// in total.
     @inline(__always) @safe func byteStrings(
         _ field: PartField<ProtobufCBinaryData>,
         count: KeyPath<Message, Int>,
@@ -162,26 +163,26 @@ func decode<Message, Value>(
         return strings
     }
 
-    /// True if the message contains fields unknown to this version.
+    /// Whether the message contains fields that are unknown to this version.
     var hasUnknownFields: Bool {
         // Every generated struct starts with a ProtobufCMessage.
         unsafe UnsafeRawPointer(self.message).load(as: ProtobufCMessage.self).n_unknown_fields != 0
     }
 
-    /// Throws if a message in a signed body contains fields unknown to this version.
+    /// Throws if a message in a signed body contains fields that are unknown to this version.
     func rejectUnknownFields() throws(FieldFault) {
         guard !self.hasUnknownFields else { throw .unknownField }
     }
 }
 
 extension ProtobufCBinaryData {
-    /// The bytes, at least `range.lowerBound` and at most `range.upperBound` of them.
+    /// Returns the bytes, whose number must be in `range`.
     func copied(_ field: WireField, in range: ClosedRange<Int>) throws(FieldFault) -> [UInt8] {
         guard unsafe range.contains(self.len) else { throw .invalid(field) }
         return unsafe Array(UnsafeBufferPointer(start: self.data, count: self.len))
     }
 
-    /// An identifier, a key or a signature of the right length.
+    /// Returns an identifier, a key or a signature of the right length.
     func fixed<Kind>(_ field: WireField) throws(FieldFault) -> FixedBytes<Kind> {
         guard unsafe self.len == Kind.byteCount,
             let value = unsafe FixedBytes<Kind>(Array(UnsafeBufferPointer(start: self.data, count: self.len)))
@@ -189,7 +190,7 @@ extension ProtobufCBinaryData {
         return value
     }
 
-    /// A share of 32 bytes.
+    /// Returns a share, which must have 32 bytes.
     func share(_ field: WireField) throws(FieldFault) -> Share {
         guard unsafe self.len == Share.byteCount,
             let share = unsafe Share(copying: UnsafeBufferPointer(start: self.data, count: self.len))
@@ -198,9 +199,9 @@ extension ProtobufCBinaryData {
     }
 }
 
-/// The text of a C string, valid UTF-8 of a length in `range`.
+/// Returns a copy of a C string, which must be valid UTF-8 with a length in `range`.
 ///
-/// The length is checked first, so that we do not copy a hostile text of 64 KiB.
+/// The length is checked first, so that a hostile text of 64 KiB is not copied.
 func copiedText(
     _ pointer: UnsafeMutablePointer<CChar>?,
     _ field: WireField,

@@ -41,7 +41,7 @@ func encode<Message>(_ initialize: Initializer<Message>, _ write: (MessageWriter
         unsafe self.arena = unsafe arena
     }
 
-    /// Serializes the message, which must be in `arena`.
+    /// Serializes the message, which must have been allocated in `arena`.
     func serialized(from arena: borrowing Arena) -> [UInt8] {
         // Every generated struct starts with a ProtobufCMessage.
         let base = unsafe UnsafeRawPointer(self.message).assumingMemoryBound(to: ProtobufCMessage.self)
@@ -81,7 +81,7 @@ func encode<Message>(_ initialize: Initializer<Message>, _ write: (MessageWriter
         unsafe self.message.pointee[keyPath: field] = self.arena.pointee.copy(bytes)
     }
 
-    /// Pads the message to this length, not counting its tag and length, by filling a field with zeros.
+    /// Pads the message to the given length, not counting its tag and length, by filling a field with zeros.
     ///
     /// - Precondition: The field's number is at most 15, and the other fields leave 3 to 129 bytes for this one.
     @safe func pad(_ field: BytesField, to byteCount: Int) {
@@ -92,13 +92,17 @@ func encode<Message>(_ initialize: Initializer<Message>, _ write: (MessageWriter
         self.set(field, [UInt8](repeating: 0, count: zeroCount))
     }
 
-    /// Sets an identifier, a key or a signature; nil leaves the field empty.
+    /// Sets an identifier, a key or a signature.
+    ///
+    /// If it is nil, the field stays empty.
     @inline(__always) @safe func set<Kind>(_ field: BytesField, _ value: FixedBytes<Kind>?) {
         guard let value else { return }
         unsafe self.message.pointee[keyPath: field] = self.arena.pointee.copy(value.bytes)
     }
 
-    /// Sets a share, whose copy is wiped with the arena; nil leaves the field empty.
+    /// Sets a share, whose copy is wiped along with the arena.
+    ///
+    /// If it is nil, the field stays empty.
     @inline(__always) @safe func set(_ field: BytesField, _ share: Share?) {
         guard let share else { return }
         unsafe self.message.pointee[keyPath: field] = self.arena.pointee.copy(share)
@@ -106,13 +110,15 @@ func encode<Message>(_ initialize: Initializer<Message>, _ write: (MessageWriter
 
     /// Sets a text.
     ///
-    /// Anything after a zero byte is not sent; nil leaves the field empty.
+    /// If it is nil, the field stays empty.
+    ///
+    /// Anything after a zero byte is not sent.
     @inline(__always) @safe func set(_ field: PartField<CChar>, _ text: String?) {
         guard let text else { return }
         unsafe self.message.pointee[keyPath: field] = self.arena.pointee.copy(text)
     }
 
-    /// Sets a repeated field of numbers.
+    /// Sets a repeated field to numbers.
     @inline(__always) @safe func set(
         _ field: PartField<UInt64>,
         count: WritableKeyPath<Message, Int>,
@@ -124,7 +130,7 @@ func encode<Message>(_ initialize: Initializer<Message>, _ write: (MessageWriter
         unsafe self.message.pointee[keyPath: count] = numbers.count
     }
 
-    /// Sets a repeated field of byte strings.
+    /// Sets a repeated field to byte strings.
     @inline(__always) @safe func set(
         _ field: PartField<ProtobufCBinaryData>,
         count: WritableKeyPath<Message, Int>,
@@ -136,7 +142,7 @@ func encode<Message>(_ initialize: Initializer<Message>, _ write: (MessageWriter
         unsafe self.message.pointee[keyPath: count] = strings.count
     }
 
-    /// Adds a sub-message with its defaults and returns its writer.
+    /// Adds a sub-message with default values and returns a writer for it.
     @discardableResult
     @inline(__always) @safe func add<Part>(
         _ field: PartField<Part>,
@@ -149,7 +155,7 @@ func encode<Message>(_ initialize: Initializer<Message>, _ write: (MessageWriter
 }
 
 extension ArenaState {
-    /// Uninitialized memory for `count` values.
+    /// Returns uninitialized memory for `count` values.
     mutating func allocate<Value>(_ type: Value.Type, count: Int) -> UnsafeMutablePointer<Value> {
         guard let memory = unsafe self.allocate(byteCount: MemoryLayout<Value>.stride * count) else {
             preconditionFailure("an arena for encoding has no budget that could run out")
@@ -157,7 +163,7 @@ extension ArenaState {
         return unsafe memory.bindMemory(to: Value.self, capacity: max(count, 1))
     }
 
-    /// A copy of `bytes` in the arena.
+    /// Copies `bytes` into the arena.
     mutating func copy(_ bytes: [UInt8]) -> ProtobufCBinaryData {
         let copy = unsafe self.allocate(UInt8.self, count: bytes.count)
         unsafe bytes.withUnsafeBufferPointer { source in
@@ -167,7 +173,7 @@ extension ArenaState {
         return unsafe ProtobufCBinaryData(len: bytes.count, data: copy)
     }
 
-    /// A copy of a share, wiped with the arena.
+    /// Copies a share into the arena, which wipes it.
     mutating func copy(_ share: Share) -> ProtobufCBinaryData {
         let copy = unsafe self.allocate(UInt8.self, count: Share.byteCount)
         share.withBytes { bytes in
@@ -178,7 +184,7 @@ extension ArenaState {
         return unsafe ProtobufCBinaryData(len: Share.byteCount, data: copy)
     }
 
-    /// A copy of `text` that ends with a zero byte.
+    /// Copies `text` into the arena, with a terminating zero byte.
     mutating func copy(_ text: String) -> UnsafeMutablePointer<CChar> {
         var text = text
         let copy = unsafe self.allocate(CChar.self, count: text.utf8.count + 1)

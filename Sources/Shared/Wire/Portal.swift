@@ -1,17 +1,22 @@
 package import Vocabulary
 
-/// A request from the deletion portal to a running server; the response has the same id.
+/// A request from the deletion portal to a running server.
+///
+/// The response has the same id.
 package struct PortalRequest: Hashable, Sendable {
     package var id: UInt64
-    /// The code as typed by the user; its length must be permitted, but it is looked up even if it is invalid.
+    /// The code as typed by the user.
+    ///
+    /// Its length must be permitted, but it is looked up even if it is invalid.
     package var code: String
-    /// The IP address of the user, as text.
+    /// The user's IP address in text form.
     package var source: String
 
     /// The permitted lengths of a typed code, in bytes.
     package static let codeByteCounts = 1...64
-    /// The permitted lengths of an address, in bytes: `::` is the shortest, an IPv4-mapped IPv6
-    /// address the longest.
+    /// The permitted lengths of an address, in bytes.
+    ///
+    /// The shortest is `::`, and the longest is an IPv4-mapped IPv6 address.
     package static let sourceByteCounts = 2...45
 
     package init(id: UInt64, code: String, source: String) {
@@ -21,7 +26,7 @@ package struct PortalRequest: Hashable, Sendable {
     }
 }
 
-/// The code is the owner's secret, so a printed request does not show it.
+/// The code is the owner's secret, so it is not included when a request is printed.
 extension PortalRequest: CustomStringConvertible, CustomDebugStringConvertible {
     package var description: String { "PortalRequest(id: \(self.id), (deletion code))" }
     package var debugDescription: String { self.description }
@@ -38,19 +43,27 @@ package struct PortalResponse: Hashable, Sendable {
     }
 }
 
-/// The result of a deletion code typed on the portal.
+/// The result for a deletion code that was entered in the portal.
 package enum PortalResult: Hashable, Sendable {
-    /// The wallet was revoked by this request or an earlier one. The time is that of the first revocation.
+    /// The wallet was revoked by this request or an earlier one.
+    ///
+    /// The time is that of the first revocation.
     case revoked(at: Timestamp)
-    /// No wallet has this code. This does not say whether the code is invalid or unknown.
+    /// There is no wallet with this code.
+    ///
+    /// This does not reveal whether the code is invalid or unknown.
     case notRecognised
-    /// The code was not looked up; retry after this time.
+    /// The code was not looked up.
+    ///
+    /// Retry after the given time.
     case rateLimited(retryAfter: Duration)
-    /// The request had no effect; retry after this time.
+    /// The request had no effect.
+    ///
+    /// Retry after the given time.
     case unavailable(retryAfter: Duration)
-    /// The message is invalid, which means that the portal has a bug.
+    /// The message is malformed, which means that the portal has a bug.
     case malformed
 
-    /// The longest retry time in a response.
+    /// The maximum time to wait before retrying.
     package static let longestWait: Duration = .seconds(86_400)
 }

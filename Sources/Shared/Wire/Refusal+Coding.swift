@@ -36,9 +36,9 @@ extension Refusal {
     }
 }
 
-/// A text that can be printed as it is, because it only contains visible ASCII.
+/// Returns the text if it only contains visible ASCII characters, which can be printed safely.
 ///
-/// An attacker impersonating the server could otherwise send terminal control sequences.
+/// Otherwise, an attacker who impersonates the server could send terminal control sequences.
 private func visible(_ text: String, _ field: WireField) throws(FieldFault) -> String {
     guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { throw .invalid(field) }
     return text
@@ -63,7 +63,9 @@ extension Refusal.Reason {
         }
     }
 
-    /// Reads the reason; a code unknown to this version is treated as an internal error of the server.
+    /// Reads the reason.
+    ///
+    /// A code that is unknown to this version is treated as an internal server error.
     fileprivate init(reading message: MessageReader<Remotepin__V1__Error>) throws(FieldFault) {
         switch message.code {
         case REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_UNSPECIFIED: throw .invalid(.error)

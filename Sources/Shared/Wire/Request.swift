@@ -11,19 +11,22 @@ package struct Request: Sendable {
     }
 }
 
-/// A call of the protocol (docs/protocol.md, Calls).
+/// A call in the protocol (docs/protocol.md, Calls).
 package enum Call: Sendable {
     case hello(Hello)
     case beginEnrollment
     case register(Register)
     case openSession(OpenSession)
     case instruct(Instruct)
-    /// The text as typed. The server parses it as a ``DeletionCode``, so that a mistyped code and
-    /// an unknown code get the same answer.
+    /// The code as it was typed.
+    ///
+    /// The server parses it as a ``DeletionCode``, so that a mistyped code and an unknown one get the same answer.
     case revokeWithCode(String)
     case reportWipe
     case confirmShares(ConfirmShares)
-    /// A well-formed call that is unknown to this version. The answer is `unsupported`.
+    /// A well-formed call that is unknown to this version.
+    ///
+    /// It is answered with `unsupported`.
     case unknown
 }
 
@@ -40,7 +43,7 @@ package struct Hello: Hashable, Sendable {
 }
 
 package struct Register: Hashable, Sendable {
-    /// `1...256` bytes, as returned by BeginEnrollment.
+    /// The token returned by BeginEnrollment, `1...256` bytes.
     package var token: [UInt8]
     /// The signed bytes of a ``RegisterBody``.
     package var body: [UInt8]
@@ -55,9 +58,9 @@ package struct Register: Hashable, Sendable {
     }
 }
 
-/// The hardware key's proof for a statement: 64 bytes r‖s, or an App Attest assertion of at most 1024 bytes.
+/// The hardware key's proof for a statement: 64 bytes r‖s, or an App Attest assertion of up to 1024 bytes.
 ///
-/// The form is always determined by the platform recorded at registration, never by the bytes.
+/// Which one it is only depends on the platform recorded at registration, never on the bytes.
 package struct DeviceProof: Hashable, Sendable {
     package let bytes: [UInt8]
 
@@ -85,14 +88,18 @@ package struct OpenSession: Hashable, Sendable {
 }
 
 package struct Instruct: Hashable, Sendable {
-    /// Starts at 1 in each session and increases by one with each instruction.
+    /// The counter, which starts at 1 in each session and is incremented for each instruction.
     package var counter: UInt64
     /// The signed bytes of an ``InstructBody``.
     package var body: [UInt8]
     package var pinSignature: P256Signature
+    /// The signature by the new PIN's key.
+    ///
     /// Only present for ChangePIN.
     package var newPINSignature: P256Signature?
-    /// Allows the server to verify `pinSignature` in a batch, which is faster; it has no other effect.
+    /// The y coordinate that allows the server to verify `pinSignature` in a batch, which is faster.
+    ///
+    /// It has no other effect.
     package var pinNonceY: P256NonceY?
 
     package init(
@@ -112,9 +119,9 @@ package struct Instruct: Hashable, Sendable {
 
 /// Confirms that a wallet has sealed its data under the next shares, so that they can replace the current ones.
 package struct ConfirmShares: Hashable, Sendable {
-    /// True if the next unlock share should replace the current one.
+    /// Whether the next unlock share should replace the current one.
     package var unlock: Bool
-    /// True if the next presence share should replace the current one.
+    /// Whether the next presence share should replace the current one.
     package var presence: Bool
 
     package init(unlock: Bool, presence: Bool) {

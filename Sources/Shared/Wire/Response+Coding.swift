@@ -4,7 +4,7 @@ internal import Vocabulary
 extension Response {
     /// Encodes this as the payload of a frame.
     ///
-    /// - Important: The frame may contain a share in the clear. Only send it over a TLS connection.
+    /// - Important: The frame may contain a share in the clear. It must only be sent over a TLS connection.
     package func encoded() -> [UInt8] {
         encode(remotepin__v1__response__init) { root in
             root.set(\.id, self.id)

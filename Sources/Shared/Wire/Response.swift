@@ -1,7 +1,9 @@
 package import Secrets
 package import Vocabulary
 
-/// The answer to the ``Request`` with the same id; an error with id 0 is the answer to a frame that was not a request.
+/// The answer to the ``Request`` with the same id.
+///
+/// An error with id 0 is the answer to a frame that was not a request.
 package struct Response: Sendable {
     package var id: UInt64
     package var result: CallResult
@@ -35,11 +37,13 @@ extension CallResult {
     }
 }
 
-/// The answer to Hello: the terms on which the server serves this version of the app.
+/// The answer to Hello, with the terms on which the server serves this version of the app.
 package struct ServerTerms: Hashable, Sendable {
     package var serverTime: Timestamp
     package var update: UpdateVerdict
-    /// The number of digits of a PIN, `6...12`; a wallet rejects anything less than six.
+    /// The number of digits in a PIN, `6...12`.
+    ///
+    /// Wallets reject anything below six.
     package var pinLength: Int
     package var policy: AttemptPolicy
     package var features: Features
@@ -47,7 +51,7 @@ package struct ServerTerms: Hashable, Sendable {
     package var limits: Limits
 
     package struct Limits: Hashable, Sendable {
-        /// The maximum number of calls in flight on one connection, at least 1.
+        /// The maximum number of calls in flight on a connection, at least 1.
         package var maxInFlight: Int
         package var sessionLifetime: Duration
         package var tokenLifetime: Duration
@@ -82,7 +86,9 @@ package struct Enrollment: Hashable, Sendable {
     /// The permitted lengths of a token, in bytes.
     package static let allowedTokenByteCounts = 1...256
 
-    /// Opaque to the client; its SHA-256 is the challenge of the attestation.
+    /// The token, which is opaque to the client.
+    ///
+    /// Its SHA-256 digest is the challenge for the attestation.
     package var token: [UInt8]
     package var walletID: WalletID
     package var expiresAt: Timestamp
@@ -96,9 +102,11 @@ package struct Enrollment: Hashable, Sendable {
 
 package struct Registration: Sendable {
     package var unlockShare: Share
-    /// Nil if the feature is off.
+    /// The deletion code, or nil if the feature is off.
     package var deletionCode: DeletionCode?
-    /// The keys of receipts, in ascending order; the last one is used for signing.
+    /// The receipt keys, in ascending order.
+    ///
+    /// The last one is used for signing.
     package var receiptKeys: [ReceiptKeyLink]
 
     package init(unlockShare: Share, deletionCode: DeletionCode?, receiptKeys: [ReceiptKeyLink] = []) {
@@ -114,16 +122,18 @@ package enum SessionOpening: Sendable {
 }
 
 package struct ActiveWallet: Sendable {
-    /// The current PIN key.
+    /// The id of the current PIN key.
     package var pinKeyID: PINKeyID
     package var pinState: PINState
     package var features: Features
-    /// Nil while the wallet is permanently blocked.
+    /// The presence share, or nil if the wallet is permanently blocked.
     package var presenceShare: Share?
-    /// The share that replaces the presence share once the wallet confirms it; nil unless the shares are being
+    /// The share that will replace the presence share once the wallet confirms it, or nil if the shares are not being
     /// replaced.
     package var nextPresenceShare: Share?
-    /// The keys of receipts, in ascending order; the last one is used for signing.
+    /// The receipt keys, in ascending order.
+    ///
+    /// The last one is used for signing.
     package var receiptKeys: [ReceiptKeyLink]
 
     package init(
@@ -143,22 +153,28 @@ package struct ActiveWallet: Sendable {
     }
 }
 
-/// The result of an instruction: either the result itself, which requires the right PIN, or the verdict on a wrong PIN.
+/// The result of an instruction, which requires the right PIN, or the verdict on a wrong PIN.
 package enum InstructResult: Sendable {
-    /// `next` is the share that replaces this one once the wallet confirms it; nil unless the shares are being
+    /// The PIN was right.
+    ///
+    /// `next` is the share that will replace this one once the wallet confirms it, or nil if the shares are not being
     /// replaced.
     case pinValid(unlockShare: Share, next: Share? = nil)
     case pinChanged
     case recoveryCodeLinked
     case deletionCode(DeletionCode)
-    /// The attempt was judged wrong and counted. The state is the one after this attempt.
+    /// The PIN was wrong and the attempt was counted.
+    ///
+    /// The state is the one after this attempt.
     case wrong(PINState)
     case blocked(remaining: Duration)
     case blockedPermanently
 }
 
 package enum CodeRevocation: Hashable, Sendable {
-    /// The wallet was revoked by this call or an earlier one. The time is that of the first revocation.
+    /// The wallet was revoked by this call or an earlier one.
+    ///
+    /// The time is that of the first revocation.
     case revoked(at: Timestamp)
     case notRecognised
 }

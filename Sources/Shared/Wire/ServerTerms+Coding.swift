@@ -2,7 +2,7 @@ internal import RemotePINProto
 internal import Vocabulary
 
 extension ServerTerms {
-    /// PIN lengths that a server may require.
+    /// The PIN lengths that a server may require.
     package static let allowedPINLengths = 6...12
 
     func write(to message: MessageWriter<Remotepin__V1__HelloResponse>) {

@@ -1,9 +1,9 @@
 internal import RemotePINProto
 internal import Vocabulary
 
-// The encoded bytes are signed and sent as they are; a body is never encoded again to check a signature.
+// The encoded bytes are signed and sent as they are. A body is never encoded again in order to check a signature.
 //
-// A signature covers the whole body. An unknown field might change the meaning of the others, so a body that contains
+// A signature covers the entire body. An unknown field might change the meaning of the others, so a body that contains
 // one at any level is rejected as a whole. Everywhere else, unknown fields are ignored.
 
 extension RegisterBody {
@@ -32,12 +32,15 @@ extension RegisterBody {
 }
 
 extension Attestation {
-    /// The size limit of the evidence in bytes: of all certificates together, or of the attestation object.
+    /// The maximum size of the evidence in bytes, which means of all certificates together or of the attestation
+    /// object.
     ///
-    /// This is the size limit of a frame, which is larger than the limit of any verifier. Evidence that is too large is
+    /// This is the maximum size of a frame, which is more than any verifier accepts. Evidence that is too large is
     /// therefore rejected by the verifier, with its own reason.
     package static let maximumByteCount = 64 * 1024
-    /// The number of certificates in a chain; the maximum is more than any verifier accepts, for the same reason.
+    /// The allowed number of certificates in a chain.
+    ///
+    /// For the same reason, the maximum is more than any verifier accepts.
     package static let allowedCertificateCounts = 1...64
 
     fileprivate func write(to root: MessageWriter<Remotepin__V1__RegisterBody>) {

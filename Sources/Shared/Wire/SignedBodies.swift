@@ -15,11 +15,12 @@ package struct RegisterBody: Hashable, Sendable {
     }
 }
 
-/// A device's attestation evidence as it was sent; it has not been verified yet.
+/// A device's attestation evidence as it was sent, before it has been verified.
 package enum Attestation: Hashable, Sendable {
-    /// Android Key Attestation: DER certificates, leaf first.
+    /// Android Key Attestation: DER-encoded certificates, starting with the leaf.
     case android(certificates: [[UInt8]])
-    /// Apple App Attest: the CBOR attestation object and the id of the key (SHA-256 of its public key).
+    /// Apple App Attest: the CBOR attestation object and the id of the key, which is the SHA-256 digest of its public
+    /// key.
     case apple(object: [UInt8], keyID: SHA256Digest)
 
     package var platform: Platform {
@@ -44,7 +45,7 @@ package struct OpenSessionBody: Hashable, Sendable {
 /// An instruction and the attempt it consumes, signed by the PIN key derived from the entered PIN.
 package struct InstructBody: Hashable, Sendable {
     package var attemptID: AttemptID
-    /// The PIN key that the wallet thinks is current.
+    /// The id of the PIN key that the wallet believes to be current.
     package var pinKeyID: PINKeyID
     /// The public key derived from the entered PIN.
     package var candidate: P256PublicKey
@@ -61,7 +62,7 @@ package struct InstructBody: Hashable, Sendable {
 package enum Instruction: Hashable, Sendable {
     case checkPIN
     case changePIN(newKey: P256PublicKey, newKeyID: PINKeyID)
-    /// `1...128` bytes.
+    /// Links a recovery code of `1...128` bytes.
     case linkRecoveryCode([UInt8])
     case showDeletionCode
 }

@@ -3,7 +3,7 @@ internal import RemotePINProto
 internal import Secrets
 internal import Vocabulary
 
-// The parts shared by several answers: features, revocation and PIN state.
+// The parts that several answers have in common: features, revocation and PIN state.
 
 extension Features {
     func write(to message: MessageWriter<Remotepin__V1__Features>) {
@@ -80,14 +80,14 @@ extension PINState {
 extension MessageWriter<Remotepin__V1__Blocked> {
     /// Sets the remaining time of a block.
     ///
-    /// This is at least a millisecond, because a block of length zero is never sent.
+    /// This is at least a millisecond, because a block with no time left is never sent.
     func set(remaining: Duration) {
         self.set(\.remaining_ms, max(1, remaining.wireMilliseconds))
     }
 }
 
 extension MessageReader<Remotepin__V1__Blocked> {
-    /// The remaining time of a block, at least a millisecond.
+    /// Returns the remaining time of a block, which is at least a millisecond.
     func remaining() throws(FieldFault) -> Duration {
         try self.duration(\.remaining_ms, .remaining, in: 1...(.max))
     }
@@ -142,14 +142,14 @@ extension ActiveWallet {
 }
 
 extension MessageReader {
-    /// A receipt, whose signature is not verified yet.
+    /// Returns a receipt, whose signature has not been verified yet.
     @inline(__always) @safe func receipt(_ field: BytesField) throws(FieldFault) -> Receipt {
         let bytes = try self.bytes(field, .receipt, in: Receipt.allowedByteCounts)
         guard let receipt = Receipt(bytes) else { throw .invalid(.receipt) }
         return receipt
     }
 
-    /// The keys of receipts, whose signatures are not verified yet.
+    /// Returns the receipt keys, whose signatures have not been verified yet.
     @inline(__always) @safe func receiptKeys(
         _ field: PartField<ProtobufCBinaryData>,
         count: KeyPath<Message, Int>

@@ -1,22 +1,31 @@
-/// The reason why bytes are not a valid message.
+/// An error that prevents bytes from being read as a message.
 ///
-/// This only contains names and ids, never data from the peer, so it is safe to log.
+/// It only contains names and ids, never data from the peer, so it is safe to log.
 package enum WireError: Error, Hashable, Sendable {
-    /// The bytes are not the expected protobuf message; close the connection.
+    /// The bytes are not the expected protobuf message.
+    ///
+    /// Close the connection.
     case notProtobuf
-    /// The message needs more memory than ``decodingBudget(frameByteCount:)``; close the connection.
+    /// The message requires more memory than ``decodingBudget(frameByteCount:)``.
+    ///
+    /// Close the connection.
     case overBudget
-    /// A value has the wrong length or is out of range; answer `malformed` to the id and continue.
+    /// A value has the wrong length or is out of range.
+    ///
+    /// Answer `malformed` with the id and continue.
     case invalid(WireField, id: UInt64?)
-    /// A required part is missing; answer `malformed` to the id and continue.
+    /// A required part is missing.
+    ///
+    /// Answer `malformed` with the id and continue.
     case missing(WireField, id: UInt64?)
-    /// A signed body contains an unknown field, so the server would only be acting on part of the signed statement.
+    /// A signed body contains an unknown field, so the server would only act on part of the signed statement.
+    ///
     /// Answer `malformed` and continue.
     case unknownField
     /// A signed body contains an unknown instruction. Answer `unsupported` and continue.
     case unknownInstruction
 
-    /// The id of the call, if it was readable.
+    /// The call's id, if it was readable.
     package var id: UInt64? {
         switch self {
         case .invalid(_, let id), .missing(_, let id): id
@@ -24,7 +33,7 @@ package enum WireError: Error, Hashable, Sendable {
         }
     }
 
-    /// The memory limit for decoding a frame of this length, in bytes.
+    /// Returns the memory limit for decoding a frame of the given length, in bytes.
     package static func decodingBudget(frameByteCount: Int) -> Int {
         4 * frameByteCount + 16 * 1024
     }
@@ -43,14 +52,14 @@ package enum WireField: String, Hashable, Sendable {
     case unlockShare, update, walletID
 }
 
-/// A ``WireError`` without the id of the call.
+/// A ``WireError`` without the call's id.
 enum FieldFault: Error {
     case invalid(WireField)
     case missing(WireField)
     case unknownField
     case unknownInstruction
 
-    /// The error for a message with this id.
+    /// Returns the error for the message with the given id.
     func wireError(id: UInt64?) -> WireError {
         switch self {
         case .invalid(let field): .invalid(field, id: id)

@@ -2,16 +2,20 @@ package import Vocabulary
 
 /// The result of `DCAppAttestService.attestKey`.
 package struct AppAttestObject: Hashable, Sendable {
-    /// The format's name; the only known one is `apple-appattest`.
+    /// The name of the format.
+    ///
+    /// The only known one is `apple-appattest`.
     package var format: String
     /// The leaf and the authority that signed it, without the root.
     package var certificates: [[UInt8]]
-    /// The input of Apple's fraud metric; not used for verification.
+    /// The input for Apple's fraud metric.
+    ///
+    /// Not used for verification.
     package var receipt: [UInt8]?
-    /// The encoding of an ``AuthenticatorData``, as signed.
+    /// The encoded ``AuthenticatorData``, as it was signed.
     package var authenticatorData: [UInt8]
 
-    /// The only format.
+    /// The only known format.
     package static let knownFormat = "apple-appattest"
 
     package init(certificates: [[UInt8]], receipt: [UInt8]?, authenticatorData: [UInt8]) {
@@ -52,7 +56,9 @@ package struct AppAttestObject: Hashable, Sendable {
     }
 }
 
-/// An error from decoding an attestation or assertion; the caller should reject the evidence.
+/// An error from decoding an attestation or assertion.
+///
+/// The evidence should be rejected.
 package enum AppAttestObjectError: Error, Hashable {
     case cbor(CBORError)
     /// A member is missing or has the wrong type.
@@ -65,9 +71,9 @@ package enum AppAttestObjectError: Error, Hashable {
 
 /// The result of `DCAppAttestService.generateAssertion`.
 package struct AppAttestAssertion: Hashable, Sendable {
-    /// ECDSA as DER over the nonce.
+    /// The DER-encoded ECDSA signature of the nonce.
     package var signature: [UInt8]
-    /// The encoding of an ``AuthenticatorData``, as signed.
+    /// The encoded ``AuthenticatorData``, as it was signed.
     package var authenticatorData: [UInt8]
 
     package init(signature: [UInt8], authenticatorData: [UInt8]) {
@@ -96,18 +102,19 @@ package struct AppAttestAssertion: Hashable, Sendable {
         ]).encoded
     }
 
-    /// The bytes that the key signs: SHA-256 of authenticator data and client data hash, in this order.
+    /// Returns the bytes signed by the key: the SHA-256 digest of the authenticator data followed by the client data
+    /// hash.
     package static func nonce(authenticatorData: [UInt8], clientDataHash: [UInt8]) -> SHA256Digest {
         sha256(authenticatorData + clientDataHash)
     }
 }
 
-/// Apple's service that attested a key.
+/// The Apple service that attested a key.
 package enum AppAttestEnvironment: String, Hashable, Sendable, CaseIterable {
     case development
     case production
 
-    /// The aaguid that identifies it.
+    /// The aaguid that identifies the environment.
     package var aaguid: [UInt8] {
         switch self {
         case .development: Array("appattestdevelop".utf8)

@@ -1,15 +1,18 @@
-/// The receipt in an App Attest attestation, an input of Apple's fraud metric and not part of the verification.
+/// The receipt in an App Attest attestation, which is an input for Apple's fraud metric and not part of the
+/// verification.
 ///
-/// It is CMS SignedData in BER (RFC 5652), whose content is a SET of numbered fields.
+/// It is BER-encoded CMS SignedData (RFC 5652), whose content is a SET of numbered fields.
 package struct AppAttestReceipt: Hashable, Sendable {
-    /// The fields by number; if a number occurs twice, the first field is used.
+    /// The fields by number.
+    ///
+    /// If a number occurs more than once, the first field is used.
     private let fields: [Int: [UInt8]]
-    /// The bytes that Apple signed: the content itself, even if signed attributes accompany it.
+    /// The bytes signed by Apple, which are the content itself even if there are signed attributes.
     package let content: [UInt8]
     package let signature: [UInt8]
     /// The included certificates, in order.
     package let certificates: [Certificate]
-    /// True if there are signed attributes, as in receipts from 2020.
+    /// Whether there are signed attributes, as in receipts from 2020.
     package let hasSignedAttributes: Bool
 
     package init(decoding bytes: [UInt8]) throws(DERError) {
@@ -32,17 +35,19 @@ package struct AppAttestReceipt: Hashable, Sendable {
         self.fields = try Self.fields(of: self.content)
     }
 
-    /// `TEAMID.bundle.id`.
+    /// The app id in the form `TEAMID.bundle.id`.
     package var appID: String? { self.text(2) }
-    /// The certificate of the attested key.
+    /// The attested key's certificate.
     package var certificate: [UInt8]? { self.fields[3] }
     package var clientDataHash: [UInt8]? { self.fields[4] }
-    /// ATTEST or RECEIPT.
+    /// The type, which is ATTEST or RECEIPT.
     package var type: String? { self.text(6) }
     /// The environment, which is only present in some receipts.
     package var environment: String? { self.text(7) }
     package var created: String? { self.text(12) }
-    /// The number of keys that the device attested recently; only in refreshed receipts.
+    /// The number of keys that the device has attested recently.
+    ///
+    /// Only present in refreshed receipts.
     package var riskMetric: String? { self.text(17) }
     package var notBefore: String? { self.text(19) }
     package var expires: String? { self.text(21) }

@@ -1,15 +1,19 @@
-/// The facts in an App Attest leaf other than the nonce, which are shown to operators but not trusted.
+/// The information in an App Attest leaf apart from the nonce.
+///
+/// It is displayed to operators but not trusted.
 package struct AppleCertificateFacts: Hashable, Sendable {
-    /// The app id; nil if not stated.
+    /// The app id, or nil if it is missing.
     package let appID: String?
-    /// As in `26.1`; nil if not stated.
+    /// The OS version, such as `26.1`, or nil if it is missing.
     package let osVersion: String?
-    /// As in `23B85`; nil if not stated.
+    /// The OS build, such as `23B85`, or nil if it is missing.
     package let osBuild: String?
-    /// As in `iphoneos`; nil if not stated.
+    /// The platform, such as `iphoneos`, or nil if it is missing.
     package let platform: String?
 
-    /// Creates the facts; this never fails, because facts that cannot be read are treated as missing.
+    /// Reads the information from a certificate.
+    ///
+    /// This never fails, because anything that cannot be read is treated as missing.
     package init(_ certificate: Certificate) {
         let application = Self.texts(certificate.values(of: .appAttestApplication).first)
         let system = Self.texts(certificate.values(of: .appAttestSystem).first)
@@ -19,7 +23,7 @@ package struct AppleCertificateFacts: Hashable, Sendable {
         self.platform = system[1026]
     }
 
-    /// The texts under the tags of a SEQUENCE.
+    /// Returns the texts in a SEQUENCE, keyed by tag.
     private static func texts(_ value: [UInt8]?) -> [UInt: String] {
         guard let value, let members = try? DERNode(parsing: value).children("fields") else { return [:] }
         var texts: [UInt: String] = [:]

@@ -2,22 +2,26 @@ package import Vocabulary
 
 /// The data signed by an App Attest key in addition to the client's data (WebAuthn §6.1, as used by Apple).
 package struct AuthenticatorData: Hashable, Sendable {
-    /// SHA-256 of the app id, `TEAMID.bundle.id`.
+    /// The SHA-256 digest of the app id, `TEAMID.bundle.id`.
     package var rpIDHash: SHA256Digest
-    /// The raw flags; Apple sets 0x40 in assertions too, even though they do not contain a credential.
+    /// The raw flags.
+    ///
+    /// Apple also sets 0x40 in assertions, even though they do not contain a credential.
     package var flags: UInt8
-    /// The number of signatures made with the key; 0 in an attestation.
+    /// The number of signatures made with the key, which is 0 in an attestation.
     package var counter: UInt32
-    /// Only in attestations.
+    /// The attested key.
+    ///
+    /// Only present in attestations.
     package var credential: Credential?
-    /// The trailing map, which newer systems add.
+    /// The trailing map, which is added by newer systems.
     package var extensions: CBOR?
 
     /// The attested key.
     package struct Credential: Hashable, Sendable {
-        /// 16 bytes that identify the environment.
+        /// The 16 bytes that identify the environment.
         package var aaguid: [UInt8]
-        /// The key's id: SHA-256 of its public key.
+        /// The key's id, which is the SHA-256 digest of its public key.
         package var id: [UInt8]
         /// The public key as a COSE map (RFC 9052 §7).
         package var key: CBOR
@@ -29,9 +33,11 @@ package struct AuthenticatorData: Hashable, Sendable {
         }
     }
 
-    /// The flag for a credential.
+    /// The flag that indicates a credential.
     package static let hasCredential: UInt8 = 0x40
-    /// The flag for extensions; not all of Apple's systems set it.
+    /// The flag that indicates extensions.
+    ///
+    /// Not all of Apple's systems set it.
     package static let hasExtensions: UInt8 = 0x80
 
     package init(rpIDHash: SHA256Digest, flags: UInt8, counter: UInt32, credential: Credential?, extensions: CBOR?) {
@@ -42,9 +48,9 @@ package struct AuthenticatorData: Hashable, Sendable {
         self.extensions = extensions
     }
 
-    /// Decodes an attestation's data (`withCredential`) or an assertion's.
+    /// Decodes an attestation's data (if `withCredential` is true) or an assertion's.
     ///
-    /// The fixed part and the credential may be followed by one CBOR map, but nothing else.
+    /// The fixed part and the credential may be followed by a single CBOR map, but nothing else.
     package init(decoding bytes: [UInt8], withCredential: Bool) throws(AuthenticatorDataError) {
         var rest = bytes[...]
         guard let rpIDHash = SHA256Digest(rest.prefix(32)), rest.count >= 37 else { throw .truncated }
@@ -88,20 +94,22 @@ package struct AuthenticatorData: Hashable, Sendable {
     }
 }
 
-/// An error from decoding authenticator data; the caller should reject the evidence.
+/// An error from decoding authenticator data.
+///
+/// The evidence should be rejected.
 package enum AuthenticatorDataError: Error, Hashable {
     /// The data ends before a required part.
     case truncated
-    /// According to the flags, there is no credential, although one is required.
+    /// The flags do not indicate a credential, although one is required.
     case noCredential
     /// The credential's key is not a CBOR map.
     case credentialKey
-    /// The data is followed by something other than one CBOR map.
+    /// The data is followed by something other than a single CBOR map.
     case trailingBytes
 }
 
 extension AuthenticatorData.Credential {
-    /// A P-256 key in COSE form: kty 2 (EC2), alg −7 (ES256), crv 1 (P-256), x and y.
+    /// Returns a P-256 key in COSE form: kty 2 (EC2), alg −7 (ES256), crv 1 (P-256), x and y.
     package static func coseKey(_ key: P256PublicKey) -> CBOR {
         .map([
             CBOR.Entry(.integer(1), .integer(2)),
@@ -112,7 +120,7 @@ extension AuthenticatorData.Credential {
         ])
     }
 
-    /// The P-256 key, if it has the form that ``coseKey(_:)`` writes.
+    /// The P-256 key, or nil if it does not have the form written by ``coseKey(_:)``.
     package var publicKey: P256PublicKey? {
         guard self.key[.integer(1)] == .integer(2), self.key[.integer(3)] == .integer(-7),
             self.key[.integer(-1)] == .integer(1), let x = self.key[.integer(-2)]?.byteString,

@@ -1,20 +1,22 @@
-/// A CBOR item (RFC 8949) of one of the kinds used by attestation.
+/// A CBOR item (RFC 8949) of a kind used in attestation.
 ///
-/// Apple's devices send no tags, floating-point values or simple values other than booleans and null. The decoder
-/// rejects them, so that every value has exactly one encoding.
+/// Apple's devices do not send tags, floating-point values, or simple values other than booleans and null. The decoder
+/// rejects these, so that every value has exactly one encoding.
 package indirect enum CBOR: Hashable, Sendable {
     case unsigned(UInt64)
-    /// The number −1 − n for the n held here.
+    /// The number −1 − n, where n is the associated value.
     case negative(UInt64)
     case bytes([UInt8])
     case text(String)
     case array([CBOR])
-    /// The pairs in the order they were encoded in, without duplicate keys.
+    /// A map with its entries in the order in which they were encoded.
+    ///
+    /// There are no duplicate keys.
     case map([Entry])
     case boolean(Bool)
     case null
 
-    /// One key of a map with its value.
+    /// A key in a map, and its value.
     package struct Entry: Hashable, Sendable {
         package let key: CBOR
         package let value: CBOR
@@ -25,38 +27,40 @@ package indirect enum CBOR: Hashable, Sendable {
         }
     }
 
-    /// An integer of either sign.
+    /// Returns an integer of either sign.
     package static func integer(_ value: Int64) -> CBOR {
         value < 0 ? .negative(UInt64(bitPattern: ~value)) : .unsigned(UInt64(value))
     }
 
-    /// The value of a map's text key; nil if this is not a map or does not have the key.
+    /// The value for a text key in a map, or nil if this is not a map or the key is missing.
     package subscript(key: String) -> CBOR? { self[.text(key)] }
 
-    /// The value of a map's key; nil if this is not a map or does not have the key.
+    /// The value for a key in a map, or nil if this is not a map or the key is missing.
     package subscript(key: CBOR) -> CBOR? {
         guard case .map(let entries) = self else { return nil }
         return entries.first { $0.key == key }?.value
     }
 
-    /// The bytes of a byte string; nil for every other kind.
+    /// The contents of a byte string, or nil for all other kinds.
     package var byteString: [UInt8]? {
         guard case .bytes(let bytes) = self else { return nil }
         return bytes
     }
 
-    /// True if this is a map.
+    /// Whether this is a map.
     package var isMap: Bool {
         guard case .map = self else { return false }
         return true
     }
 }
 
-/// An error from decoding a CBOR item; the caller should reject the evidence.
+/// An error from decoding a CBOR item.
+///
+/// The evidence should be rejected.
 package enum CBORError: Error, Hashable {
     /// A length exceeds the remaining bytes.
     case truncated
-    /// Bytes follow the item.
+    /// The item is followed by more bytes.
     case trailingBytes(Int)
     /// A length or number is not in its shortest form.
     case notMinimal
@@ -68,8 +72,8 @@ package enum CBORError: Error, Hashable {
     case tooDeep
     /// There are more items than in any attestation.
     case tooManyItems
-    /// A text is not UTF-8.
+    /// A text is not valid UTF-8.
     case notUTF8
-    /// A tag, a float or a reserved form.
+    /// There is a tag, a float or a reserved form.
     case unsupported(UInt8)
 }

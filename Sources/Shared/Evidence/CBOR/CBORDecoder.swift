@@ -1,20 +1,26 @@
 extension CBOR {
-    /// The maximum nesting depth; Apple's objects have three levels.
-    package static let maximumDepth = 8
-    /// The maximum number of items that one decoding may produce; Apple's objects have about thirty.
+    /// The maximum nesting depth.
     ///
-    /// This limits the memory used. The decoder does not reserve memory based on a length it has read, and only copies
-    /// bytes that actually exist.
+    /// Apple's objects have three levels.
+    package static let maximumDepth = 8
+    /// The maximum number of items in an encoding.
+    ///
+    /// Apple's objects have about thirty.
+    ///
+    /// This limits memory use. The decoder never reserves memory based on a length it has read, and only copies bytes
+    /// that actually exist.
     package static let maximumItems = 1024
 
-    /// Decodes exactly one item without trailing bytes.
+    /// Decodes exactly one item.
+    ///
+    /// There must not be any trailing bytes.
     package init(decoding bytes: [UInt8]) throws(CBORError) {
         var decoder = CBORDecoder(bytes[...])
         self = try decoder.item(depth: 1)
         guard decoder.rest.isEmpty else { throw .trailingBytes(decoder.rest.count) }
     }
 
-    /// Decodes one item from the front of `bytes` and leaves the rest.
+    /// Decodes one item from the start of `bytes`, leaving the rest.
     package init(decodingPrefixOf bytes: inout ArraySlice<UInt8>) throws(CBORError) {
         var decoder = CBORDecoder(bytes)
         self = try decoder.item(depth: 1)
@@ -70,7 +76,9 @@ private struct CBORDecoder {
         return elements
     }
 
-    /// Finds duplicate keys by comparing encodings, because equal keys have equal encodings.
+    /// Decodes a map.
+    ///
+    /// Duplicate keys are found by comparing encodings, because equal keys have equal encodings.
     private mutating func entries(_ count: UInt64, depth: Int) throws(CBORError) -> [CBOR.Entry] {
         var entries: [CBOR.Entry] = []
         var keys: Set<ArraySlice<UInt8>> = []

@@ -1,5 +1,5 @@
 extension CBOR {
-    /// The shortest encoding, with entries in their current order.
+    /// The shortest encoding, with map entries in their current order.
     package var encoded: [UInt8] {
         var bytes: [UInt8] = []
         self.append(to: &bytes)
@@ -42,7 +42,7 @@ extension CBOR {
 }
 
 extension FixedWidthInteger {
-    /// The bytes of the number, most significant first.
+    /// The bytes of the number, with the most significant byte first.
     var bigEndianBytes: [UInt8] {
         (0..<Self.bitWidth / 8).map { UInt8(truncatingIfNeeded: self >> (Self.bitWidth - 8 - 8 * $0)) }
     }

@@ -1,24 +1,27 @@
 package import Vocabulary
 
-/// An X.509 certificate exactly as it was encoded; no trust decision has been made.
+/// An X.509 certificate, exactly as it was encoded.
 ///
-/// The certificates of genuine phones contain things that strict libraries reject: NULL parameters of ECDSA, empty and
-/// odd extensions, issuers without a CA flag, serial numbers of any shape, ML-DSA keys. This parser only reads them;
-/// any decision is left to the verifier.
+/// No decision about trust has been made.
+///
+/// The certificates of genuine phones contain things that strict libraries reject: NULL parameters for ECDSA, empty and
+/// odd extensions, issuers without a CA flag, serial numbers of any shape, and ML-DSA keys. This parser only reads
+/// them. All decisions are left to the verifier.
 package struct Certificate: Hashable, Sendable {
-    /// The whole certificate.
+    /// The entire certificate.
     package let encoded: [UInt8]
-    /// The signed part, as signed.
+    /// The part covered by the signature, as it was encoded.
     package let signedPart: [UInt8]
-    /// The serial number in lower-case hexadecimal without leading zeros, as used in status lists.
+    /// The serial number in lowercase hexadecimal without leading zeros, as used in status lists.
     package let serialNumber: String
     package let signatureAlgorithm: OID
-    /// True if the algorithm is followed by anything, even NULL; RFC 5758 §3.2 forbids this for ECDSA, but devices do
-    /// it.
+    /// Whether the algorithm is followed by anything, including NULL.
+    ///
+    /// RFC 5758 §3.2 forbids this for ECDSA, but devices do it.
     package let hasSignatureParameters: Bool
-    /// True if the signed part names the same algorithm as the signature.
+    /// Whether the signed part contains the same algorithm as the signature.
     package let isAlgorithmConsistent: Bool
-    /// The content of the signature's BIT STRING.
+    /// The contents of the signature's BIT STRING.
     package let signature: [UInt8]
     package let issuer: DistinguishedName
     package let subject: DistinguishedName
@@ -28,7 +31,9 @@ package struct Certificate: Hashable, Sendable {
     /// All extensions in order, including duplicates.
     package let extensions: [CertificateExtension]
 
-    /// Decodes exactly one certificate without trailing bytes.
+    /// Decodes exactly one certificate.
+    ///
+    /// There must not be any trailing bytes.
     package init(decoding encoded: [UInt8]) throws(DERError) {
         var outer = DERMembers(try DERNode(parsing: encoded).sequence("Certificate"))
         let signedPart = try outer.next("tbsCertificate")
@@ -56,12 +61,14 @@ package struct Certificate: Hashable, Sendable {
         guard fields.isEmpty else { throw .expected("end of TBSCertificate") }
     }
 
-    /// The values of all extensions with this identifier.
+    /// Returns the values of all extensions with this identifier.
     package func values(of identifier: OID) -> [[UInt8]] {
         self.extensions.filter { $0.identifier == identifier }.map(\.value)
     }
 
-    /// True if basicConstraints allows this certificate to sign others; many factory certificates lack it.
+    /// Whether basicConstraints allows this certificate to sign others.
+    ///
+    /// It is missing in many factory certificates.
     package var isAuthority: Bool {
         guard let value = self.values(of: .basicConstraints).first,
             let first = try? DERNode(parsing: value).sequence().first
@@ -95,7 +102,7 @@ package struct Certificate: Hashable, Sendable {
         return (first >= 0x80 ? "-" : "") + (digits.isEmpty ? "0" : digits)
     }
 
-    /// The magnitude of a negative number in two's complement.
+    /// Returns the magnitude of a negative number in two's complement.
     private static func negated(_ bytes: [UInt8]) -> [UInt8] {
         var carries = true
         let magnitude = bytes.reversed().map { byte -> UInt8 in
@@ -107,11 +114,11 @@ package struct Certificate: Hashable, Sendable {
     }
 }
 
-/// One extension of a certificate.
+/// An extension in a certificate.
 package struct CertificateExtension: Hashable, Sendable {
     package let identifier: OID
     package let isCritical: Bool
-    /// The content of the OCTET STRING.
+    /// The contents of the OCTET STRING.
     package let value: [UInt8]
 
     package init(_ identifier: OID, isCritical: Bool = false, value: [UInt8]) {

@@ -1,8 +1,8 @@
 package import Vocabulary
 
-/// The content of a certificate before it is signed.
+/// The contents of a certificate that has not been signed yet.
 package struct CertificateTemplate: Sendable {
-    /// The magnitude of the serial number, most significant byte first.
+    /// The magnitude of the serial number, with the most significant byte first.
     package var serialNumber: [UInt8]
     package var subject: DistinguishedName
     package var notBefore: Timestamp
@@ -25,7 +25,7 @@ package struct CertificateTemplate: Sendable {
         self.extensions = extensions
     }
 
-    /// Returns the certificate signed by its issuer's key with ECDSA and SHA-256.
+    /// Returns the certificate, signed by the issuer's key using ECDSA with SHA-256.
     package func signed(by key: SigningKey, issuer: DistinguishedName) -> [UInt8] {
         let algorithm = DERWriter.sequence(DERWriter.objectIdentifier(.ecdsaWithSHA256))
         let signedPart = DERWriter.sequence(
@@ -52,21 +52,23 @@ package struct CertificateTemplate: Sendable {
 }
 
 extension CertificateExtension {
-    /// Allows the key to sign certificates.
+    /// Allows the key to sign certificates (basicConstraints).
     package static let authority = CertificateExtension(
         .basicConstraints,
         isCritical: true,
         value: DERWriter.sequence(DERWriter.boolean(true))
     )
 
-    /// The key signs certificates (keyCertSign) and revocation lists.
+    /// Allows the key to be used for signing certificates and revocation lists (keyUsage).
     package static let signsCertificates = CertificateExtension(
         .keyUsage,
         isCritical: true,
         value: DERWriter.bitString([0x06], unusedBits: 1)
     )
 
-    /// Identifies the certificate's key, as strict TLS verifiers require of authorities (RFC 5280 §4.2.1.2).
+    /// Identifies the certificate's key.
+    ///
+    /// Strict TLS verifiers require this extension in authorities (RFC 5280 §4.2.1.2).
     package static func subjectKey(_ key: P256PublicKey) -> CertificateExtension {
         CertificateExtension(.subjectKeyIdentifier, value: DERWriter.octetString(Self.identifier(of: key)))
     }
@@ -79,35 +81,35 @@ extension CertificateExtension {
         )
     }
 
-    /// The leftmost 160 bits of the point's SHA-256 (RFC 7093 §2).
+    /// Returns the leftmost 160 bits of the point's SHA-256 digest (RFC 7093 §2).
     private static func identifier(of key: P256PublicKey) -> [UInt8] { Array(sha256(key.bytes).bytes.prefix(20)) }
 
-    /// The key signs data (digitalSignature).
+    /// Allows the key to be used for signing data (digitalSignature).
     package static let signsData = CertificateExtension(
         .keyUsage,
         isCritical: true,
         value: DERWriter.bitString([0x80], unusedBits: 7)
     )
 
-    /// The key serves TLS (id-kp-serverAuth).
+    /// Allows the key to be used by a TLS server (id-kp-serverAuth).
     package static let servesTLS = CertificateExtension(
         .extendedKeyUsage,
         value: DERWriter.sequence(DERWriter.objectIdentifier("1.3.6.1.5.5.7.3.1"))
     )
 
-    /// The names of a TLS server: host names, and addresses as 4 or 16 bytes.
+    /// Returns an extension with the names of a TLS server: host names, and addresses of 4 or 16 bytes.
     package static func serverNames(hosts: [String], addresses: [[UInt8]]) -> CertificateExtension {
         let names =
             hosts.map { DERWriter.implicit(2, Array($0.utf8)) } + addresses.map { DERWriter.implicit(7, $0) }
         return CertificateExtension(.subjectAlternativeName, value: DERWriter.sequence(of: names))
     }
 
-    /// Android's key attestation.
+    /// Returns Android's key attestation extension.
     package static func attestation(_ description: KeyDescription) -> CertificateExtension {
         CertificateExtension(.keyDescription, value: description.encoded)
     }
 
-    /// The nonce of an App Attest attestation: SEQUENCE { [1] OCTET STRING }.
+    /// Returns an extension with the nonce of an App Attest attestation: SEQUENCE { [1] OCTET STRING }.
     package static func nonce(_ nonce: SHA256Digest) -> CertificateExtension {
         CertificateExtension(
             .appAttestNonce,
@@ -115,7 +117,7 @@ extension CertificateExtension {
         )
     }
 
-    /// The nonce in an App Attest leaf certificate; nil if there is none or it has a different form.
+    /// Returns the nonce in an App Attest leaf, or nil if there is none or it has a different form.
     package static func nonce(in certificate: Certificate) -> [UInt8]? {
         guard let value = certificate.values(of: .appAttestNonce).first,
             let member = try? DERNode(parsing: value).sequence().first, member.contextTag == 1

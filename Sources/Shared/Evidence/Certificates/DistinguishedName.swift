@@ -1,9 +1,9 @@
-/// A name in a certificate: its attributes in order, and its encoding.
+/// A name in a certificate, consisting of its attributes in order and its encoding.
 package struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
-    /// One attribute, such as a common name.
+    /// An attribute, such as a common name.
     package struct Attribute: Hashable, Sendable {
         package let type: OID
-        /// The text, with bytes that are not UTF-8 replaced.
+        /// The text, in which bytes that are not valid UTF-8 have been replaced.
         package let value: String
 
         package init(_ type: OID, _ value: String) {
@@ -15,7 +15,7 @@ package struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
     package let encoded: [UInt8]
     package let attributes: [Attribute]
 
-    /// Creates a name for encoding, each attribute as UTF8String.
+    /// Creates a name that encodes all attributes as UTF8String.
     package init(_ attributes: [Attribute]) {
         self.attributes = attributes
         self.encoded = DERWriter.sequence(
@@ -56,7 +56,7 @@ package struct DistinguishedName: Hashable, Sendable, CustomStringConvertible {
 
     package var commonName: String? { self.first(.commonName) }
     package var organization: String? { self.first(.organization) }
-    /// The attribute serialNumber (X.520), which factory-provisioned chains have below the root.
+    /// The serialNumber attribute (X.520), which is used below the root in factory-provisioned chains.
     package var serialNumber: String? { self.first(.nameSerialNumber) }
 
     /// Returns whether two names match, regardless of string type, letter case and spaces (RFC 5280 §7.1).

@@ -1,11 +1,11 @@
-/// The text form of certificates (RFC 7468).
+/// Reads and writes certificates in text form (RFC 7468).
 package enum PEM {
-    /// Writes each certificate in a separate block, in order.
+    /// Returns a text with a separate block for each certificate, in order.
     package static func certificates(_ certificates: [[UInt8]]) -> String {
         certificates.map(Self.block).joined()
     }
 
-    /// Returns the contents of all "CERTIFICATE" blocks, in order; nil if a block is malformed.
+    /// Returns the contents of all "CERTIFICATE" blocks, in order, or nil if a block is malformed.
     package static func certificates(in text: String) -> [[UInt8]]? {
         var certificates: [[UInt8]] = []
         var body: [UInt8]?

@@ -3,8 +3,8 @@ package import Vocabulary
 
 /// The P-256 key of a test authority or a simulated device.
 ///
-/// These keys stand in for hardware that a test system does not have. They do not protect anything outside a lab, so it
-/// is fine to store them in files. A production server never uses them.
+/// These keys take the place of hardware that a test system does not have. They do not protect anything outside of a
+/// lab, so they can be stored in files. A production server never uses them.
 package struct SigningKey: Sendable {
     private let key: P256.Signing.PrivateKey
 
@@ -18,13 +18,15 @@ package struct SigningKey: Sendable {
         self.key = key
     }
 
-    /// Reads a key from PEM, SEC 1 or PKCS #8; returns nil for anything else.
+    /// Reads a PEM-encoded SEC 1 or PKCS #8 key.
+    ///
+    /// Returns nil for anything else.
     package init?(pem: String) {
         guard let key = try? P256.Signing.PrivateKey(pemRepresentation: pem) else { return nil }
         self.key = key
     }
 
-    /// The key in PKCS #8, as PEM.
+    /// The PEM-encoded PKCS #8 key.
     package var pem: String { self.key.pemRepresentation + "\n" }
 
     package var publicKey: P256PublicKey {
@@ -34,10 +36,10 @@ package struct SigningKey: Sendable {
         return key
     }
 
-    /// ECDSA with SHA-256 over `message`, as DER.
+    /// Returns the DER-encoded ECDSA signature of `message`, using SHA-256.
     package func derSignature(for message: [UInt8]) -> [UInt8] { Array(self.ecdsa(message).derRepresentation) }
 
-    /// ECDSA with SHA-256 over `message`, as r‖s.
+    /// Returns the ECDSA signature of `message` as r‖s, using SHA-256.
     package func signature(for message: [UInt8]) -> P256Signature {
         guard let signature = P256Signature(self.ecdsa(message).rawRepresentation) else {
             preconditionFailure("a raw P-256 signature has 64 bytes")
@@ -54,7 +56,7 @@ package struct SigningKey: Sendable {
     }
 }
 
-/// SHA-256, as used by the attestation formats.
+/// Returns the SHA-256 digest, as used in the attestation formats.
 package func sha256(_ bytes: [UInt8]) -> Vocabulary.SHA256Digest {
     guard let digest = Vocabulary.SHA256Digest(SHA256.hash(data: bytes)) else {
         preconditionFailure("SHA-256 has 32 bytes")

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// The public key of a certificate with its encoding.
+/// A certificate's public key, with its encoding.
 package struct SubjectPublicKey: Hashable, Sendable {
     /// The algorithm and curve of a key.
     package enum Kind: Hashable, Sendable, CustomStringConvertible {
@@ -26,9 +26,11 @@ package struct SubjectPublicKey: Hashable, Sendable {
     }
 
     package let kind: Kind
-    /// The whole SubjectPublicKeyInfo.
+    /// The entire SubjectPublicKeyInfo.
     package let encoded: [UInt8]
-    /// The content of its BIT STRING: for elliptic curves the point.
+    /// The contents of its BIT STRING.
+    ///
+    /// For elliptic curves, this is the point.
     package let content: [UInt8]
 
     /// Decodes exactly one SubjectPublicKeyInfo.
@@ -36,7 +38,7 @@ package struct SubjectPublicKey: Hashable, Sendable {
         try self.init(try DERNode(parsing: encoded))
     }
 
-    /// A key on P-256.
+    /// Creates a P-256 key.
     package init(_ key: P256PublicKey) {
         self.kind = .p256
         self.content = key.bytes
@@ -60,7 +62,7 @@ package struct SubjectPublicKey: Hashable, Sendable {
         self.encoded = node.encoded
     }
 
-    /// The key as a point on P-256; nil for other kinds and for compressed points.
+    /// The point on P-256, or nil for other kinds of keys and for compressed points.
     package var p256: P256PublicKey? {
         guard self.kind == .p256 else { return nil }
         return P256PublicKey(self.content)

@@ -1,8 +1,12 @@
 internal import Vocabulary
 
-/// The dates of certificates, UTCTime and GeneralizedTime, read more leniently than RFC 5280 §4.1.2.5.
+/// Reads and writes dates in certificates (UTCTime and GeneralizedTime).
+///
+/// Reading is more lenient than RFC 5280 §4.1.2.5.
 enum CertificateTime {
-    /// Reads either form, with Z or an offset; fractions of a second are dropped.
+    /// Reads either form, with Z or an offset.
+    ///
+    /// Fractional seconds are dropped.
     static func read(_ node: DERNode) throws(DERError) -> Timestamp {
         let isShort = node.isUniversal(DERTag.utcTime)
         guard isShort || node.isUniversal(DERTag.generalizedTime) else { throw .expected("time") }
@@ -25,7 +29,7 @@ enum CertificateTime {
         return Timestamp(milliseconds: seconds * 1000)
     }
 
-    /// Writes UTCTime until 2049 and GeneralizedTime from then on.
+    /// Writes UTCTime up to 2049 and GeneralizedTime after that.
     static func write(_ time: Timestamp) -> [UInt8] {
         let seconds = time.milliseconds.flooredQuotient(by: 1000)
         let date = Self.date(daysSince1970: Int(seconds.flooredQuotient(by: 86_400)))
@@ -39,7 +43,9 @@ enum CertificateTime {
         )
     }
 
-    /// Days from 1970-01-01 in the proleptic Gregorian calendar; March-based years make leap days fall at the end.
+    /// Returns the number of days since 1970-01-01 in the proleptic Gregorian calendar.
+    ///
+    /// Years start in March, so that leap days are at the end.
     static func daysSince1970(year: Int, month: Int, day: Int) -> Int {
         let shifted = month <= 2 ? year - 1 : year
         let era = shifted.flooredQuotient(by: 400)

@@ -1,12 +1,16 @@
-/// A limit on the cost of parsing, checked before anything is parsed.
+/// A limit on the cost of parsing, which is checked before anything is parsed.
 ///
 /// swift-asn1 needs several hundred bytes per value, so 32 KiB of two-byte values would take more than 4 MiB. We
-/// therefore count the headers first, which does not need any memory.
+/// therefore count the headers first, which does not require any memory.
 enum DERBudget {
-    /// The maximum number of values in a structure; real certificates have a few hundred.
+    /// The maximum number of values in a structure.
+    ///
+    /// Real certificates have a few hundred.
     static let maximumValues = 2048
 
-    /// Returns whether the number of values is within the limit, whether or not they are well-formed.
+    /// Returns whether the number of values is within the limit.
+    ///
+    /// The values need not be well-formed.
     static func admits(_ bytes: [UInt8]) -> Bool {
         var position = 0
         var count = 0
@@ -26,8 +30,9 @@ enum DERBudget {
         return true
     }
 
-    /// Reads a length and moves `position` past it; returns nil if the bytes end before that, which the parser will
-    /// reject.
+    /// Reads a length and moves `position` past it.
+    ///
+    /// Returns nil if the bytes end before that, in which case the parser will reject them.
     private static func skipLength(_ bytes: [UInt8], _ position: inout Int) -> Int? {
         guard position < bytes.count else { return nil }
         let first = bytes[position]

@@ -14,7 +14,7 @@ extension DERNode {
         return try self.primitive(expectation)
     }
 
-    /// The bytes of an OCTET STRING, which may be in pieces in BER.
+    /// Returns the bytes of an OCTET STRING, which may be split into pieces in BER.
     func joinedOctets() throws(DERError) -> [UInt8] {
         guard self.isUniversal(DERTag.octetString) else { throw .expected("OCTET STRING") }
         guard let pieces = try? self.children("OCTET STRING") else { return try self.primitive("OCTET STRING") }
@@ -23,7 +23,9 @@ extension DERNode {
         return bytes
     }
 
-    /// The raw bytes of an INTEGER: two's complement, at least one.
+    /// Returns the raw bytes of an INTEGER in two's complement.
+    ///
+    /// There is at least one.
     func integerBytes() throws(DERError) -> [UInt8] {
         guard self.isUniversal(DERTag.integer) else { throw .expected("INTEGER") }
         let bytes = try self.primitive("INTEGER")
@@ -41,7 +43,9 @@ extension DERNode {
         return try Self.number(try self.primitive("ENUMERATED"))
     }
 
-    /// The value of a BOOLEAN; any nonzero octet is true, as in BER, because some devices write 0x01.
+    /// Returns the value of a BOOLEAN.
+    ///
+    /// As in BER, any nonzero octet is true, because some devices write 0x01.
     func boolean() throws(DERError) -> Bool {
         guard self.isUniversal(DERTag.boolean) else { throw .expected("BOOLEAN") }
         let bytes = try self.primitive("BOOLEAN")
@@ -49,7 +53,7 @@ extension DERNode {
         return bytes[0] != 0
     }
 
-    /// True if this BOOLEAN has a DER form, 0x00 or 0xFF.
+    /// Whether this BOOLEAN is in DER form, which means 0x00 or 0xFF.
     var isStrictBoolean: Bool {
         guard let octet = try? self.primitive("BOOLEAN").first else { return false }
         return octet == 0 || octet == 0xFF
@@ -67,7 +71,7 @@ extension DERNode {
         return identifier
     }
 
-    /// The bytes of a BIT STRING of whole octets.
+    /// Returns the bytes of a BIT STRING that consists of whole octets.
     func bitString() throws(DERError) -> [UInt8] {
         guard self.isUniversal(DERTag.bitString) else { throw .expected("BIT STRING") }
         let bytes = try self.primitive("BIT STRING")
@@ -81,7 +85,7 @@ extension DERNode {
     }
 }
 
-/// A list of values, read from front to back.
+/// A list of values that is read from front to back.
 struct DERMembers {
     private var rest: ArraySlice<DERNode>
 
@@ -96,7 +100,7 @@ struct DERMembers {
         return node
     }
 
-    /// Takes the next value if it carries the context-specific tag `tag`.
+    /// Returns the next value if it has the context-specific tag `tag`.
     mutating func next(tagged tag: UInt) -> DERNode? {
         guard self.rest.first?.contextTag == tag else { return nil }
         return self.rest.popFirst()

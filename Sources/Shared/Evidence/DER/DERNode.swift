@@ -1,6 +1,8 @@
 internal import SwiftASN1
 
-/// An error from reading a DER structure; the caller should reject the evidence.
+/// An error from reading a DER structure.
+///
+/// The evidence should be rejected.
 package enum DERError: Error, Hashable {
     /// The bytes are not a DER value, or there are trailing bytes.
     case notDER
@@ -16,14 +18,16 @@ package enum DERError: Error, Hashable {
     case time
 }
 
-/// A value in a parsed DER structure, with the accessors that certificates need.
+/// A value in a parsed DER structure, with the accessors needed for certificates.
 ///
-/// It is deliberately lenient about deviations found in real devices (BOOLEAN true as 0x01, NULL parameters), but
+/// It is deliberately lenient about deviations found in real devices (0x01 as BOOLEAN true, NULL parameters), but
 /// strict about anything that could be used to hide data: every structure is read to the end.
 struct DERNode {
     private let node: ASN1Node
 
-    /// Parses exactly one value without trailing bytes.
+    /// Parses exactly one value.
+    ///
+    /// There must not be any trailing bytes.
     init(parsing bytes: [UInt8]) throws(DERError) {
         guard DERBudget.admits(bytes) else { throw .tooManyValues }
         do {
@@ -33,7 +37,7 @@ struct DERNode {
         }
     }
 
-    /// Parses exactly one BER value, in which lengths may be indefinite.
+    /// Parses exactly one BER value, which may have indefinite lengths.
     init(parsingBER bytes: [UInt8]) throws(DERError) {
         guard DERBudget.admits(bytes) else { throw .tooManyValues }
         do {
@@ -47,27 +51,27 @@ struct DERNode {
         self.node = node
     }
 
-    /// The whole value: tag, length and content.
+    /// The entire value, with its tag, length and content.
     var encoded: [UInt8] { Array(self.node.encodedBytes) }
 
-    /// The number of a context-specific tag; nil for every other class.
+    /// The number of a context-specific tag, or nil for tags of any other class.
     var contextTag: UInt? {
         self.node.identifier.tagClass == .contextSpecific ? self.node.identifier.tagNumber : nil
     }
 
-    /// The content of a primitive value.
+    /// Returns the content of a primitive value.
     func primitive(_ expectation: String) throws(DERError) -> [UInt8] {
         guard case .primitive(let content) = self.node.content else { throw .expected(expectation) }
         return Array(content)
     }
 
-    /// The members of a constructed value.
+    /// Returns the members of a constructed value.
     func children(_ expectation: String) throws(DERError) -> [DERNode] {
         guard case .constructed(let nodes) = self.node.content else { throw .expected(expectation) }
         return nodes.map { DERNode($0) }
     }
 
-    /// The only value under an explicit tag.
+    /// Returns the only value under an explicit tag.
     func onlyChild(_ expectation: String) throws(DERError) -> DERNode {
         let children = try self.children(expectation)
         guard children.count == 1 else { throw .expected(expectation) }
@@ -79,7 +83,7 @@ struct DERNode {
     }
 }
 
-/// The universal tags we use (X.680 §8.4).
+/// The universal tags used here (X.680 §8.4).
 enum DERTag {
     static let boolean: UInt = 1
     static let integer: UInt = 2

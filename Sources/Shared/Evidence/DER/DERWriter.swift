@@ -1,4 +1,6 @@
-/// A writer of DER values (X.690); each function returns tag, length and content.
+/// Writes DER values (X.690).
+///
+/// All functions return the tag, length and content.
 enum DERWriter {
     static func value(_ tag: [UInt8], _ content: [UInt8]) -> [UInt8] {
         tag + Self.length(content.count) + content
@@ -8,7 +10,7 @@ enum DERWriter {
 
     static func sequence(of members: [[UInt8]]) -> [UInt8] { Self.value([0x30], members.flatMap { $0 }) }
 
-    /// A SET with its members in the order of their encodings, as DER requires.
+    /// Returns a SET whose members are sorted by their encodings, as required by DER.
     static func set(of members: [[UInt8]]) -> [UInt8] {
         Self.value([0x31], members.sorted { $0.lexicographicallyPrecedes($1) }.flatMap { $0 })
     }
@@ -31,19 +33,19 @@ enum DERWriter {
 
     static func enumerated(_ value: Int128) -> [UInt8] { Self.value([0x0A], Self.twosComplement(value)) }
 
-    /// A positive INTEGER from its magnitude, most significant byte first.
+    /// Returns a positive INTEGER with the given magnitude, most significant byte first.
     static func integer(magnitude: [UInt8]) -> [UInt8] {
         let digits = Array(magnitude.drop { $0 == 0 })
         guard let first = digits.first else { return [0x02, 0x01, 0x00] }
         return Self.value([0x02], first >= 0x80 ? [0] + digits : digits)
     }
 
-    /// A value under an explicit context-specific tag, or a constructed one under an implicit tag.
+    /// Returns a value with an explicit context-specific tag, or a constructed value with an implicit tag.
     static func tagged(_ tag: UInt, _ content: [UInt8]) -> [UInt8] {
         Self.value(Self.contextTag(tag, constructed: true), content)
     }
 
-    /// A primitive value under an implicit context-specific tag.
+    /// Returns a primitive value with an implicit context-specific tag.
     static func implicit(_ tag: UInt, _ content: [UInt8]) -> [UInt8] {
         Self.value(Self.contextTag(tag, constructed: false), content)
     }

@@ -1,13 +1,15 @@
 /// An object identifier in dotted form.
 package struct OID: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
-    /// As in `1.2.840.10045.2.1`.
+    /// The dotted form, such as `1.2.840.10045.2.1`.
     package let description: String
 
     package init(stringLiteral text: String) {
         self.description = text
     }
 
-    /// Decodes the content octets (X.690 §8.19); returns nil if they end within a number or contain one over 63 bits.
+    /// Decodes the content octets (X.690 §8.19).
+    ///
+    /// Returns nil if they end within a number or a number exceeds 63 bits.
     init?(content: [UInt8]) {
         guard let last = content.last, last & 0x80 == 0 else { return nil }
         var numbers: [UInt64] = []
@@ -48,7 +50,7 @@ package struct OID: Hashable, Sendable, ExpressibleByStringLiteral, CustomString
 extension OID {
     static let ecPublicKey: OID = "1.2.840.10045.2.1"
     static let rsaEncryption: OID = "1.2.840.113549.1.1.1"
-    /// The prefix of the arc with ML-DSA's parameter sets, 17 to 19.
+    /// The prefix of ML-DSA's parameter sets, which are numbered 17 to 19.
     static let nistSignatures = "2.16.840.1.101.3.4.3."
     static let p256: OID = "1.2.840.10045.3.1.7"
     static let ecdsaWithSHA256: OID = "1.2.840.10045.4.3.2"
@@ -62,12 +64,12 @@ extension OID {
     static let basicConstraints: OID = "2.5.29.19"
     static let authorityKeyIdentifier: OID = "2.5.29.35"
     static let extendedKeyUsage: OID = "2.5.29.37"
-    /// Android's key attestation extension, holding a ``KeyDescription``.
+    /// Android's key attestation extension, which contains a ``KeyDescription``.
     package static let keyDescription: OID = "1.3.6.1.4.1.11129.2.1.17"
-    /// Apple's extension holding the nonce of an App Attest attestation.
+    /// Apple's extension for the nonce of an App Attest attestation.
     package static let appAttestNonce: OID = "1.2.840.113635.100.8.2"
-    /// Apple's extension in App Attest certificates with the app and key policy.
+    /// Apple's extension for the app and key policy in App Attest certificates.
     package static let appAttestApplication: OID = "1.2.840.113635.100.8.5"
-    /// Apple's extension in App Attest certificates with the version of the operating system.
+    /// Apple's extension for the operating system version in App Attest certificates.
     package static let appAttestSystem: OID = "1.2.840.113635.100.8.7"
 }

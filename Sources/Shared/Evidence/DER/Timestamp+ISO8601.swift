@@ -1,7 +1,7 @@
 package import Vocabulary
 
 extension Timestamp {
-    /// As in `2026-01-31T12:00:00Z`, whole seconds.
+    /// The time in whole seconds, such as `2026-01-31T12:00:00Z`.
     package var iso8601: String {
         let seconds = self.milliseconds.flooredQuotient(by: 1000)
         let days = seconds.flooredQuotient(by: 86_400)
@@ -14,7 +14,9 @@ extension Timestamp {
         return "\(year)-\(numbers[0])-\(numbers[1])T\(numbers[2]):\(numbers[3]):\(numbers[4])Z"
     }
 
-    /// Reads the form of ``iso8601``, also with fractions of a second and with `+00:00` for `Z`.
+    /// Parses the format written by ``iso8601``.
+    ///
+    /// Fractional seconds, and `+00:00` instead of `Z`, are also accepted.
     package init?(iso8601 text: String) {
         let zone = text.hasSuffix("Z") ? 1 : text.hasSuffix("+00:00") ? 6 : 0
         guard zone > 0 else { return nil }

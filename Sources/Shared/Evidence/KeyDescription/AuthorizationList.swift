@@ -1,6 +1,8 @@
-/// The properties of a key by tag, in the order they were encoded in, without duplicate tags.
+/// A key's properties by tag, in the order in which they were encoded.
+///
+/// There are no duplicate tags.
 package struct AuthorizationList: Hashable, Sendable {
-    /// One property.
+    /// A single property.
     package struct Entry: Hashable, Sendable {
         package var tag: UInt
         package var value: Value
@@ -14,12 +16,14 @@ package struct AuthorizationList: Hashable, Sendable {
     /// The value of a property.
     package enum Value: Hashable, Sendable {
         case integer(Int128)
-        /// A SET, in the order of the encoding.
+        /// A SET, in the order in which it was encoded.
         case integers([Int128])
-        /// A property that has no value other than being present.
+        /// A property that does not have a value apart from being present.
         case present
         case bytes([UInt8])
-        /// Text from the device, kept as bytes because it might not be UTF-8.
+        /// Text from the device.
+        ///
+        /// It is stored as bytes, because it might not be valid UTF-8.
         case text([UInt8])
         case rootOfTrust(RootOfTrust)
         case application(ApplicationID)
@@ -33,7 +37,9 @@ package struct AuthorizationList: Hashable, Sendable {
         self.entries = entries
     }
 
-    /// The value under `tag`; setting nil removes the entry.
+    /// The value for `tag`.
+    ///
+    /// Setting it to nil removes the entry.
     package subscript(tag: UInt) -> Value? {
         get { self.entries.first { $0.tag == tag }?.value }
         set {
@@ -52,19 +58,19 @@ package struct AuthorizationList: Hashable, Sendable {
         set { self[tag.rawValue] = newValue }
     }
 
-    /// The number under `tag`; nil if it is missing or not a number.
+    /// Returns the number for `tag`, or nil if it is missing or not a number.
     package func integer(_ tag: AuthorizationTag) -> Int? {
         guard case .integer(let value) = self[tag] else { return nil }
         return Int(exactly: value)
     }
 
-    /// The numbers under `tag`; empty if they are missing.
+    /// Returns the numbers for `tag`, or an empty array if they are missing.
     package func integers(_ tag: AuthorizationTag) -> [Int] {
         guard case .integers(let values) = self[tag] else { return [] }
         return values.compactMap { Int(exactly: $0) }
     }
 
-    /// The text under `tag`; nil if it is missing.
+    /// Returns the text for `tag`, or nil if it is missing.
     package func text(_ tag: AuthorizationTag) -> String? {
         guard case .text(let bytes) = self[tag] else { return nil }
         return String(decoding: bytes, as: UTF8.self)
@@ -81,7 +87,7 @@ package struct AuthorizationList: Hashable, Sendable {
     }
 }
 
-/// The tags whose meaning is known (AOSP `Tag.aidl`, the low 28 bits).
+/// The tags whose meaning is known (the low 28 bits in AOSP's `Tag.aidl`).
 package enum AuthorizationTag: UInt, CaseIterable, Sendable {
     case purpose = 1
     case algorithm = 2
@@ -134,7 +140,7 @@ package enum AuthorizationTag: UInt, CaseIterable, Sendable {
 }
 
 extension AuthorizationTag {
-    /// The ASN.1 form of the value under a tag.
+    /// The ASN.1 form of a tag's value.
     enum Form {
         case integer
         case integers

@@ -1,8 +1,8 @@
 extension KeyDescription {
-    /// Decodes exactly one description: eight members, no duplicate tags, no trailing bytes.
+    /// Decodes exactly one description with eight members, without duplicate tags or trailing bytes.
     ///
-    /// Because real devices do all of this, tags may be out of order, BOOLEAN true may be 0x01 and a list may contain
-    /// unknown tags. Duplicate tags are rejected, because otherwise two parsers could see two different devices.
+    /// Real devices put tags out of order, encode BOOLEAN true as 0x01, and include unknown tags, so all of this is
+    /// allowed. Duplicate tags are rejected, because two parsers might otherwise see two different devices.
     package init(decoding bytes: [UInt8]) throws(DERError) {
         var members = DERMembers(try DERNode(parsing: bytes).sequence("KeyDescription"))
         self.attestationVersion = try members.next("attestationVersion").smallInteger()
@@ -69,7 +69,7 @@ extension RootOfTrust {
 }
 
 extension ApplicationID {
-    /// Decodes the content of the OCTET STRING under the tag.
+    /// Decodes the contents of the OCTET STRING under the tag.
     init(decoding bytes: [UInt8]) throws(DERError) {
         var members = DERMembers(try DERNode(parsing: bytes).sequence("AttestationApplicationId"))
         var packages: [Package] = []

@@ -1,5 +1,5 @@
 extension KeyDescription {
-    /// The content of the certificate's extension, with properties in their present order.
+    /// The contents of the certificate extension, with properties in their current order.
     package var encoded: [UInt8] {
         DERWriter.sequence(
             DERWriter.integer(Int128(self.attestationVersion)),

@@ -1,16 +1,17 @@
-/// An Android keystore's statement about a key that it created (the AOSP schema `KeyDescription`).
+/// An Android keystore's description of a key it has created (`KeyDescription` in the AOSP schema).
 package struct KeyDescription: Hashable, Sendable {
-    /// Version of the schema, 1 to 500 so far.
+    /// The version of the schema, which is 1 to 500 so far.
     package var attestationVersion: Int
     package var attestationSecurityLevel: SecurityLevel
     package var keyMintVersion: Int
     package var keyMintSecurityLevel: SecurityLevel
     package var challenge: [UInt8]
     package var uniqueID: [UInt8]
-    /// Properties enforced by the operating system; they only prove something if the system was verified when it
-    /// booted.
+    /// The properties enforced by the operating system.
+    ///
+    /// They only prove something if the system was verified when it booted.
     package var softwareEnforced: AuthorizationList
-    /// Properties enforced by the secure hardware.
+    /// The properties enforced by the secure hardware.
     package var hardwareEnforced: AuthorizationList
 
     package init(
@@ -30,13 +31,15 @@ package struct KeyDescription: Hashable, Sendable {
         self.hardwareEnforced = hardwareEnforced
     }
 
-    /// The application that the key belongs to; stated by the operating system, on some devices by the hardware.
+    /// The application that the key belongs to.
+    ///
+    /// It is reported by the operating system or, on some devices, by the hardware.
     package var application: ApplicationID? {
         self.softwareEnforced.application ?? self.hardwareEnforced.application
     }
 }
 
-/// The location of a key, or the signer of the attestation.
+/// The place where a key is stored or an attestation was signed.
 package enum SecurityLevel: Hashable, Sendable {
     case software
     case trustedEnvironment
@@ -44,7 +47,7 @@ package enum SecurityLevel: Hashable, Sendable {
     /// A level from a later schema, which is never equal to one of the above.
     case unknown(Int)
 
-    /// The number in the schema.
+    /// The number used in the schema.
     package var number: Int {
         switch self {
         case .software: 0
@@ -69,9 +72,9 @@ package struct RootOfTrust: Hashable, Sendable {
     package var verifiedBootKey: [UInt8]
     package var isDeviceLocked: Bool
     package var verifiedBootState: VerifiedBootState
-    /// Nil in the schemas before version 3.
+    /// Nil in schemas before version 3.
     package var verifiedBootHash: [UInt8]?
-    /// True if a true BOOLEAN was encoded in a form that BER allows and DER does not, as some devices do.
+    /// Whether true was encoded as a BOOLEAN in a form that is valid in BER but not in DER, as some devices do.
     package internal(set) var hasLooseBoolean = false
 
     package init(
@@ -91,16 +94,16 @@ package struct RootOfTrust: Hashable, Sendable {
 package enum VerifiedBootState: Hashable, Sendable {
     /// The device's manufacturer.
     case verified
-    /// A key that the user installed.
+    /// A key installed by the user.
     case selfSigned
-    /// No signer.
+    /// There is no signer.
     case unverified
     /// There is no signer, because the check failed.
     case failed
     /// A state from a later schema, which is never equal to one of the above.
     case unknown(Int)
 
-    /// The number in the schema.
+    /// The number used in the schema.
     package var number: Int {
         switch self {
         case .verified: 0
@@ -124,7 +127,7 @@ package enum VerifiedBootState: Hashable, Sendable {
 
 /// The packages that share the key's user id, and the certificates that signed them (AttestationApplicationId).
 package struct ApplicationID: Hashable, Sendable {
-    /// One package with its version code.
+    /// A package and its version code.
     package struct Package: Hashable, Sendable {
         package var name: String
         package var version: Int64
@@ -136,7 +139,7 @@ package struct ApplicationID: Hashable, Sendable {
     }
 
     package var packages: [Package]
-    /// SHA-256 of each signing certificate.
+    /// The SHA-256 digests of the signing certificates.
     package var signatureDigests: [[UInt8]]
 
     package init(packages: [Package], signatureDigests: [[UInt8]]) {
