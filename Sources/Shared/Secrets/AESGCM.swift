@@ -3,12 +3,14 @@ internal import Synchronization
 
 /// A key that seals and opens many values.
 ///
-/// The format is that of ``SecretBytes/seal(_:associatedData:)`` and ``SecretBytes/open(_:associatedData:)``. When
-/// opening values, libcrypto only expands the key once rather than for each value, which takes less than half the time
-/// for a value of 32 bytes.
+/// The format is the same as for ``SecretBytes/seal(_:associatedData:)`` and ``SecretBytes/open(_:associatedData:)``.
+/// When values are opened, libcrypto only expands the key once rather than for each value, which takes less than half
+/// the time for a value of 32 bytes.
 package final class SealingKey: Sendable {
     private let key: SecretBytes
-    /// The idle contexts; their number is bounded by the largest number of concurrent callers.
+    /// The idle contexts.
+    ///
+    /// There are at most as many as there have been concurrent callers.
     private let idle = Mutex<[AESGCM]>([])
 
     /// - Precondition: The key has 32 bytes.
@@ -17,10 +19,12 @@ package final class SealingKey: Sendable {
         self.key = key
     }
 
-    /// Keeps the key out of swap space; the copies in libcrypto's contexts are not covered.
+    /// Keeps the key out of swap space.
+    ///
+    /// This does not include the copies in libcrypto's contexts.
     package func keepOutOfSwap() { self.key.keepOutOfSwap() }
 
-    /// Encrypts: nonce ‖ ciphertext ‖ tag.
+    /// Encrypts to nonce ‖ ciphertext ‖ tag.
     package func seal(_ plaintext: borrowing SecretBytes, associatedData: [UInt8]) -> [UInt8] {
         self.key.seal(plaintext, associatedData: associatedData)
     }
@@ -29,7 +33,7 @@ package final class SealingKey: Sendable {
     package func open(_ sealed: ArraySlice<UInt8>, associatedData: [UInt8]) throws(SealBroken) -> SecretBytes {
         let algorithm = self.idle.withLock { $0.popLast() } ?? AESGCM(key: self.key)
         let secret = try SecretBytes(opening: sealed, associatedData: associatedData, with: algorithm)
-        // If the value is not genuine, this line is not reached, so its context is never used again.
+        // This line is not reached if the value is not genuine, so its context is never used again.
         self.idle.withLock { $0.append(algorithm) }
         return secret
     }
@@ -37,16 +41,16 @@ package final class SealingKey: Sendable {
 
 /// AES-256-GCM decryption with one key, directly into the memory that will hold the secret.
 ///
-/// Uses libcrypto instead of swift-crypto because every right PIN requires opening a share: with all its boxes and
-/// copies, swift-crypto takes three times as long, and one of the copies is the secret itself.
+/// This uses libcrypto instead of swift-crypto, because every right PIN requires opening a share. With all its boxes
+/// and copies, swift-crypto takes three times as long, and one of the copies is the secret itself.
 ///
-/// `@unchecked Sendable`: ``SealingKey`` lends each instance to one caller at a time.
+/// `@unchecked Sendable` because ``SealingKey`` only passes an instance to one caller at a time.
 @safe final class AESGCM: @unchecked Sendable {
     static let keyByteCount = 32
     static let nonceByteCount = 12
     static let tagByteCount = 16
 
-    /// Contains the expanded key; freeing the context wipes it.
+    /// Contains the expanded key, which is wiped when the context is freed.
     private let context: OpaquePointer
 
     /// - Precondition: The key has 32 bytes.
@@ -65,9 +69,9 @@ package final class SealingKey: Sendable {
         unsafe EVP_CIPHER_CTX_free(self.context)
     }
 
-    /// Decrypts nonce ‖ ciphertext ‖ tag to `target`, which has the length of the ciphertext.
+    /// Decrypts nonce ‖ ciphertext ‖ tag into `target`, which must have the length of the ciphertext.
     ///
-    /// - Returns: True if the tag is right.
+    /// - Returns: Whether the tag is right.
     /// - Important: If it is not, the bytes in `target` must not be used.
     func open(
         _ sealed: ArraySlice<UInt8>,
@@ -103,9 +107,9 @@ package final class SealingKey: Sendable {
     }
 }
 
-/// The cipher of libcrypto.
+/// libcrypto's cipher.
 ///
-/// `@unchecked Sendable` because it is fetched once and only read afterwards.
+/// `@unchecked Sendable` because it is fetched once and only read after that.
 @safe private final class AES256GCM: @unchecked Sendable {
     static let shared = AES256GCM()
 

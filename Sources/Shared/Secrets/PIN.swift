@@ -5,15 +5,21 @@
 package struct PIN: ~Copyable, Sendable {
     private let digits: SecretBytes
 
-    /// The number of digits; a wallet rejects a server that asks for fewer.
+    /// The number of digits.
+    ///
+    /// A wallet rejects a server that requires fewer.
     package static let length = 6
 
-    /// Copies six ASCII digits; returns nil for any other bytes.
+    /// Copies six ASCII digits.
+    ///
+    /// Returns nil for any other bytes.
     package init?(copying digits: some Collection<UInt8>) {
         self.init(SecretBytes(copying: digits))
     }
 
-    /// Copies six borrowed ASCII digits; returns nil for any other bytes.
+    /// Copies six borrowed ASCII digits.
+    ///
+    /// Returns nil for any other bytes.
     package init?(copying digits: RawSpan) {
         self.init(SecretBytes(copying: digits))
     }
@@ -27,15 +33,15 @@ package struct PIN: ~Copyable, Sendable {
     package enum Weakness: Hashable, Sendable, CaseIterable {
         /// All six digits are the same.
         case allDigitsEqual
-        /// Every digit is one more than the digit before: 012345 … 456789.
+        /// Every digit is one more than the previous digit: 012345 … 456789.
         case ascending
-        /// Every digit is one less than the digit before: 987654 … 543210.
+        /// Every digit is one less than the previous digit: 987654 … 543210.
         case descending
     }
 
-    /// The rule of the local policy (flows.md PF2.9) that this PIN breaks; nil if the PIN is permitted.
+    /// Returns the rule of the local policy (flows.md PF2.9) that this PIN violates, or nil if the PIN is allowed.
     ///
-    /// The policy only applies to new PINs; an existing PIN is always tried.
+    /// The policy only applies to new PINs. An existing PIN is always tried.
     package borrowing func weakness() -> Weakness? {
         self.digits.withBytes { span in
             let steps = (1..<Self.length).map { index in
@@ -48,12 +54,14 @@ package struct PIN: ~Copyable, Sendable {
         }
     }
 
-    /// Returns true if both PINs have the same digits, compared in constant time; used when a new PIN is entered twice.
+    /// Returns whether both PINs have the same digits, in constant time.
+    ///
+    /// Used when a new PIN is entered twice.
     package borrowing func isEqual(to other: borrowing PIN) -> Bool {
         self.digits.isEqual(to: other.digits)
     }
 
-    /// Salt ‖ digits, the input of every derivation from a PIN.
+    /// Returns salt ‖ digits, which is the input for all derivations from a PIN.
     ///
     /// The salt has 256 bits, so an attacker without the device cannot search for the six digits.
     package borrowing func keyMaterial(salt: borrowing SecretBytes) -> SecretBytes {
@@ -70,7 +78,9 @@ package struct PIN: ~Copyable, Sendable {
 }
 
 extension SecretBytes {
-    /// Returns true if `condition` holds for every byte; always checks all of them.
+    /// Returns whether `condition` is true for all bytes.
+    ///
+    /// Always checks every byte.
     borrowing func allBytes(_ condition: (UInt8) -> Bool) -> Bool {
         self.withBytes { span in
             var holds = true

@@ -1,12 +1,14 @@
-/// Secrets as text, only for files with the same protection as the secrets.
+/// Secrets in text form, only for files that are protected as well as the secrets themselves.
 extension SecretBytes {
-    /// Parses lower-case hexadecimal digits, two for each byte; returns nil for any other text.
+    /// Parses lowercase hexadecimal digits, two per byte.
+    ///
+    /// Returns nil for any other text.
     package init?(hexadecimal digits: RawSpan) {
         guard var bytes = Self.bytes(of: digits) else { return nil }
         self.init(wiping: &bytes)
     }
 
-    /// The bytes as lower-case hexadecimal digits, in ASCII.
+    /// Returns the bytes as lowercase hexadecimal digits in ASCII.
     package borrowing func hexadecimal() -> SecretBytes {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []

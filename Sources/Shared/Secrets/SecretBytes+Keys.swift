@@ -2,23 +2,26 @@ internal import COpenSSL
 internal import Crypto
 internal import FoundationEssentials
 
-/// A sealed value cannot be opened, because the key or the associated data is different or the value was modified.
+/// A sealed value could not be opened, because the key or the associated data is different or the value was modified.
 ///
-/// Reject the record or message that contains it.
+/// The record or message that contains it must be rejected.
 package struct SealBroken: Error, Hashable, Sendable {
     package init() {}
 }
 
-/// Everything a secret can be used for as a key; it is all in this target, so no other target needs the bytes of a key.
+/// Everything that a secret can be used for as a key.
+///
+/// It is all in this target, so that no other target needs a key's bytes.
 extension SecretBytes {
-    /// Bytes that ``seal(_:associatedData:)`` adds: a 12-byte nonce before the ciphertext and a
-    /// 16-byte tag after it.
+    /// The number of bytes added by ``seal(_:associatedData:)``: a 12-byte nonce before the ciphertext and a 16-byte
+    /// tag after it.
     package static let sealOverhead = 28
 
-    /// Encrypts with AES-256-GCM under this key: nonce ‖ ciphertext ‖ tag.
+    /// Encrypts with AES-256-GCM under this key to nonce ‖ ciphertext ‖ tag.
     ///
-    /// The nonce is random, so one key must seal no more than 2^32 values (NIST SP 800-38D §8.3).
-    /// The owner of a long-lived key must count them.
+    /// The nonce is random, so no more than 2^32 values may be sealed under the same key (NIST SP 800-38D §8.3). The
+    /// owner of a long-lived key must count them.
+    ///
     /// - Precondition: This key has 32 bytes.
     package borrowing func seal(_ plaintext: borrowing SecretBytes, associatedData: [UInt8]) -> [UInt8] {
         let key = self.sealingKey()
@@ -29,7 +32,7 @@ extension SecretBytes {
         return Array(combined)
     }
 
-    /// Decrypts the result of ``seal(_:associatedData:)`` with the same key and associated data.
+    /// Decrypts a value returned by ``seal(_:associatedData:)`` for the same key and associated data.
     ///
     /// - Precondition: This key has 32 bytes.
     package borrowing func open(_ sealed: [UInt8], associatedData: [UInt8]) throws(SealBroken) -> SecretBytes {
@@ -41,12 +44,13 @@ extension SecretBytes {
         guard sealed.count >= Self.sealOverhead else { throw SealBroken() }
         try unsafe self.init(count: sealed.count - Self.sealOverhead) { storage throws(SealBroken) in
             let isGenuine = unsafe algorithm.open(sealed, associatedData: associatedData, into: storage)
-            // Bytes that are not genuine are wiped with the storage and never returned.
+            // Bytes that are not genuine are wiped along with the storage and never returned.
             guard isGenuine else { throw SealBroken() }
         }
     }
 
-    /// Derives `count` bytes with HKDF-SHA256 without a salt (RFC 5869 §2.2: 32 zero bytes instead).
+    /// Derives `count` bytes using HKDF-SHA256 without a salt, which is the same as a salt of 32 zero bytes (RFC 5869
+    /// §2.2).
     ///
     /// - Precondition: `count` is at most 255 × 32 (RFC 5869 §2.3).
     package borrowing func hkdfSHA256(info: [UInt8], count: Int) -> SecretBytes {
@@ -56,12 +60,12 @@ extension SecretBytes {
         }
     }
 
-    /// The 32-byte HMAC-SHA256 of `message` under this key.
+    /// Returns the 32-byte HMAC-SHA256 of `message` under this key.
     package borrowing func hmacSHA256(_ message: [UInt8]) -> [UInt8] {
         Array(HMAC<SHA256>.authenticationCode(for: message, using: self.symmetricKey()))
     }
 
-    /// Returns true if `code` is the HMAC-SHA256 of `message` under this key; compares in constant time.
+    /// Returns whether `code` is the HMAC-SHA256 of `message` under this key, in constant time.
     package borrowing func isHMAC(_ code: [UInt8], of message: [UInt8]) -> Bool {
         constantTimeEqual(self.hmacSHA256(message), code)
     }
@@ -71,7 +75,7 @@ extension SecretBytes {
         return self.symmetricKey()
     }
 
-    /// The key in the form of swift-crypto, which wipes its copy.
+    /// The key as a swift-crypto type, which wipes its copy.
     private borrowing func symmetricKey() -> SymmetricKey {
         unsafe self.withPointer { bytes in unsafe SymmetricKey(data: bytes) }
     }

@@ -3,18 +3,18 @@ package import Crypto
 internal import FoundationEssentials
 
 extension SecretBytes {
-    /// A private key of 32 bytes: this value as a big-endian number, mod (q − 1) + 1, with q the
-    /// order of P-256 (FIPS 186-5 A.2.1).
+    /// Returns a 32-byte private key: this value as a big-endian number, mod (q − 1) + 1, where q is the order of P-256
+    /// (FIPS 186-5 A.2.1).
     ///
-    /// With 48 bytes or more the bias against any key is below 2^−128, and every result is in `1...q−1`.
+    /// If this value has at least 48 bytes, the bias against any key is below 2^−128. Every result is in `1...q−1`.
     package borrowing func p256PrivateScalar() -> SecretBytes {
         let number = self.withBytes { BigNumber(bigEndian: $0) }
         return number.remainder(dividedBy: .p256OrderMinusOne).successor().bigEndianBytes(count: 32)
     }
 
-    /// The private key with the number ``p256PrivateScalar()``.
+    /// Returns the private key for the number ``p256PrivateScalar()``.
     ///
-    /// swift-crypto keeps the number in separate memory and clears it with the last copy of the key.
+    /// swift-crypto keeps the number in separate memory, which it clears when the last copy of the key is released.
     package borrowing func p256SigningKey() -> P256.Signing.PrivateKey {
         let scalar = self.p256PrivateScalar()
         let key = unsafe scalar.withPointer { bytes in unsafe try? P256.Signing.PrivateKey(rawRepresentation: bytes) }
@@ -23,7 +23,7 @@ extension SecretBytes {
     }
 }
 
-/// A number of libcrypto, cleared at the end of its lifetime.
+/// A libcrypto number that is cleared at the end of its lifetime.
 @safe private struct BigNumber: ~Copyable {
     private let number: OpaquePointer
 

@@ -3,9 +3,9 @@ internal import Glibc
 
 /// Bytes that are wiped at the end of their lifetime and cannot be copied, printed or compared with `==`.
 ///
-/// The storage is a single heap allocation for the whole lifetime, so no stale copies are left behind by growing or
-/// copy-on-write. Wiping uses `OPENSSL_cleanse`, which is not removed by the optimizer. The bytes are written once,
-/// before the initializer returns, and only read afterwards, which makes the value safe to send.
+/// The storage is a single heap allocation for the whole lifetime, so growing or copy-on-write cannot leave stale
+/// copies behind. Wiping uses `OPENSSL_cleanse`, which is not removed by the optimizer. The bytes are written once,
+/// before the initializer returns, and only read after that, which makes the value safe to send.
 @safe public struct SecretBytes: ~Copyable, @unchecked Sendable {
     private let storage: UnsafeMutableRawBufferPointer
 
@@ -14,7 +14,9 @@ internal import Glibc
         unsafe self.storage = storage
     }
 
-    /// Copies the bytes; the caller remains responsible for wiping the original.
+    /// Copies the bytes.
+    ///
+    /// The caller is still responsible for wiping the original.
     public init(copying bytes: some Collection<UInt8>) {
         unsafe self.storage = .allocate(byteCount: bytes.count, alignment: 16)
         unsafe self.storage.copyBytes(from: bytes)
@@ -37,7 +39,9 @@ internal import Glibc
         unsafe self.storage.deallocate()
     }
 
-    /// Allocates `count` bytes, which `fill` writes; they are also wiped if `fill` throws.
+    /// Allocates `count` bytes, which are written by `fill`.
+    ///
+    /// If `fill` throws, they are also wiped.
     init<Failure: Error>(
         count: Int,
         filledBy fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
@@ -47,7 +51,7 @@ internal import Glibc
         try unsafe fill(self.storage)
     }
 
-    /// New random bytes from the operating system's generator, eight per call to it.
+    /// Returns random bytes from the operating system's generator, which is called once for every eight bytes.
     public static func random(count: Int) -> SecretBytes {
         var generator = SystemRandomNumberGenerator()
         return unsafe SecretBytes(count: count) { storage in
@@ -59,10 +63,10 @@ internal import Glibc
         }
     }
 
-    /// Keeps the memory page of these bytes out of swap space until the process ends (mlock(2)).
+    /// Keeps the memory page that contains these bytes out of swap space until the process ends (mlock(2)).
     ///
-    /// This is meant for a few keys that live as long as the process. It has no effect if the process is not allowed to
-    /// lock any more pages.
+    /// This is meant for a few keys that live as long as the process. It has no effect if the process may not lock any
+    /// more pages.
     package borrowing func keepOutOfSwap() {
         unsafe _ = mlock(self.storage.baseAddress, self.storage.count)
     }
@@ -70,34 +74,36 @@ internal import Glibc
     /// The number of bytes, which is not secret.
     public var count: Int { unsafe self.storage.count }
 
-    /// Lends the bytes to `body`; they cannot escape it.
+    /// Calls `body` with the bytes, which cannot escape it.
     public borrowing func withBytes<Result: ~Copyable, Failure: Error>(
         _ body: (RawSpan) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try body(unsafe UnsafeRawBufferPointer(self.storage).bytes)
     }
 
-    /// Lends the bytes to C and to libraries that take pointers; only within this target.
+    /// Calls `body` with a pointer to the bytes, for C functions and libraries.
+    ///
+    /// Only used within this target.
     borrowing func withPointer<Result: ~Copyable, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try unsafe body(UnsafeRawBufferPointer(self.storage))
     }
 
-    /// A copy that is not wiped.
+    /// Returns a copy that is not wiped.
     ///
-    /// - Important: Only for writing the content of a slot and for callers that wipe the copy.
+    /// - Important: Only use this to write the contents of a slot, or if the caller wipes the copy.
     public borrowing func exposedBytes() -> [UInt8] {
         unsafe Array(self.storage)
     }
 
-    /// Returns true if both have the same bytes, in time that depends only on their counts.
+    /// Returns whether both contain the same bytes, in time that only depends on their counts.
     public borrowing func isEqual(to other: borrowing SecretBytes) -> Bool {
         guard self.count == other.count else { return false }
         return unsafe CRYPTO_memcmp(self.storage.baseAddress, other.storage.baseAddress, self.count) == 0
     }
 
-    /// These bytes followed by those of `other`, in one new allocation.
+    /// Returns these bytes followed by those of `other`, in a single new allocation.
     package borrowing func concatenated(with other: borrowing SecretBytes) -> SecretBytes {
         let joined = UnsafeMutableRawBufferPointer.allocate(byteCount: self.count + other.count, alignment: 16)
         unsafe joined.copyMemory(from: UnsafeRawBufferPointer(self.storage))
@@ -110,15 +116,15 @@ internal import Glibc
 extension [UInt8] {
     /// Overwrites the bytes and empties the array.
     ///
-    /// Use this for short-lived copies of a secret, such as a message before encryption. If another array shares the
-    /// storage, that array keeps the bytes.
+    /// Use this for short-lived copies of a secret, such as a message before encryption. If the storage is shared with
+    /// another array, that array keeps the bytes.
     public mutating func wipe() {
         unsafe self.withUnsafeMutableBytes { bytes in unsafe OPENSSL_cleanse(bytes.baseAddress, bytes.count) }
         self = []
     }
 }
 
-/// Returns true if both have the same bytes, in time that depends only on their counts.
+/// Returns whether both contain the same bytes, in time that only depends on their counts.
 package func constantTimeEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     return unsafe left.withUnsafeBytes { leftBytes in

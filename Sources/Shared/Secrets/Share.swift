@@ -1,14 +1,17 @@
 /// Thirty-two random bytes that are kept by the server and needed by the wallet to open its slots.
 ///
-/// This is a class because messages go through NIO, which needs copyable values. All copies share one allocation, which
-/// is wiped when the last of them is gone. A share prints as its name and has no `==`.
+/// This is a class because messages go through NIO, which requires copyable values. All copies share a single
+/// allocation, which is wiped when the last of them is released. The description of a share does not reveal it, and
+/// there is no `==`.
 package final class Share: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     private let bytes: SecretBytes
 
-    /// The only length a share has.
+    /// The length of every share.
     package static let byteCount = 32
 
-    /// Takes ownership of exactly 32 bytes; returns nil for any other number.
+    /// Takes ownership of exactly 32 bytes.
+    ///
+    /// Returns nil for any other number.
     package init?(_ bytes: consuming SecretBytes) {
         guard bytes.count == Self.byteCount else { return nil }
         self.bytes = bytes
@@ -18,43 +21,47 @@ package final class Share: Sendable, CustomStringConvertible, CustomDebugStringC
         self.bytes = bytes
     }
 
-    /// Copies exactly 32 bytes; returns nil for any other number.
+    /// Copies exactly 32 bytes.
+    ///
+    /// Returns nil for any other number.
     package convenience init?(copying bytes: some Collection<UInt8>) {
         self.init(SecretBytes(copying: bytes))
     }
 
-    /// A new share from the operating system's generator; shares are never derived from other values.
+    /// Creates a share using the operating system's generator.
+    ///
+    /// Shares are never derived from other values.
     package static func random() -> Share {
         Share(random: .random(count: Self.byteCount))
     }
 
-    /// Lends the bytes to `body`.
+    /// Calls `body` with the bytes.
     package func withBytes<Result: ~Copyable, Failure: Error>(
         _ body: (RawSpan) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try self.bytes.withBytes(body)
     }
 
-    /// Lends the bytes as a secret, for key derivation and for sealing.
+    /// Calls `body` with the bytes as a secret, for key derivation and sealing.
     package func withSecret<Result: ~Copyable, Failure: Error>(
         _ body: (borrowing SecretBytes) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try body(self.bytes)
     }
 
-    /// Returns true if both are the same share, compared in constant time.
+    /// Returns whether both are the same share, in constant time.
     package func isEqual(to other: Share) -> Bool {
         self.bytes.isEqual(to: other.bytes)
     }
 
-    /// Returns a separate copy, to be passed to a consuming function.
+    /// Returns a separate copy, which can be passed to a consuming function.
     package func copy() -> SecretBytes {
         self.bytes.withBytes { SecretBytes(copying: $0) }
     }
 
-    /// A copy that is not wiped.
+    /// Returns a copy that is not wiped.
     ///
-    /// - Important: Only for checks that look for leaked shares.
+    /// - Important: Only use this for checks that look for leaked shares.
     package func exposedBytes() -> [UInt8] { self.bytes.exposedBytes() }
 
     package var description: String { "(share)" }

@@ -2,36 +2,37 @@ internal import Crypto
 internal import FoundationEssentials
 package import Vocabulary
 
-/// The purpose of a signature, with which every signed statement starts.
+/// The purpose of a signature, which is at the start of every signed statement.
 ///
-/// The texts are part of the protocol and never change. A zero byte terminates them, so none contains one.
+/// The texts are part of the protocol and never change. They are terminated by a zero byte, so none of them contains
+/// one.
 package enum Purpose: String, Hashable, Sendable, CaseIterable {
-    /// A registration, by the PIN key that it names.
+    /// A registration, signed by the PIN key that it contains.
     case registerPIN = "remote-pin/1 register pin"
-    /// A registration, by the device's hardware key.
+    /// A registration, signed by the device's hardware key.
     case registerDevice = "remote-pin/1 register device"
-    /// The opening of a session, by the device's hardware key.
+    /// The opening of a session, signed by the device's hardware key.
     case session = "remote-pin/1 session"
-    /// An instruction, by the key derived from the entered PIN.
+    /// An instruction, signed by the key derived from the entered PIN.
     case instructPIN = "remote-pin/1 instruct pin"
-    /// A change of the PIN, by the key of the new PIN.
+    /// A change of the PIN, signed by the key of the new PIN.
     case newPIN = "remote-pin/1 new pin"
 }
 
 /// The signed bytes: purpose ‖ 0x00 ‖ channel binding ‖ wallet id ‖ counter ‖ body.
 ///
 /// Every part before the body either has a fixed length or ends with a terminator it cannot contain, so two different
-/// statements never have the same bytes. They contain the channel binding, so a signature made for one connection is
+/// statements never have the same bytes. They include the channel binding, so a signature made for one connection is
 /// not valid on another.
 package struct Statement: Hashable, Sendable {
-    /// The bytes M, which a hardware key signs.
+    /// The bytes M, which are signed by a hardware key.
     package let bytes: [UInt8]
 
     /// Assembles the bytes.
     ///
     /// - Parameters:
-    ///   - counter: The counter of an instruction; 0 for any other purpose.
-    ///   - body: The serialized message exactly as it is sent or was received, never encoded again.
+    ///   - counter: The counter of an instruction, or 0 for any other purpose.
+    ///   - body: The serialized message exactly as it is sent or was received. It must not be encoded again.
     package init(
         _ purpose: Purpose,
         channelBinding: ChannelBinding,
@@ -51,6 +52,6 @@ package struct Statement: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// SHA-256 of the bytes, which is also the client data hash of an App Attest assertion.
+    /// The SHA-256 digest of the bytes, which is also the client data hash of an App Attest assertion.
     package var digest: Vocabulary.SHA256Digest { .of(self.bytes) }
 }

@@ -1,15 +1,16 @@
-/// The facts that a receipt certifies: one verdict, and the wallet's attempts as of its commit; always ``byteCount``
-/// bytes.
+/// The facts certified by a receipt, which are a verdict and the state of the wallet's attempts as of its commit.
+///
+/// The encoding always has ``byteCount`` bytes:
 ///
 ///     0       version of the form, 1
 ///     1       1 the PIN was right · 2 it was wrong · 3 no PIN was judged
-///     2–3     wrong PINs since the last right one, this one included
+///     2–3     wrong PINs since the last right one, including this one
 ///     4–19    wallet id
 ///     20–35   attempt id
 ///     36–43   number of the wallet's judged attempts
-///     44–51   time of the last of these wrong PINs, milliseconds since 1970; 0 without one
+///     44–51   time of the last of these wrong PINs, milliseconds since 1970, or 0 if there are none
 ///
-/// Numbers are big-endian. With a right PIN, the wrong ones are those that it ended.
+/// Numbers are big-endian. For a right PIN, the number of wrong PINs is that of the streak it has ended.
 package struct AttemptLeaf: Hashable, Sendable {
     package enum Outcome: UInt8, Hashable, Sendable {
         case right = 1
@@ -44,7 +45,9 @@ package struct AttemptLeaf: Hashable, Sendable {
         self.lastWrong = lastWrong
     }
 
-    /// Decodes only the output of ``write(to:)``.
+    /// Decodes a leaf.
+    ///
+    /// Only accepts what ``write(to:)`` has written.
     package init?(decoding bytes: ArraySlice<UInt8>) {
         let bytes = [UInt8](bytes)
         guard bytes.count == Self.byteCount, bytes[0] == Self.form, let outcome = Outcome(rawValue: bytes[1]),

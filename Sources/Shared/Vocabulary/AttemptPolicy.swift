@@ -1,21 +1,23 @@
-/// The rules of attempts: `rounds` of `attemptsPerRound` wrong PINs, a block after each round but the last, and a
-/// permanent block after the last (flows.md PF2.8).
+/// The rules for attempts (flows.md PF2.8).
+///
+/// There are `rounds` rounds of `attemptsPerRound` wrong PINs each. Every round ends with a block, which is permanent
+/// after the last one.
 public struct AttemptPolicy: Hashable, Sendable {
     /// The number of rounds, `1...16`.
     public let rounds: Int
-    /// The wrong PINs in a round, `1...16`.
+    /// The number of wrong PINs in a round, `1...16`.
     public let attemptsPerRound: Int
-    /// The length of the block after each round but the last, each `0...31 days`.
+    /// The lengths of the blocks after each round except the last, each `0...31 days`.
     ///
-    /// If there are fewer lengths than rounds, the last one applies to further rounds; without any, rounds end
-    /// without a block.
+    /// If there are fewer lengths than rounds, the last length also applies to the remaining rounds. If there are none,
+    /// rounds end without a block.
     public let blocks: [Duration]
 
     /// The minimum and maximum number of rounds.
     public static let allowedRounds = 1...16
     /// The minimum and maximum number of wrong PINs in a round.
     public static let allowedAttempts = 1...16
-    /// The longest allowed block: 31 days.
+    /// The maximum length of a block, which is 31 days.
     public static let longestBlock: Duration = .seconds(31 * 24 * 3600)
 
     /// Returns nil if a number is out of range, or if there are more blocks than rounds that end in one.
@@ -28,7 +30,9 @@ public struct AttemptPolicy: Hashable, Sendable {
         self.blocks = blocks
     }
 
-    /// Four rounds of four; blocks of one minute, five minutes and one hour, then permanently.
+    /// Four rounds of four attempts.
+    ///
+    /// The blocks are one minute, five minutes and one hour long, and then permanent.
     public static let standard = AttemptPolicy(
         validRounds: 4,
         attemptsPerRound: 4,
@@ -41,26 +45,34 @@ public struct AttemptPolicy: Hashable, Sendable {
         self.blocks = blocks
     }
 
-    /// The maximum number of wrong PINs that are judged between two right ones.
+    /// The maximum number of wrong PINs that can be judged between two right ones.
     public var allowance: Int { self.rounds * self.attemptsPerRound }
 }
 
-/// The state of a wallet's attempts between two right PINs.
+/// The state of a wallet's attempts since the last right PIN.
 public enum PINState: Hashable, Sendable {
-    /// A PIN may be tried. `attemptsLeft` counts the attempts left in this round, at least 1; the end of the final
-    /// round is permanent.
+    /// A PIN may be tried.
+    ///
+    /// `attemptsLeft` is the number of attempts left in this round, at least 1. If `finalRound` is true, the end of
+    /// this round is permanent.
     case open(attemptsLeft: Int, finalRound: Bool)
-    /// No PIN is judged for `remaining`, at least a millisecond.
+    /// No PIN is judged for the remaining time, which is at least a millisecond.
     case blocked(remaining: Duration)
-    /// No PIN will ever be judged again; the only way out is a new registration.
+    /// No PIN will ever be judged again.
+    ///
+    /// The only way out is a new registration.
     case blockedPermanently
 }
 
-/// The outcome of one PIN.
+/// The verdict on a PIN.
 package enum PINVerdict: Hashable, Sendable {
-    /// The PIN was right; all counts restart at zero.
+    /// The PIN was right.
+    ///
+    /// All counts restart at zero.
     case valid
-    /// The PIN was judged, counted and wrong; carries the state that follows.
+    /// The PIN was judged, counted and wrong.
+    ///
+    /// The associated value is the new state.
     case wrong(PINState)
     /// The PIN was not judged and did not cost an attempt, because the wallet is blocked.
     case blocked(remaining: Duration)

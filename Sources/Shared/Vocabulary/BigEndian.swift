@@ -1,7 +1,7 @@
-// Stored and signed numbers have their most significant byte first.
+// Numbers are stored and signed with the most significant byte first.
 
 extension [UInt8] {
-    /// Appends the lowest `byteCount` bytes of a number, at most eight, most significant first.
+    /// Appends the lowest `byteCount` bytes of a number, at most eight, with the most significant byte first.
     package mutating func append(bigEndian number: UInt64, byteCount: Int) {
         self.append(addingCapacity: byteCount) { bytes in
             var bits = UInt64(8 * byteCount)
@@ -14,6 +14,6 @@ extension [UInt8] {
 }
 
 extension ArraySlice<UInt8> {
-    /// The value of at most eight bytes, most significant first.
+    /// The value of up to eight bytes, with the most significant byte first.
     package var bigEndian: UInt64 { self.reduce(0) { $0 << 8 | UInt64($1) } }
 }

@@ -1,18 +1,20 @@
-/// The code with which an owner revokes the wallet remotely: 90 random bits in 18 characters of Crockford's base32,
-/// shown as XXXX-XXXX-XXXX-XXXX-XX.
+/// The code with which an owner can revoke the wallet remotely.
 ///
-/// It is its owner's secret, but a plain value, because it is shown on a screen and travels in messages. Logs must
-/// never contain one, so its description does not reveal it.
+/// It consists of 90 random bits in 18 characters of Crockford's base32, and is displayed as XXXX-XXXX-XXXX-XXXX-XX.
+/// Although it is the owner's secret, it is a plain value, because it is shown on the screen and sent in messages. Logs
+/// must never contain one, so its description does not reveal it.
 public struct DeletionCode: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible {
-    /// The 18 characters, upper case, without dashes.
+    /// The 18 characters in upper case, without dashes.
     public let characters: String
 
     /// The number of characters in a code.
     public static let length = 18
-    /// Crockford's alphabet: no I, L, O and U.
+    /// Crockford's alphabet, which does not contain I, L, O and U.
     public static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 
-    /// Reads typed text: ignores case, dashes and spaces, reads I and L as 1 and O as 0.
+    /// Parses a typed code.
+    ///
+    /// Case, dashes and spaces are ignored, I and L are read as 1, and O is read as 0.
     public init?(_ text: String) {
         guard text.utf8.count <= 64 else { return nil }
         var characters = ""
@@ -28,13 +30,13 @@ public struct DeletionCode: Hashable, Sendable, CustomStringConvertible, CustomD
         self.characters = characters
     }
 
-    /// Creates a code of 90 random bits from the system's secure generator.
+    /// Creates a code from 90 bits of the system's secure random number generator.
     public static func random() -> DeletionCode {
         var generator = SystemRandomNumberGenerator()
         return Self.random(using: &generator)
     }
 
-    /// Creates a code of 90 random bits.
+    /// Creates a code from 90 random bits.
     public static func random(using generator: inout some RandomNumberGenerator) -> DeletionCode {
         var characters = ""
         for _ in 0..<Self.length { characters.append(Self.alphabet[Int.random(in: 0..<32, using: &generator)]) }
@@ -42,7 +44,7 @@ public struct DeletionCode: Hashable, Sendable, CustomStringConvertible, CustomD
         return code
     }
 
-    /// The form for display: XXXX-XXXX-XXXX-XXXX-XX.
+    /// The code as it is displayed: XXXX-XXXX-XXXX-XXXX-XX.
     public var grouped: String {
         var groups = ""
         for (index, character) in self.characters.enumerated() {

@@ -1,9 +1,11 @@
-/// The length and constraint of one kind of fixed-length byte string.
+/// Defines the length and constraints of a kind of fixed-length byte string.
 public protocol FixedBytesKind: Sendable {
-    /// The length of every value of this kind, in bytes.
+    /// The length in bytes of all values of this kind.
     static var byteCount: Int { get }
 
-    /// Returns whether bytes of the right length are a valid value; by default all are.
+    /// Returns whether bytes of the right length are a valid value.
+    ///
+    /// By default, they always are.
     static func admits(_ bytes: [UInt8]) -> Bool
 }
 
@@ -17,39 +19,39 @@ extension FixedBytesKind {
 /// Ids of different kinds have different types, so that a PIN key id cannot be passed as an attempt id. This must not
 /// be used for secrets, because it can be copied, compared and printed.
 public struct FixedBytes<Kind: FixedBytesKind>: Hashable, Sendable, CustomStringConvertible {
-    /// The bytes, `Kind.byteCount` of them.
+    /// The bytes, whose number is `Kind.byteCount`.
     public let bytes: [UInt8]
 
-    /// Returns nil for any other length, and for bytes that are not a valid value of this kind.
+    /// Returns nil if the bytes have any other length or are not a valid value of this kind.
     public init?(_ bytes: some Sequence<UInt8>) {
         let copy = Array(bytes)
         guard copy.count == Kind.byteCount, Kind.admits(copy) else { return nil }
         self.bytes = copy
     }
 
-    /// Does the same without copying, for decoders that already have an array.
+    /// Like the other initializer, but does not copy, for decoders that already have an array.
     public init?(_ bytes: [UInt8]) {
         guard bytes.count == Kind.byteCount, Kind.admits(bytes) else { return nil }
         self.bytes = bytes
     }
 
-    /// Reads lower- or upper-case hexadecimal digits, two for each byte.
+    /// Parses lowercase or uppercase hexadecimal digits, two per byte.
     public init?(hex: String) {
         guard let bytes = [UInt8](hex: hex) else { return nil }
         self.init(bytes)
     }
 
-    /// The bytes in lower-case hexadecimal.
+    /// The bytes in lowercase hexadecimal.
     public var description: String { self.bytes.hex }
 
-    /// Compares all bytes, as `hasSameBytes(as:)` does.
+    /// Compares all bytes, like `hasSameBytes(as:)`.
     ///
-    /// Not for secrets: those have separate types, in Secrets.
+    /// Secrets must not be compared this way. They have separate types, in Secrets.
     public static func == (left: FixedBytes, right: FixedBytes) -> Bool {
         left.bytes.hasSameBytes(as: right.bytes)
     }
 
-    /// Hashes eight bytes at a time; an array would make a call for every single byte.
+    /// Hashes eight bytes at a time, whereas an array would make a call for every single byte.
     public func hash(into hasher: inout Hasher) {
         var word: UInt64 = 0
         for index in self.bytes.indices {
@@ -61,8 +63,9 @@ public struct FixedBytes<Kind: FixedBytesKind>: Hashable, Sendable, CustomString
 }
 
 extension [UInt8] {
-    /// Returns whether the bytes are equal; always reads every byte, but does not make a function call for each like
-    /// `==`.
+    /// Returns whether the bytes are equal.
+    ///
+    /// This always reads every byte, but does not make a function call for each one like `==`.
     public func hasSameBytes(as other: [UInt8]) -> Bool {
         guard self.count == other.count else { return false }
         var difference: UInt8 = 0
@@ -70,7 +73,9 @@ extension [UInt8] {
         return difference == 0
     }
 
-    /// Reads lower- or upper-case hexadecimal digits, two for each byte; returns nil for anything else.
+    /// Parses lowercase or uppercase hexadecimal digits, two per byte.
+    ///
+    /// Returns nil for anything else.
     public init?(hex: String) {
         let digits = Array<UInt8>(hex.utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }
@@ -85,7 +90,7 @@ extension [UInt8] {
         self = bytes
     }
 
-    /// The bytes in lower-case hexadecimal, two digits each.
+    /// The bytes in lowercase hexadecimal, two digits per byte.
     public var hex: String {
         let digits = Array<UInt8>("0123456789abcdef".utf8)
         var text: [UInt8] = []

@@ -1,16 +1,24 @@
-/// Identifies one registration permanently; chosen by the server when the enrollment begins.
+/// Permanently identifies a registration.
+///
+/// Chosen by the server when the enrollment begins.
 public typealias WalletID = FixedBytes<WalletIDKind>
 /// Identifies a PIN key, so that both sides can tell which one is current without revealing the PIN.
 package typealias PINKeyID = FixedBytes<PINKeyIDKind>
-/// Identifies one entry of a PIN, so that repeating a message after a lost answer costs nothing.
+/// Identifies a single entry of a PIN, so that repeating a message after its answer was lost does not cost another
+/// attempt.
 package typealias AttemptID = FixedBytes<AttemptIDKind>
-/// The value that both ends of one TLS connection export, different on each connection (RFC 9266, `tls-exporter`).
+/// The value exported by both ends of a TLS connection, which is different for each connection (RFC 9266,
+/// `tls-exporter`).
 package typealias ChannelBinding = FixedBytes<ChannelBindingKind>
-/// A P-256 public key in X9.63 uncompressed form; code that uses it checks whether it is on the curve.
+/// A P-256 public key in uncompressed X9.63 form.
+///
+/// Code that uses it must check that it is on the curve.
 package typealias P256PublicKey = FixedBytes<P256PublicKeyKind>
-/// An ECDSA signature on P-256, r‖s.
+/// A P-256 ECDSA signature in the form r‖s.
 package typealias P256Signature = FixedBytes<P256SignatureKind>
-/// The y coordinate of the point R of a P-256 ECDSA signature, whose x coordinate is r; as public as the signature.
+/// The y coordinate of a P-256 ECDSA signature's point R, whose x coordinate is r.
+///
+/// It is as public as the signature.
 package typealias P256NonceY = FixedBytes<P256NonceYKind>
 /// A SHA-256 digest.
 public typealias SHA256Digest = FixedBytes<SHA256DigestKind>
@@ -23,7 +31,7 @@ package enum PINKeyIDKind: FixedBytesKind { package static let byteCount = 16 }
 package enum AttemptIDKind: FixedBytesKind { package static let byteCount = 16 }
 /// The kind of ``ChannelBinding``.
 package enum ChannelBindingKind: FixedBytesKind { package static let byteCount = 32 }
-/// The kind of ``P256Signature``: r and s, 32 bytes each.
+/// The kind of ``P256Signature``, which consists of r and s with 32 bytes each.
 package enum P256SignatureKind: FixedBytesKind { package static let byteCount = 64 }
 /// The kind of ``P256NonceY``.
 package enum P256NonceYKind: FixedBytesKind { package static let byteCount = 32 }
@@ -32,15 +40,15 @@ public enum SHA256DigestKind: FixedBytesKind { public static let byteCount = 32 
 
 /// The kind of ``P256PublicKey``.
 package enum P256PublicKeyKind: FixedBytesKind {
-    /// 0x04, then x and y with 32 bytes each.
+    /// 0x04 followed by x and y, which have 32 bytes each.
     package static let byteCount = 65
 
-    /// Requires 0x04, the first byte of an uncompressed point (SEC 1 §2.3.3).
+    /// Requires 0x04, which is the first byte of an uncompressed point (SEC 1 §2.3.3).
     package static func admits(_ bytes: [UInt8]) -> Bool { bytes.first == 0x04 }
 }
 
 extension FixedBytes where Kind: RandomlyChosen {
-    /// Creates a random value with the given generator.
+    /// Creates a random value using the given generator.
     public static func random(using generator: inout some RandomNumberGenerator) -> Self {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(Kind.byteCount)
@@ -55,14 +63,14 @@ extension FixedBytes where Kind: RandomlyChosen {
         return value
     }
 
-    /// Creates a random value with the system's secure generator.
+    /// Creates a random value using the system's secure generator.
     public static func random() -> Self {
         var generator = SystemRandomNumberGenerator()
         return Self.random(using: &generator)
     }
 }
 
-/// The kinds whose values are chosen at random.
+/// A kind of value that is chosen at random.
 public protocol RandomlyChosen: FixedBytesKind {}
 extension WalletIDKind: RandomlyChosen {}
 extension PINKeyIDKind: RandomlyChosen {}

@@ -1,4 +1,4 @@
-/// The proof that a verdict is in the signed list of its commit (docs/protocol.md, Receipts).
+/// A proof that a verdict is in the signed list for its commit (docs/protocol.md, Receipts).
 ///
 ///     0–51     leaf
 ///     52–53    place of the leaf, from 0
@@ -10,22 +10,22 @@
 ///     108–171  signature of the root
 ///     172–     path: 32 bytes for each node, from the leaf up
 ///
-/// Numbers are big-endian. The lengths and the leaf of every value are valid; its signature and path are verified
+/// Numbers are big-endian. Every value has valid lengths and a valid leaf, whereas the signature and path are verified
 /// separately.
 package struct Receipt: Hashable, Sendable {
     package let bytes: [UInt8]
 
-    /// The maximum number of leaves in a tree, which is the maximum number of steps in a commit.
+    /// The maximum number of leaves in a tree, which is also the maximum number of steps in a commit.
     package static let mostLeaves = 256
     /// Returns the length of a receipt whose path has this many nodes.
     package static func byteCount(pathCount: Int) -> Int { 172 + 32 * pathCount }
     package static let allowedByteCounts = Self.byteCount(pathCount: 0)...Self.byteCount(pathCount: 8)
 
-    /// Joins the parts.
+    /// Creates a receipt from its parts.
     ///
-    /// - Precondition: The path is that of a tree with this many leaves.
+    /// - Precondition: The path belongs to a tree with this many leaves.
     ///
-    /// - Parameter signedRoot: The encoded ``SignedRoot``, which all receipts of a commit share.
+    /// - Parameter signedRoot: The encoded ``SignedRoot``, which is the same for all receipts of a commit.
     package init(leaf: ArraySlice<UInt8>, place: Int, leafCount: Int, signedRoot: [UInt8], path: [UInt8]) {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(172 + path.count)
@@ -65,7 +65,7 @@ package struct Receipt: Hashable, Sendable {
         return signed
     }
 
-    /// The number of nodes on the path of a leaf (RFC 9162 §2.1.3).
+    /// Returns the number of nodes on the path of a leaf (RFC 9162 §2.1.3).
     package static func pathCount(place: Int, leafCount: Int) -> Int {
         var (place, last, count) = (place, leafCount - 1, 0)
         while last > 0 {

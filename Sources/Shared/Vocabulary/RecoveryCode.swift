@@ -1,17 +1,19 @@
-/// The code that an issuer derives from a person's identity, always the same for the same person (docs/protocol.md).
+/// A code that an issuer derives from a person's identity.
 ///
-/// It links a wallet to a person, whose wallets an operator can revoke. It cannot be used to open anything, but it is
-/// personal data, so its description does not reveal it.
+/// It is always the same for the same person (docs/protocol.md).
+///
+/// It links a wallet to a person, so that an operator can revoke all of the person's wallets. It cannot be used to open
+/// anything, but it is personal data, so its description does not reveal it.
 public struct RecoveryCode: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
-    /// The bytes that the wallet sends, with a length in ``allowedByteCounts``.
+    /// The bytes sent by the wallet, whose number is in ``allowedByteCounts``.
     public let bytes: [UInt8]
 
-    /// The lengths that a code may have.
+    /// The allowed lengths of a code, in bytes.
     public static let allowedByteCounts = 1...128
 
-    /// Returns nil for too few or too many bytes.
+    /// Returns nil if there are too few or too many bytes.
     public init?(_ bytes: some Collection<UInt8>) {
         guard Self.allowedByteCounts.contains(bytes.count) else { return nil }
         self.bytes = Array(bytes)
@@ -23,7 +25,9 @@ public struct RecoveryCode: Hashable, Sendable, CustomStringConvertible, CustomD
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// The stored form of a recovery code: the vault's MAC of it, which does not reveal the code.
+/// The stored form of a recovery code, which is a MAC computed by the vault.
+///
+/// It does not reveal the code.
 package typealias RecoveryCodeMAC = FixedBytes<RecoveryCodeMACKind>
 
 /// The kind of ``RecoveryCodeMAC``.

@@ -1,28 +1,30 @@
-/// The revocation of a wallet: its reason, and whether the device may register again.
+/// The revocation of a wallet, with the reason and whether the device may register again.
 public struct Revocation: Hashable, Sendable {
-    /// The scope of the revocation, and the party that made it.
+    /// The scope of the revocation, and who made it.
     public enum Reason: String, Hashable, Sendable, CaseIterable {
         /// The wallet was revoked by its user, with the deletion code or by wiping the app.
         case user
-        /// This wallet was revoked by an operator.
+        /// The wallet was revoked by an operator.
         case wallet
-        /// An operator revoked the recovery code the wallet is linked to.
+        /// An operator revoked the recovery code that the wallet is linked to.
         case recoveryCode = "recovery-code"
-        /// An operator revoked the whole solution; this is the only revocation that can be undone.
+        /// An operator revoked the whole solution.
+        ///
+        /// This is the only kind of revocation that can be undone.
         case solution
     }
 
-    /// The scope of the revocation, and the party that made it.
+    /// The scope of the revocation, and who made it.
     public let reason: Reason
-    /// Whether the device may register a new wallet afterwards.
+    /// Whether the device may register a new wallet after this one.
     public let mayRegisterAnew: Bool
 
-    /// Creates a revocation as a server states it.
+    /// Creates a revocation as reported by a server.
     public init(reason: Reason, mayRegisterAnew: Bool) {
         self.reason = reason
         self.mayRegisterAnew = mayRegisterAnew
     }
 
-    /// By its user: with the deletion code, or by a wipe of the app.
+    /// A revocation by the user, with the deletion code or by wiping the app.
     public static let byUser = Revocation(reason: .user, mayRegisterAnew: true)
 }

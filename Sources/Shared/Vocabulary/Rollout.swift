@@ -1,26 +1,30 @@
-/// A feature that an operator can enable for some wallets before others, while the server runs.
+/// A feature that an operator can enable for some wallets before others while the server is running.
 package enum FeatureFlag: String, Hashable, Sendable, CaseIterable {
     /// The safe biometric mode (safe-biometric.md).
     case safeBiometricUnlock = "safe-biometric-unlock"
 }
 
-/// The wallets for which a feature is on.
+/// The wallets for which a feature is enabled.
 package enum Rollout: Hashable, Sendable {
-    /// Off for every wallet.
+    /// Disabled for all wallets.
     case off
-    /// On for every wallet.
+    /// Enabled for all wallets.
     case on
-    /// On for these wallets, one to ``mostWallets``.
+    /// Enabled for the given wallets.
+    ///
+    /// There may be up to ``mostWallets``.
     case wallets(Set<WalletID>)
-    /// On for this percentage; a wallet that is included stays included if the percentage is increased.
+    /// Enabled for a percentage of wallets.
+    ///
+    /// If the percentage is increased, wallets that were included stay included.
     case percentage(Int)
 
-    /// The longest list.
+    /// The maximum number of wallets in a list.
     package static let mostWallets = 1000
     /// The allowed percentages.
     package static let allowedPercentages = 0...100
 
-    /// True if the list or percentage is allowed.
+    /// Whether the list or percentage is allowed.
     package var isAllowed: Bool {
         switch self {
         case .off, .on: true

@@ -1,10 +1,10 @@
-/// The root of one commit's Merkle tree, with the server's signature.
+/// The root of a commit's Merkle tree, with the server's signature.
 package struct SignedRoot: Hashable, Sendable {
-    /// The epoch of the store, which starts at 1 and increases with each restore.
+    /// The epoch of the store, which starts at 1 and is incremented by every restore.
     package var epoch: UInt64
     /// The time of the newest attempt in the commit.
     package var time: Timestamp
-    /// The receipt key that signed.
+    /// The id of the receipt key that made the signature.
     package var keyID: UInt32
     package var root: SHA256Digest
     package var signature: P256Signature
@@ -19,7 +19,7 @@ package struct SignedRoot: Hashable, Sendable {
 
     package static let byteCount = 116
 
-    /// Decodes epoch, time, key id, root and signature, in the order of ``encoded()``.
+    /// Decodes the epoch, time, key id, root and signature, as written by ``encoded()``.
     package init?(decoding bytes: ArraySlice<UInt8>) {
         let bytes = [UInt8](bytes)
         guard bytes.count == Self.byteCount, let time = Int64(exactly: bytes[8..<16].bigEndian),
@@ -33,7 +33,7 @@ package struct SignedRoot: Hashable, Sendable {
         self.signature = signature
     }
 
-    /// The bytes 56 to 171 of a ``Receipt``.
+    /// Returns bytes 56 to 171 of a ``Receipt``.
     package func encoded() -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(Self.byteCount)
@@ -46,7 +46,7 @@ package struct SignedRoot: Hashable, Sendable {
 
 /// The public half of a key that signs receipts.
 package struct ReceiptKey: Hashable, Sendable {
-    /// The id, which is incremented with each rotation.
+    /// The id, which is incremented by every rotation.
     package var id: UInt32
     package var publicKey: P256PublicKey
 
@@ -56,7 +56,9 @@ package struct ReceiptKey: Hashable, Sendable {
     }
 }
 
-/// A receipt key and its predecessor's signature of it; always ``byteCount`` bytes.
+/// A receipt key, signed by its predecessor.
+///
+/// The encoding always has ``byteCount`` bytes.
 ///
 ///     0–3     key id
 ///     4–68    public key, X9.63 uncompressed
@@ -66,11 +68,15 @@ package struct ReceiptKeyLink: Hashable, Sendable {
     package var endorsement: P256Signature
 
     package static let byteCount = 133
-    /// The maximum number of links to send; if there are more, only the newest are sent.
+    /// The maximum number of links to send.
+    ///
+    /// If there are more, only the newest ones are sent.
     package static let mostLinks = 32
     private static let none = [UInt8](repeating: 0, count: 64)
 
-    /// Creates a link; the first key has no endorsement.
+    /// Creates a link.
+    ///
+    /// The first key does not have an endorsement.
     package init?(_ key: ReceiptKey, endorsedBy signature: P256Signature?) {
         guard let signature = signature ?? P256Signature(Self.none) else { return nil }
         self.key = key

@@ -1,6 +1,8 @@
 /// A point in time, in milliseconds since 1970-01-01T00:00:00Z.
 public struct Timestamp: Hashable, Comparable, Sendable {
-    /// Milliseconds since 1970; negative before.
+    /// Milliseconds since 1970.
+    ///
+    /// Negative for earlier times.
     public let milliseconds: Int64
 
     /// Creates a time from milliseconds since 1970-01-01T00:00:00Z.
@@ -8,28 +10,34 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         self.milliseconds = milliseconds
     }
 
-    /// Returns whether the left time is earlier.
+    /// Returns whether the left time is earlier than the right one.
     public static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }
 
-    /// Adds whole milliseconds; saturates at the last representable time.
+    /// Adds a duration, rounded down to milliseconds.
+    ///
+    /// Saturates at the last representable time.
     public static func + (time: Timestamp, duration: Duration) -> Timestamp {
         time.adding(milliseconds: duration.milliseconds)
     }
 
-    /// Adds milliseconds without the division that a 128-bit `Duration` takes.
+    /// Adds milliseconds.
+    ///
+    /// This avoids the division required by a 128-bit `Duration`.
     public func adding(milliseconds: Int64) -> Timestamp {
         let (sum, overflow) = self.milliseconds.addingReportingOverflow(milliseconds)
         return Timestamp(milliseconds: overflow ? (milliseconds < 0 ? .min : .max) : sum)
     }
 
-    /// The duration from `earlier` to this time; negative if this time is before it.
+    /// Returns the duration from `earlier` to this time.
+    ///
+    /// Negative if this time is earlier.
     public static func - (later: Timestamp, earlier: Timestamp) -> Duration {
         .milliseconds(later.milliseconds.subtractingReportingOverflow(earlier.milliseconds).partialValue)
     }
 }
 
 extension Duration {
-    /// Whole milliseconds, rounded down.
+    /// The duration in whole milliseconds, rounded down.
     public var milliseconds: Int64 {
         let (seconds, attoseconds) = self.components
         return seconds.multipliedReportingOverflow(by: 1000).overflow
@@ -37,8 +45,8 @@ extension Duration {
     }
 }
 
-/// A source of the current time, which may belong to a server, a lab or a test.
+/// A source of the current time, which can belong to a server, a lab or a test.
 public protocol WallClock: Sendable {
-    /// The current time.
+    /// Returns the current time.
     func now() -> Timestamp
 }

@@ -1,24 +1,24 @@
-/// One rule of the update policy: a verdict for a range of versions.
+/// A rule in the update policy, which is a verdict on a range of versions.
 ///
-/// Rules are ordered; the first one that matches a version applies.
+/// Rules are ordered. The first one that matches a version applies.
 package struct UpdateRule: Hashable, Sendable {
     /// The verdict of a rule.
     package enum Word: Hashable, Sendable {
         /// The versions are current.
         case ok
-        /// An update exists.
+        /// An update is available.
         case notify
         /// An update is recommended.
         case recommend
-        /// The versions will be blocked, with an update available, from this time on.
+        /// The versions will be blocked from the given time on, and an update is available.
         case warn(until: Timestamp)
-        /// The versions are blocked; see ``UpdateVerdict/block(updateAvailable:)``.
+        /// The versions are blocked (see ``UpdateVerdict/block(updateAvailable:)``).
         case block(updateAvailable: Bool)
     }
 
-    /// The lowest version in the range; nil if unbounded.
+    /// The lowest version in the range, or nil if there is no lower bound.
     package let from: AppVersion?
-    /// The lowest version above the range; nil if unbounded.
+    /// The lowest version above the range, or nil if there is no upper bound.
     package let below: AppVersion?
     /// The verdict on the versions in the range.
     package let word: Word
@@ -36,14 +36,16 @@ package struct UpdateRule: Hashable, Sendable {
         self.word = word
     }
 
-    /// Returns whether the range includes a version.
+    /// Returns whether a version is in the range.
     package func fits(_ version: AppVersion) -> Bool {
         if let from, version < from { return false }
         if let below, version >= below { return false }
         return true
     }
 
-    /// Returns the verdict at a time: a warning becomes a block once its time has come.
+    /// Returns the verdict at the given time.
+    ///
+    /// A warning becomes a block once its time has come.
     package func verdict(at now: Timestamp) -> UpdateVerdict {
         switch self.word {
         case .ok: .ok
@@ -58,7 +60,7 @@ package struct UpdateRule: Hashable, Sendable {
 }
 
 extension AppVersion {
-    /// The version with this single number.
+    /// Creates a version that consists of a single number.
     fileprivate init(number: UInt8) {
         self.numbers = [Int(number)]
     }

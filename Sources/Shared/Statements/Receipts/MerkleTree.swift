@@ -1,12 +1,12 @@
 internal import Secrets
 package import Vocabulary
 
-/// The Merkle tree of RFC 9162 §2.1 over the leaves of one commit.
+/// A Merkle tree (RFC 9162 §2.1) of the leaves in a commit.
 ///
-/// A leaf's hash is SHA-256(0x00 ‖ leaf), a node's SHA-256(0x01 ‖ left ‖ right), so that a node cannot be passed off as
-/// a leaf. A node without a sibling is moved up to the next level unchanged.
+/// The hash of a leaf is SHA-256(0x00 ‖ leaf), and the hash of a node is SHA-256(0x01 ‖ left ‖ right), so that a node
+/// cannot be passed off as a leaf. A node without a sibling moves up to the next level unchanged.
 package struct MerkleTree: Sendable {
-    /// The hashes of each level, 32 bytes each, from the leaves to the root.
+    /// The hashes on each level, 32 bytes each, from the leaves to the root.
     private let levels: [[UInt8]]
     package let leafCount: Int
 
@@ -14,7 +14,7 @@ package struct MerkleTree: Sendable {
     private static let nodePrefix: UInt8 = 1
     static let hashByteCount = 32
 
-    /// Creates the tree over leaves of one length, joined in order.
+    /// Creates the tree from concatenated leaves of the same length.
     ///
     /// - Precondition: There is at least one leaf.
     package init(leaves: [UInt8], each byteCount: Int) {
@@ -53,7 +53,7 @@ package struct MerkleTree: Sendable {
         return root
     }
 
-    /// The siblings on the way from a leaf to the root, joined.
+    /// Returns the concatenated siblings along the way from a leaf to the root.
     package func path(of place: Int) -> [UInt8] {
         var path: [UInt8] = []
         path.reserveCapacity(Self.hashByteCount * (self.levels.count - 1))
@@ -66,7 +66,7 @@ package struct MerkleTree: Sendable {
         return path
     }
 
-    /// The root to which a path leads from a leaf (RFC 9162 §2.1.3.2); nil if the path has another length.
+    /// Returns the root for a leaf and its path (RFC 9162 §2.1.3.2), or nil if the path has the wrong length.
     static func root(from leaf: ArraySlice<UInt8>, place: Int, leafCount: Int, path: ArraySlice<UInt8>) -> [UInt8]? {
         let pathCount = Receipt.pathCount(place: place, leafCount: leafCount)
         guard path.count == Self.hashByteCount * pathCount else { return nil }

@@ -1,16 +1,16 @@
 package import Vocabulary
 
-/// A set of receipts and signed roots, verified together and without a server.
+/// A set of receipts and signed roots, which are verified together and without a server.
 ///
-/// A single receipt proves a verdict. A set also shows whether a server gave two attempts the same number, went back in
+/// A single receipt proves a verdict. A set also reveals whether a server gave two attempts the same number, decreased
 /// its numbers, or signed in an epoch that had already ended.
 package struct ReceiptSet {
     package enum Problem: Hashable, Sendable {
-        /// It was not signed by any of the given keys, or its path leads to a different root.
+        /// The receipt or root is not signed by any of the given keys, or the path leads to a different root.
         case notGenuine
-        /// Another judged attempt of the wallet has this number in this epoch.
+        /// Another judged attempt by the wallet has the same number in this epoch.
         case sameNumber(line: Int)
-        /// A smaller number of the wallet in this epoch has a later time.
+        /// A smaller number for the wallet in this epoch has a later time.
         case beforeSmaller(line: Int)
         /// An earlier root belongs to a later epoch.
         case epochEnded(line: Int)
@@ -29,7 +29,7 @@ package struct ReceiptSet {
     package var receiptCount: Int { self.receipts.count }
     package var rootCount: Int { self.roots.count - self.receipts.count }
 
-    /// Adds the receipt of this line.
+    /// Adds the receipt in this line.
     package mutating func add(_ receipt: Receipt, line: Int) {
         let signed = receipt.signed
         guard let key = self.keys[signed.keyID], receipt.isGenuine(by: key) else { return self.notGenuine.append(line) }
@@ -37,13 +37,13 @@ package struct ReceiptSet {
         self.roots.append((line, signed))
     }
 
-    /// Adds the root of this line, from the server's log.
+    /// Adds the root in this line, which is from the server's log.
     package mutating func add(_ root: SignedRoot, line: Int) {
         guard let key = self.keys[root.keyID], root.isSigned(by: key) else { return self.notGenuine.append(line) }
         self.roots.append((line, root))
     }
 
-    /// The lines with a problem, in order.
+    /// Returns the lines that have a problem, in order.
     package func problems() -> [(line: Int, problem: Problem)] {
         var found = self.notGenuine.map { (line: $0, problem: Problem.notGenuine) }
         struct Series: Hashable {

@@ -5,9 +5,11 @@ package import Vocabulary
 
 /// Signs the roots of commits.
 package protocol ReceiptSigner: Sendable {
-    /// Signs the root of one commit; nil if the key cannot be used, and then no verdict of the commit may be sent.
+    /// Signs the root of a commit.
     ///
-    /// Called on the store's thread for every commit with a verdict.
+    /// Returns nil if the key cannot be used, in which case no verdict in the commit may be sent.
+    ///
+    /// Called on the store's thread for every commit that contains a verdict.
     func sign(root: Vocabulary.SHA256Digest, epoch: UInt64, at time: Timestamp) -> SignedRoot?
 }
 
@@ -16,7 +18,7 @@ package struct ReceiptSigningKey: Sendable {
     package let key: ReceiptKey
     private let privateKey: P256.Signing.PrivateKey
 
-    /// The length of the derived bytes from which the key is made.
+    /// The number of derived bytes from which the key is made.
     package static let seedByteCount = 48
 
     /// - Precondition: The seed has 48 bytes.
@@ -29,7 +31,7 @@ package struct ReceiptSigningKey: Sendable {
         self.key = ReceiptKey(id: id, publicKey: publicKey)
     }
 
-    /// Signs the root of one commit.
+    /// Signs the root of a commit.
     package func sign(root: Vocabulary.SHA256Digest, epoch: UInt64, at time: Timestamp) -> SignedRoot? {
         let statement = ReceiptStatement.root(root, epoch: epoch, time: time, keyID: self.key.id)
         return self.signature(of: statement).map {
@@ -37,7 +39,7 @@ package struct ReceiptSigningKey: Sendable {
         }
     }
 
-    /// The link from this key to its successor.
+    /// Returns the link from this key to its successor.
     package func link(to successor: ReceiptKey) -> ReceiptKeyLink? {
         self.signature(of: ReceiptStatement.successor(successor, of: self.key.id))
             .flatMap { ReceiptKeyLink(successor, endorsedBy: $0) }
@@ -48,12 +50,12 @@ package struct ReceiptSigningKey: Sendable {
     }
 }
 
-/// The bytes that receipt keys sign: purpose ‖ 0x00 ‖ parts of fixed lengths.
+/// The bytes signed by receipt keys: purpose ‖ 0x00 ‖ parts of fixed lengths.
 enum ReceiptStatement {
     private static let rootPurpose = Array("remote-pin/1 receipt root".utf8)
     private static let keyPurpose = Array("remote-pin/1 receipt key".utf8)
 
-    /// Epoch, root, time of the commit and key id.
+    /// Returns the statement that contains the epoch, the root, the time of the commit, and the key id.
     static func root(_ root: Vocabulary.SHA256Digest, epoch: UInt64, time: Timestamp, keyID: UInt32) -> [UInt8] {
         var bytes = Self.rootPurpose
         bytes.reserveCapacity(bytes.count + 53)
@@ -65,7 +67,7 @@ enum ReceiptStatement {
         return bytes
     }
 
-    /// Id of the old key, id of the new key, public half of the new key.
+    /// Returns the statement that contains the ids of the old and the new key, and the public half of the new key.
     static func successor(_ key: ReceiptKey, of old: UInt32) -> [UInt8] {
         var bytes = Self.keyPurpose
         bytes.append(0)

@@ -1,7 +1,7 @@
 package import Vocabulary
 
 extension SignedRoot {
-    /// Returns whether this key signed the root.
+    /// Returns whether this root is signed by the key.
     package func isSigned(by key: ReceiptKey) -> Bool {
         guard self.keyID == key.id, let verifyingKey = VerifyingKey(key.publicKey) else { return false }
         let statement = ReceiptStatement.root(self.root, epoch: self.epoch, time: self.time, keyID: self.keyID)
@@ -10,7 +10,7 @@ extension SignedRoot {
 }
 
 extension Receipt {
-    /// Returns whether the path leads from the leaf to the root and this key signed the root.
+    /// Returns whether the path leads from the leaf to the root and the root is signed by the key.
     package func isGenuine(by key: ReceiptKey) -> Bool {
         let signed = self.signed
         let root = MerkleTree.root(
@@ -24,9 +24,9 @@ extension Receipt {
 }
 
 extension ReceiptKey {
-    /// The newest key to which signed links lead from this one; nil if a link is missing or not signed.
+    /// Follows signed links from this key and returns the newest key, or nil if a link is missing or not signed.
     ///
-    /// - Parameter links: The server's keys, each with its predecessor's signature, in ascending order.
+    /// - Parameter links: The server's keys in ascending order, each signed by its predecessor.
     package func newest(following links: [ReceiptKeyLink]) -> ReceiptKey? {
         guard let last = links.last, last.key.id >= self.id else { return nil }
         var key = self
