@@ -26,7 +26,9 @@ extension AdminRequest: Decodable where Arguments: Decodable {}
 ///
 /// It determines the type of the arguments.
 package struct AdminHeader: Decodable, Sendable {
-    /// The current version, which is incremented when the meaning of a request or reply changes.
+    /// The current version.
+    ///
+    /// Incremented when the meaning of a request or reply changes.
     ///
     /// It is not incremented when a command or a member is added.
     package static let currentVersion = 1
@@ -36,7 +38,7 @@ package struct AdminHeader: Decodable, Sendable {
     package var command: String
 }
 
-/// The reply to the ``AdminRequest`` with the same id, which is either the command's result or the reason it failed.
+/// The reply to the ``AdminRequest`` with the same id: the command's result or an error.
 ///
 ///     {"id":1,"reply":{"state":"open", …}}
 ///     {"failure":{"kind":"unknown-wallet","message":"…"},"id":1}

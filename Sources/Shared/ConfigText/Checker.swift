@@ -158,7 +158,7 @@ package struct Checker {
         return ConfigValue(.fields(values), line: line)
     }
 
-    /// Reads a value that has a single key, which is the name of the entry.
+    /// Reads a value with a single key, the name of the entry.
     private mutating func readEntry(
         _ node: Node,
         _ what: String,

@@ -24,7 +24,7 @@ package enum NearestName {
         return isListed || known.isEmpty || known.count > 40 ? "" : "; known are \(known.joined(separator: ", "))"
     }
 
-    /// Returns the Levenshtein distance, which is computed row by row.
+    /// Returns the Levenshtein distance, computed row by row.
     static func edits(from source: [Character], to target: [Character]) -> Int {
         var previous = Array(0...target.count)
         for (row, character) in source.enumerated() {

@@ -10,7 +10,7 @@ package enum LockError: Error, Hashable, Sendable {
     case file(FileError)
 }
 
-/// An inter-process lock, which is an exclusive `flock` on a file that is held for the lifetime of the value.
+/// An inter-process lock: an exclusive `flock` on a file, held for the lifetime of the value.
 ///
 /// The kernel releases it when the process exits for any reason, so there are never any stale locks. This is a class
 /// because it is shared by objects that live as long as the process. It has no mutable state.

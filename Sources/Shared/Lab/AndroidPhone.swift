@@ -6,7 +6,7 @@ package import Vocabulary
 /// By default, this is a healthy phone that runs the lab's app.
 package struct AndroidPhone: Hashable, Sendable {
     package var package = LabApp.androidPackage
-    /// The version code, which is used to compare versions of the package.
+    /// The version code, used to compare versions of the package.
     package var packageVersion: Int64 = 100
     /// The marketing version, such as "16".
     package var osVersion = "16"

@@ -77,7 +77,7 @@ enum LabDates {
 
     /// From 2020 to 2060.
     static let authority = Self.start2020...Self.start2060
-    /// From 1970 to 2048, which is used for leaves by Android devices without a clock.
+    /// From 1970 to 2048, as used by Android devices without a clock for their leaves.
     static let androidLeaf = Timestamp(milliseconds: 0)...Self.start2048
 
     /// Returns a period of `count` days that begins a day before `time`.

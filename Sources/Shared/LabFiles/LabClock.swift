@@ -11,7 +11,7 @@ package final class LabClock: WallClock {
     private let system: any WallClock
     private let offset: Mutex<Int64>
 
-    /// The maximum offset, which is a hundred years.
+    /// The maximum offset: a hundred years.
     package static let furthest: Duration = .seconds(100 * 366 * 86_400)
 
     /// Reads the offset from its file.
@@ -68,7 +68,7 @@ package final class FollowedLabClock: WallClock {
     }
 }
 
-/// The format of the clock's file, which is a decimal number of milliseconds followed by a line feed.
+/// The format of the clock's file: a decimal number of milliseconds followed by a line feed.
 enum LabClockFile {
     static func read(_ path: String) throws(LabError) -> Int64 {
         let bytes: [UInt8]

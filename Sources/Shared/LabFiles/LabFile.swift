@@ -2,7 +2,7 @@ internal import ConfigText
 internal import HostSystem
 internal import Yams
 
-/// The contents of `lab.yaml`, which is everything a wallet needs in order to use a lab.
+/// The contents of `lab.yaml`: everything a wallet needs in order to use a lab.
 ///
 /// Paths are made absolute when the file is read.
 package struct LabFile: Hashable, Sendable {
@@ -106,7 +106,7 @@ package struct LabFile: Hashable, Sendable {
 }
 
 extension LabFolder {
-    /// Returns the path of the lab server's admin socket, which is read from the server's configuration.
+    /// Returns the path of the lab server's admin socket, as given in the server's configuration.
     package func adminSocket() throws(LabError) -> String {
         let text: String
         do throws(FileError) {

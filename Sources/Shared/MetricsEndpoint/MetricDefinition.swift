@@ -42,7 +42,7 @@ package struct MetricDefinition: Hashable, Sendable {
     /// It ends with the base unit, as required by the Prometheus naming conventions.
     package var name: String
     package var kind: Kind
-    /// The help text, which is a single sentence.
+    /// The help text, in a single sentence.
     package var help: String
     package var labels: [Label]
 

@@ -50,7 +50,9 @@ package final class SealingKey: Sendable {
     static let nonceByteCount = 12
     static let tagByteCount = 16
 
-    /// Contains the expanded key, which is wiped when the context is freed.
+    /// Contains the expanded key.
+    ///
+    /// Freeing the context wipes it.
     private let context: OpaquePointer
 
     /// - Precondition: The key has 32 bytes.

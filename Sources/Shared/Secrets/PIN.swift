@@ -61,7 +61,7 @@ package struct PIN: ~Copyable, Sendable {
         self.digits.isEqual(to: other.digits)
     }
 
-    /// Returns salt ‖ digits, which is the input for all derivations from a PIN.
+    /// Returns salt ‖ digits, the input for all derivations from a PIN.
     ///
     /// The salt has 256 bits, so an attacker without the device cannot search for the six digits.
     package borrowing func keyMaterial(salt: borrowing SecretBytes) -> SecretBytes {

@@ -39,7 +39,7 @@ internal import Glibc
         unsafe self.storage.deallocate()
     }
 
-    /// Allocates `count` bytes, which are written by `fill`.
+    /// Allocates `count` bytes, to be written by `fill`.
     ///
     /// If `fill` throws, they are also wiped.
     init<Failure: Error>(

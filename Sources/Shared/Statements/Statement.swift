@@ -2,7 +2,9 @@ internal import Crypto
 internal import FoundationEssentials
 package import Vocabulary
 
-/// The purpose of a signature, which is at the start of every signed statement.
+/// The purpose of a signature.
+///
+/// Every signed statement starts with it.
 ///
 /// The texts are part of the protocol and never change. They are terminated by a zero byte, so none of them contains
 /// one.
@@ -25,7 +27,7 @@ package enum Purpose: String, Hashable, Sendable, CaseIterable {
 /// statements never have the same bytes. They include the channel binding, so a signature made for one connection is
 /// not valid on another.
 package struct Statement: Hashable, Sendable {
-    /// The bytes M, which are signed by a hardware key.
+    /// The bytes M that a hardware key signs.
     package let bytes: [UInt8]
 
     /// Assembles the bytes.

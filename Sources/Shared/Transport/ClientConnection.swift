@@ -20,7 +20,7 @@ package final class ClientConnection: Sendable {
         self.isResumed = opened.isResumed
     }
 
-    /// Connects to a server, which is verified using `tls`.
+    /// Connects to a server and verifies it using `tls`.
     ///
     /// - Parameters:
     ///   - timeout: The overall time limit for name resolution, TCP and TLS.

@@ -160,7 +160,9 @@ final class ConnectionListener: Sendable {
         }
     }
 
-    /// Takes ownership of the bound socket, which is closed by ``stop()``.
+    /// Takes ownership of the bound socket.
+    ///
+    /// It is closed by ``stop()``.
     ///
     /// - Parameter path: The path of a Unix socket, which is removed by ``stop()``. Closing the socket would not be
     ///   enough: a child process that is just being started may have a copy of it, and the kernel would keep accepting

@@ -3,7 +3,9 @@ internal import NIOPosix
 
 /// The threads that serve all connections.
 package enum EventLoops {
-    /// Sets the number of threads, which is the number of processors by default.
+    /// Sets the number of threads.
+    ///
+    /// The default is the number of processors.
     ///
     /// - Important: This must be called before the first connection or listener is created. After that, it has no
     ///   effect.

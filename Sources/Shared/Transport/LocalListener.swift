@@ -80,7 +80,7 @@ package final class LocalListener: Sendable {
 }
 
 extension TransportLimits {
-    /// The limits for the operators' socket, which is used by a few people and their scripts.
+    /// The limits for the operators' socket, used by a few people and their scripts.
     ///
     /// Each connection uses a file descriptor.
     package static var admin: TransportLimits {

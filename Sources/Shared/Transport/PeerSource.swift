@@ -1,7 +1,7 @@
 internal import HostSystem
 internal import NIOCore
 
-/// A connection's origin for the per-source limits, which is an IPv4 address or the first 64 bits of an IPv6 address.
+/// A connection's origin for the per-source limits: an IPv4 address or the first 64 bits of an IPv6 address.
 ///
 /// Someone who owns one IPv6 address usually owns all 2⁶⁴ addresses in the network, so a limit per address would be
 /// useless. All peers with an unknown address count as a single source.

@@ -16,7 +16,7 @@ struct ProxyHeader: Hashable {
     }
 
     let origin: Origin
-    /// The length of the entire header, which is followed by the peer's bytes.
+    /// The length of the entire header, after which the peer's bytes follow.
     let byteCount: Int
 
     /// The maximum length of a header, including its optional fields, which are ignored.

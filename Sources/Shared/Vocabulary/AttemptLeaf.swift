@@ -1,4 +1,4 @@
-/// The facts certified by a receipt, which are a verdict and the state of the wallet's attempts as of its commit.
+/// The facts certified by a receipt: a verdict, and the state of the wallet's attempts as of its commit.
 ///
 /// The encoding always has ``byteCount`` bytes:
 ///

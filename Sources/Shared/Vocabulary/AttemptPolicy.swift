@@ -17,7 +17,7 @@ public struct AttemptPolicy: Hashable, Sendable {
     public static let allowedRounds = 1...16
     /// The minimum and maximum number of wrong PINs in a round.
     public static let allowedAttempts = 1...16
-    /// The maximum length of a block, which is 31 days.
+    /// The maximum length of a block: 31 days.
     public static let longestBlock: Duration = .seconds(31 * 24 * 3600)
 
     /// Returns nil if a number is out of range, or if there are more blocks than rounds that end in one.
@@ -56,7 +56,7 @@ public enum PINState: Hashable, Sendable {
     /// `attemptsLeft` is the number of attempts left in this round, at least 1. If `finalRound` is true, the end of
     /// this round is permanent.
     case open(attemptsLeft: Int, finalRound: Bool)
-    /// No PIN is judged for the remaining time, which is at least a millisecond.
+    /// No PIN is judged for the remaining time, at least a millisecond.
     case blocked(remaining: Duration)
     /// No PIN will ever be judged again.
     ///

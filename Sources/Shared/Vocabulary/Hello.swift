@@ -82,7 +82,7 @@ public struct AppVersion: Hashable, Comparable, Sendable, CustomStringConvertibl
     }
 }
 
-/// One to 64 characters of printable ASCII, which is the only kind of free text that is accepted from a device.
+/// One to 64 characters of printable ASCII, the only kind of free text accepted from a device.
 package struct DeviceText: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 

@@ -43,7 +43,7 @@ package enum P256PublicKeyKind: FixedBytesKind {
     /// 0x04 followed by x and y, which have 32 bytes each.
     package static let byteCount = 65
 
-    /// Requires 0x04, which is the first byte of an uncompressed point (SEC 1 §2.3.3).
+    /// Requires 0x04, the first byte of an uncompressed point (SEC 1 §2.3.3).
     package static func admits(_ bytes: [UInt8]) -> Bool { bytes.first == 0x04 }
 }
 

@@ -25,7 +25,7 @@ package struct Receipt: Hashable, Sendable {
     ///
     /// - Precondition: The path belongs to a tree with this many leaves.
     ///
-    /// - Parameter signedRoot: The encoded ``SignedRoot``, which is the same for all receipts of a commit.
+    /// - Parameter signedRoot: The encoded ``SignedRoot``, shared by all receipts of a commit.
     package init(leaf: ArraySlice<UInt8>, place: Int, leafCount: Int, signedRoot: [UInt8], path: [UInt8]) {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(172 + path.count)

@@ -25,7 +25,7 @@ public struct RecoveryCode: Hashable, Sendable, CustomStringConvertible, CustomD
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// The stored form of a recovery code, which is a MAC computed by the vault.
+/// The stored form of a recovery code: a MAC computed by the vault.
 ///
 /// It does not reveal the code.
 package typealias RecoveryCodeMAC = FixedBytes<RecoveryCodeMACKind>

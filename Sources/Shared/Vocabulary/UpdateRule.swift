@@ -1,4 +1,4 @@
-/// A rule in the update policy, which is a verdict on a range of versions.
+/// A rule in the update policy: a verdict on a range of versions.
 ///
 /// Rules are ordered. The first one that matches a version applies.
 package struct UpdateRule: Hashable, Sendable {

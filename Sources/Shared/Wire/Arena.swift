@@ -69,7 +69,7 @@ internal import Glibc
 
     private static let alignment = 16
     private static let roomOffset = unsafe (MemoryLayout<ArenaState>.size + alignment - 1) & ~(alignment - 1)
-    /// The size of the first chunk, which is enough for an instruction, the most common call.
+    /// The size of the first chunk: enough for an instruction, the most common call.
     ///
     /// Together with the state, it has a size that malloc(3) caches.
     private static let firstChunkByteCount = 1024 - roomOffset

@@ -87,7 +87,7 @@ extension MessageWriter<Remotepin__V1__Blocked> {
 }
 
 extension MessageReader<Remotepin__V1__Blocked> {
-    /// Returns the remaining time of a block, which is at least a millisecond.
+    /// Returns the remaining time of a block, at least a millisecond.
     func remaining() throws(FieldFault) -> Duration {
         try self.duration(\.remaining_ms, .remaining, in: 1...(.max))
     }

@@ -1,6 +1,6 @@
 package import WalletFlows
 
-/// The visible state of a phone at a given moment, which is the input for the renderer.
+/// The visible state of a phone at a given moment, used as input by the renderer.
 package struct Picture: Hashable, Sendable {
     /// Whether the app is in the foreground, in the background or not running.
     package enum Place: Hashable, Sendable {

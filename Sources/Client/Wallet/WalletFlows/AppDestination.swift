@@ -8,7 +8,7 @@ public enum AppDestination: Hashable, Sendable {
     ///
     /// Only available while the wallet is unlocked.
     case deletionCode
-    /// The wipe, which is always available.
+    /// The wipe, at any time.
     ///
     /// Like `Forgot PIN?`, it does not require the PIN.
     case wipe

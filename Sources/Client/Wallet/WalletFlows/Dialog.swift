@@ -1,6 +1,6 @@
 internal import DeviceInterface
 
-/// A scene and the transitions for its choices, which are defined in the same place.
+/// A scene and the transitions for its choices, defined in one place.
 ///
 /// A choice cannot be offered without a transition, so flows never need to switch over ``ActionID``. The transitions
 /// are created when the scene is shown. A decision that depends on a later snapshot must be made in the entry action of

@@ -58,7 +58,7 @@ struct FlowStack: Sendable {
         self.frames[top].dialog = dialog
     }
 
-    /// Ends the flows that must not survive the lock, which are the lowest such flow and everything above it.
+    /// Ends the flows that must not survive the lock: the lowest such flow and everything above it.
     mutating func endConfirmations() {
         guard let lowest = self.frames.firstIndex(where: { $0.flow.endsWithLock }) else { return }
         let restart = self.frames[lowest].flow.restart

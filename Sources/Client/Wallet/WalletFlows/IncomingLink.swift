@@ -24,7 +24,7 @@ public struct IncomingLink: Hashable, Sendable {
     }
 }
 
-/// The purpose of a valid link, which is the first component of its path below the link base.
+/// The purpose of a valid link: the first component of its path below the link base.
 public enum LinkKind: String, Hashable, Sendable, CaseIterable {
     /// An issuer offers a credential.
     case issuance

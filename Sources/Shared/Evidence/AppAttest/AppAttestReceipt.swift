@@ -7,7 +7,7 @@ package struct AppAttestReceipt: Hashable, Sendable {
     ///
     /// If a number occurs more than once, the first field is used.
     private let fields: [Int: [UInt8]]
-    /// The bytes signed by Apple, which are the content itself even if there are signed attributes.
+    /// The bytes signed by Apple: the content itself, even if there are signed attributes.
     package let content: [UInt8]
     package let signature: [UInt8]
     /// The included certificates, in order.
@@ -40,9 +40,9 @@ package struct AppAttestReceipt: Hashable, Sendable {
     /// The attested key's certificate.
     package var certificate: [UInt8]? { self.fields[3] }
     package var clientDataHash: [UInt8]? { self.fields[4] }
-    /// The type, which is ATTEST or RECEIPT.
+    /// The type, ATTEST or RECEIPT.
     package var type: String? { self.text(6) }
-    /// The environment, which is only present in some receipts.
+    /// The environment, if the receipt contains it.
     package var environment: String? { self.text(7) }
     package var created: String? { self.text(12) }
     /// The number of keys that the device has attested recently.

@@ -8,20 +8,20 @@ package struct AuthenticatorData: Hashable, Sendable {
     ///
     /// Apple also sets 0x40 in assertions, even though they do not contain a credential.
     package var flags: UInt8
-    /// The number of signatures made with the key, which is 0 in an attestation.
+    /// The number of signatures made with the key, or 0 in an attestation.
     package var counter: UInt32
     /// The attested key.
     ///
     /// Only present in attestations.
     package var credential: Credential?
-    /// The trailing map, which is added by newer systems.
+    /// The trailing map added by newer systems.
     package var extensions: CBOR?
 
     /// The attested key.
     package struct Credential: Hashable, Sendable {
         /// The 16 bytes that identify the environment.
         package var aaguid: [UInt8]
-        /// The key's id, which is the SHA-256 digest of its public key.
+        /// The key's id: the SHA-256 digest of its public key.
         package var id: [UInt8]
         /// The public key as a COSE map (RFC 9052 §7).
         package var key: CBOR

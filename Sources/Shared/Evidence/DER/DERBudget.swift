@@ -1,4 +1,4 @@
-/// A limit on the cost of parsing, which is checked before anything is parsed.
+/// A limit on the cost of parsing, checked before anything is parsed.
 ///
 /// swift-asn1 needs several hundred bytes per value, so 32 KiB of two-byte values would take more than 4 MiB. We
 /// therefore count the headers first, which does not require any memory.

@@ -1,6 +1,6 @@
 /// An Android keystore's description of a key it has created (`KeyDescription` in the AOSP schema).
 package struct KeyDescription: Hashable, Sendable {
-    /// The version of the schema, which is 1 to 500 so far.
+    /// The version of the schema (1 to 500 so far).
     package var attestationVersion: Int
     package var attestationSecurityLevel: SecurityLevel
     package var keyMintVersion: Int

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// A set of receipts and signed roots, which are verified together and without a server.
+/// A set of receipts and signed roots, verified together and without a server.
 ///
 /// A single receipt proves a verdict. A set also reveals whether a server gave two attempts the same number, decreased
 /// its numbers, or signed in an epoch that had already ended.
@@ -37,7 +37,7 @@ package struct ReceiptSet {
         self.roots.append((line, signed))
     }
 
-    /// Adds the root in this line, which is from the server's log.
+    /// Adds the root in this line of the server's log.
     package mutating func add(_ root: SignedRoot, line: Int) {
         guard let key = self.keys[root.keyID], root.isSigned(by: key) else { return self.notGenuine.append(line) }
         self.roots.append((line, root))

@@ -53,7 +53,7 @@ package struct WalletSettings: Sendable {
         self.lockTimes = file.lockTimes
     }
 
-    /// Returns the wallet's clock, which is either the lab's or the system's.
+    /// Returns the wallet's clock, either the lab's or the system's.
     package func clock() throws(PhoneError) -> any WallClock {
         guard let file = self.clockFile else { return SystemClock() }
         do {

@@ -22,7 +22,7 @@ package enum OutputLine: Sendable {
     /// A `wallet drive` command was rejected and had no effect.
     case refused(command: String?, id: String?, reason: String, message: String, nearest: String?)
 
-    /// The version of the output format, which is included in the first line of a run.
+    /// The version of the output format, included in the first line of a run.
     package static let version = 1
 
     /// Returns the lines for a wallet event.

@@ -13,6 +13,6 @@ enum LogTime {
         return Int64((date.timeIntervalSince1970 * 1000).rounded())
     }
 
-    /// The current time according to the system clock, which is also used for the log.
+    /// The current time according to the system clock, as used in the log.
     static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 }

@@ -98,7 +98,7 @@ struct DeviceFiles: Sendable {
         try self.write(Array("\(mismatches)\n".utf8), to: .sensor)
     }
 
-    /// Returns the owner's number, which is chosen at random on the first call.
+    /// Returns the owner's number, chosen at random on the first call.
     func owner() throws(DeviceError) -> String {
         if let bytes = try self.read(.owner, atMost: 64) {
             let digits = bytes.filter { $0 != 0x0A }

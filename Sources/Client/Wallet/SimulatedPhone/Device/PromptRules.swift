@@ -7,7 +7,7 @@ internal import DeviceInterface
 /// The caller must make changes durable before it returns the answer. A crash in between may cost the owner a try, but
 /// never gives an attacker a free one.
 struct PromptRules: Hashable, Sendable {
-    /// The number of consecutive mismatches after which the sensor is locked, which is five on Android and iOS.
+    /// The number of consecutive mismatches after which the sensor is locked (five on both Android and iOS).
     static let mismatchLimit = 5
 
     var profile: DeviceProfile

@@ -21,8 +21,8 @@ package final class SimulatedDevice: Device {
     /// Opens the device in `folder`, or creates one with the given profile.
     ///
     /// - Parameters:
-    ///   - authorityFolder: The folder of the lab's authority, which is only read when a key is created.
-    ///   - clock: The lab's clock, which is used to date device certificates.
+    ///   - authorityFolder: The folder of the lab's authority. Only read when a key is created.
+    ///   - clock: The lab's clock, used to date device certificates.
     package init(
         folder: String,
         authorityFolder: String,

@@ -11,7 +11,7 @@ package struct DeviceProfile: Hashable, Sendable {
     /// The package name on Android, or the team and bundle identifier on iOS.
     package var appID: String
     package var appVersion: String
-    /// Android: the version code, which is used to compare versions of the package.
+    /// Android: the version code, used to compare versions of the package.
     package var appVersionCode: Int64
     package var isRooted: Bool
     /// Android: the year and month, such as 202610.

@@ -37,7 +37,7 @@ package struct Renderer: Sendable {
         return canvas
     }
 
-    /// The phone's area, which is centered and limited in size for readability.
+    /// The phone's area, centered and limited in size for readability.
     private var phone: Canvas.Area {
         let width = min(self.size.columns, 60)
         let height = min(self.size.rows - 2, 20)

@@ -4,7 +4,7 @@ package import Wire
 
 /// A connection for calls to the server, which can use TLS, a simulated network, or a test server.
 package protocol CallChannel: Sendable {
-    /// The keying material exported by both ends, which is part of every statement signed for this connection.
+    /// The keying material exported by both ends. It is part of every statement signed for this connection.
     var channelBinding: ChannelBinding { get }
 
     /// Sends a call and waits for the answer, up to the channel's time limit.

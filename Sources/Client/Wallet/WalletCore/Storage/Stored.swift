@@ -1,6 +1,6 @@
 internal import Vocabulary
 
-/// The file format for an identifier, which is lowercase hexadecimal.
+/// The file format for an identifier: lowercase hexadecimal.
 struct StoredID<Kind: FixedBytesKind>: Codable, Hashable, Sendable {
     let value: FixedBytes<Kind>
 
@@ -22,7 +22,7 @@ struct StoredID<Kind: FixedBytesKind>: Codable, Hashable, Sendable {
     }
 }
 
-/// The file format for bytes, which is lowercase hexadecimal.
+/// The file format for bytes: lowercase hexadecimal.
 struct StoredBytes: Codable, Hashable, Sendable {
     let bytes: [UInt8]
 

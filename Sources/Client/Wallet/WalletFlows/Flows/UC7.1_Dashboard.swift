@@ -1,4 +1,4 @@
-/// UC7.1: the dashboard with its menu and settings, which is the home screen of an unlocked wallet with an identity.
+/// UC7.1: the dashboard with its menu and settings, the home screen of an unlocked wallet with an identity.
 ///
 ///     dashboard ⇄ menu ⇄ settings ──▶ UC2.6, UC2.2, UC9.12, UC9.4
 ///                  └──Log out──▶ LOCK/1.2

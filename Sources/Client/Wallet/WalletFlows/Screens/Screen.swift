@@ -62,7 +62,9 @@ public struct Screen: Hashable, Sendable {
 
     /// An action that can be selected.
     public struct Action: Hashable, Sendable {
-        /// The action's name for programs, which is the same in every language.
+        /// The action's name for programs.
+        ///
+        /// It does not depend on the language.
         public var id: ActionID
         /// The label in the user's language.
         public var title: String

@@ -6,7 +6,7 @@ internal import WalletFlows
 
 /// A command from the controlling program.
 struct DriveRequest {
-    /// The name of a command, which is the value of `do`.
+    /// The name of a command, given as the value of `do`.
     enum Name: String, CaseIterable {
         case launch
         case resume
