@@ -21,7 +21,9 @@ final class ConnectionListener: Sendable {
         var frames: FrameChannel?
         /// The source that the connection is counted towards, or nil if the load balancer has not sent it yet.
         var source: PeerSource?
-        /// Whether the connection has been displaced, which has then already been reported.
+        /// Whether the connection has been displaced.
+        ///
+        /// If so, this has been reported already.
         var isDisplaced = false
     }
 

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// The reason for the failure of a TLS connection, either during the handshake or later.
+/// The reason a TLS connection failed, either during the handshake or later.
 ///
 /// The connection is closed.
 ///

@@ -33,10 +33,10 @@ final class WalletConnection {
         /// The id of the current PIN key, according to the server.
         var pinKeyID: PINKeyID
         let features: Features
-        /// The server's half of the biometric slot's key, or nil if the server did not send one or the wallet was
-        /// locked since.
+        /// The server's half of the biometric slot's key, or nil if the server did not send one or the wallet has
+        /// been locked.
         var presenceShare: Share?
-        /// The share that will replace it, or nil if the shares are not being replaced or the wallet was locked since.
+        /// The share that will replace ``presenceShare``, or nil if there is none or the wallet has been locked.
         var nextPresenceShare: Share?
         /// The counter for the next instruction.
         ///

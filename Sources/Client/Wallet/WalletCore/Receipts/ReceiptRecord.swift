@@ -185,7 +185,7 @@ extension ReceiptRecord {
     }
 
     private mutating func noteFacts(of leaf: AttemptLeaf, at time: Timestamp) {
-        // A right PIN that is judged twice has no wrong ones before it the second time.
+        // If a right PIN is judged twice, there are no wrong ones before it the second time.
         if leaf.wrongPINs > 0 {
             self.wrongPINs = max(self.wrongPINs, leaf.wrongPINs)
             self.wrongSinceMs = self.lastRightMs
