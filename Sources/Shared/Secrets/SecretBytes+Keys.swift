@@ -75,7 +75,7 @@ extension SecretBytes {
         return self.symmetricKey()
     }
 
-    /// The key as a swift-crypto type, which wipes its copy.
+    /// Returns the key as a swift-crypto type, which wipes its copy.
     private borrowing func symmetricKey() -> SymmetricKey {
         unsafe self.withPointer { bytes in unsafe SymmetricKey(data: bytes) }
     }

@@ -34,7 +34,7 @@ final class TicketKeys: Sendable {
         self.state = Mutex(State(start: now))
     }
 
-    /// The key for new tickets.
+    /// Returns the key for new tickets.
     func current(at now: ContinuousClock.Instant = .now) -> TicketKey {
         self.state.withLock { state in
             state.rotate(at: now)

@@ -53,7 +53,7 @@ package struct TransportLimits: Hashable, Sendable {
     /// The limits given in protocol.md.
     package init() {}
 
-    /// The limits for a local socket.
+    /// Returns the limits for a local socket.
     ///
     /// Its peers are a program or a few operators, which all count as the same source.
     static func local(connections: Int) -> TransportLimits {

@@ -84,7 +84,7 @@ enum ServerTable {
 }
 
 extension Shape {
-    /// A text value checked by `accepts`.
+    /// Returns a shape for text that is checked by `accepts`.
     ///
     /// If the text contains `${NAME}`, it is checked after the name has been replaced.
     static func matching(_ allowed: String, _ pattern: String, _ accepts: @escaping @Sendable (String) -> Bool) -> Shape

@@ -89,7 +89,7 @@ struct HookProgram: Sendable {
         return environment
     }
 
-    /// The exit status as text.
+    /// Returns the exit status as text.
     private static func text(_ status: TerminationStatus) -> String {
         switch status {
         case .exited(let code): "status \(code)"

@@ -12,7 +12,7 @@ internal import Wire
 /// like the current pair's.
 ///
 ///     write the new pair next to the current one
-///       └─▶ send ChangePin ──▶ answered, or lost: the next session states the current pair
+///       └─▶ send ChangePin ──▶ answered, or lost: the next session reports the current pair
 ///             └─▶ a valid PIN opens the successor's slot: the other pairs are removed
 extension WalletEngine {
     func changePIN(from old: PINEntry, to new: PINEntry) async throws -> Answer {

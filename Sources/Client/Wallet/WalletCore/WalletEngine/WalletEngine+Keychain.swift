@@ -5,7 +5,7 @@ internal import WalletFlows
 
 /// Keeps the keychain and the state consistent, even though they cannot be written atomically.
 ///
-///     item added ──▶ state names it (commit) ──▶ items that no state names are removed
+///     item added ──▶ state refers to it (commit) ──▶ unreferenced items removed
 ///
 /// If we crash between any two steps, the state still refers to an existing item. Leftover items are removed at a later
 /// unlock.

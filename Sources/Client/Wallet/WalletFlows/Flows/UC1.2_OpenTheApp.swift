@@ -85,6 +85,8 @@ struct OpenTheApp: Flow {
         }
     }
 
+    /// Asks for the wallet's status.
+    ///
     /// A wallet that was never registered counts as active, unless Hello has reported that the solution is revoked.
     private static func askStatus(_ snapshot: Snapshot) -> Transition {
         guard snapshot.setup == .notStarted else { return .ask(.askStatus) }

@@ -99,7 +99,7 @@ enum SetupCompletion {
         return screen
     }
 
-    /// Whether the setup has stopped at the offer to enable biometrics, after one was rejected.
+    /// Returns whether the setup has stopped at the offer to enable biometrics, after one was rejected.
     static func offersBiometrics(_ screen: Screen) -> Bool {
         screen.step == "UC2.1/1.3" || screen.step == "UC2.1/1.4"
     }
