@@ -52,7 +52,7 @@ package struct LabFolder: Hashable, Sendable {
     }
 }
 
-/// Why a lab cannot be used.
+/// An error that prevents a lab from being used.
 package enum LabError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A file or folder cannot be used.
     ///
