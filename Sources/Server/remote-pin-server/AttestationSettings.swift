@@ -5,9 +5,11 @@ internal import ServerCommandLine
 internal import ServerSettings
 internal import HostSystem
 
-/// Creates the verifier that an operator's settings describe.
+/// Creates the attestation verifier from the server's settings.
 enum AttestationSettings {
-    /// Reads the root certificates; rejects a lab's roots outside a lab.
+    /// Creates the verifier.
+    ///
+    /// Reads the root certificates, and rejects a lab's roots outside a lab.
     ///
     /// - Parameter statusList: The result of ``statusList(_:)``.
     static func verifier(
@@ -62,7 +64,7 @@ enum AttestationSettings {
         )
     }
 
-    /// One app for each package, with all its certificates and the highest of its minimum versions.
+    /// Merges the entries for each package into one app with all its certificates and the highest minimum version.
     private static func apps(_ settings: [AndroidAppSetting]) -> [AndroidApp] {
         Dictionary(grouping: settings, by: \.package).sorted { $0.key < $1.key }.map { package, entries in
             AndroidApp(
@@ -91,7 +93,9 @@ enum AttestationSettings {
         level.year * 10_000 + level.month * 100 + (level.day ?? 0)
     }
 
-    /// The certificates in PEM files; nil if no file is set, in which case the vendor's roots apply.
+    /// Reads certificates from PEM files.
+    ///
+    /// Returns nil if no file is set, in which case the vendor's roots apply.
     private static func anchors(_ paths: [String], setting: String, isLab: Bool) throws -> [TrustAnchor]? {
         guard !paths.isEmpty else { return nil }
         var anchors: [TrustAnchor] = []
@@ -116,7 +120,9 @@ enum AttestationSettings {
         return anchors
     }
 
-    /// The checked status list file; nil if none is configured.
+    /// Opens and checks the status list file.
+    ///
+    /// Returns nil if none is configured.
     static func statusList(_ settings: ServerSettings) throws -> StatusListFile? {
         guard let path = settings[SettingTable.androidStatusList] else { return nil }
         return try explaining(.configuration, "`android.status-list`") { try StatusListFile(path: path) }

@@ -8,10 +8,10 @@ internal import Synchronization
 
 /// Sends each audit entry to a log service once it is on disk.
 ///
-/// A send never waits, so that a hanging log service delays no command. The audit log is the record; entries that the
-/// service did not take are counted and logged.
+/// Sending never blocks, so a log service that hangs cannot delay a command. The audit log remains the authoritative
+/// record; entries that the service does not accept are counted and logged.
 final class AuditExporter: Sendable {
-    /// Receives an entry and its line in the audit log.
+    /// Sends an entry, given with its line in the audit log.
     typealias Sender = @Sendable (AuditEntry, [UInt8]) -> Void
 
     private let format: AuditRecordFormat
@@ -19,18 +19,20 @@ final class AuditExporter: Sendable {
     private let report: @Sendable (String) -> Void
     private let sent: Counter
     private let failed: Counter
-    /// The number of entries in a row that the service did not take.
+    /// The number of consecutive entries that the log service did not accept.
     private let missing = Mutex(0)
 
-    /// Returns the function that sends entries to the log service, and does nothing if the settings name none.
+    /// Returns a function that sends entries to the log service.
     ///
-    /// - Parameter report: Receives a sentence when the service stops taking entries, and when it takes them again.
+    /// It does nothing if no service is configured.
+    ///
+    /// - Parameter report: Called with a message when the service stops accepting entries, and again when it recovers.
     static func sender(
         _ settings: ServerSettings,
         metrics: any MetricsFactory = NOOPMetricsHandler.instance,
         report: @escaping @Sendable (String) -> Void
     ) throws(StartFailure) -> Sender {
-        // Created in any case, so that each series starts at 0 even if no log service is set.
+        // Both counters are created even if no log service is set, so that each series starts at 0.
         func counter(_ outcome: String) -> Counter {
             Counter(label: "remote_pin_audit_exports_total", dimensions: [("outcome", outcome)], factory: metrics)
         }
@@ -71,7 +73,7 @@ final class AuditExporter: Sendable {
                 missing += 1
                 return missing
             }
-            // Only the first of a row is logged, because a missing service would otherwise double every line.
+            // Log only the first failure in a row. Otherwise, an unreachable service would double every line.
             if count == 1 { self.report("audit entries are not exported: \(error)") }
             return
         }

@@ -3,7 +3,7 @@ internal import AttestationVerifier
 internal import HostSystem
 internal import ServerCommandLine
 
-/// Verifies evidence in files, as registration does.
+/// Verifies evidence from files in the same way as registration does.
 struct CheckAttestationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check-attestation",

@@ -20,7 +20,7 @@ struct SettingsCommand: AsyncParsableCommand {
     }
 }
 
-/// Reports every problem of a configuration, or its effective values.
+/// Reports every problem in a configuration, or its effective values if there is none.
 struct CheckConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check-config",
@@ -44,7 +44,7 @@ struct CheckConfigCommand: AsyncParsableCommand {
             var page = Page()
             page.settings(loaded.settings.rows)
             StandardStreams.writeOutput(page.text)
-            // The system's clock: the age of a status list is independent of a lab's clock.
+            // Use the system clock: the age of a status list does not depend on a lab's clock.
             let sentences = files.attestations.sentences(at: SystemClock().now())
             StandardStreams.writeOutput("\n" + sentences.map { "\($0)\n" }.joined() + "\n")
             if let database = files.database { try await Self.check(database, for: files.policy) }
@@ -54,7 +54,9 @@ struct CheckConfigCommand: AsyncParsableCommand {
         }
     }
 
-    /// Rejects a database with which a start would fail; says what a failover would keep.
+    /// Rejects a database that would make the server fail to start.
+    ///
+    /// Reports what a failover would preserve.
     private static func check(_ database: DatabaseSettings, for policy: [String: String]) async throws {
         let report = try await database.report()
         try report.requireStore(in: database, for: policy)

@@ -4,7 +4,7 @@ internal import HostSystem
 internal import ServerCommandLine
 internal import ServerSettings
 
-/// Commands about a configuration.
+/// Commands that inspect a configuration.
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",
@@ -13,7 +13,7 @@ struct ConfigCommand: AsyncParsableCommand {
     )
 }
 
-/// Shows the effective settings with their sources.
+/// Shows each effective setting and its source.
 struct ConfigShow: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
@@ -62,9 +62,9 @@ struct ConfigShow: AsyncParsableCommand {
 
         struct Setting: Encodable {
             let name: String
-            /// Nil if no source has a valid value.
+            /// The value, or nil if no source has a valid one.
             let value: String?
-            /// `default`, `file`, `environment` or `flag`.
+            /// One of `default`, `file`, `environment` or `flag`.
             let source: String?
             let file: String?
             let line: Int?
@@ -93,7 +93,7 @@ struct ConfigShow: AsyncParsableCommand {
 }
 
 extension SettingOrigin {
-    /// The source's kind as one word, for programs.
+    /// The kind of source as a single word, for programs.
     fileprivate var kind: String {
         switch self {
         case .standard: "default"
@@ -105,7 +105,9 @@ extension SettingOrigin {
 }
 
 extension Page {
-    /// Adds a table of settings with value and source, the same for all commands.
+    /// Adds a table of settings with their values and sources.
+    ///
+    /// All commands share this format.
     mutating func settings(_ rows: [SettingRow]) {
         self.table(
             ["SETTING", "VALUE", "FROM"],

@@ -7,7 +7,7 @@ internal import ServerSettings
 internal import HostSystem
 internal import Vocabulary
 
-/// The expectations against which one piece of evidence is verified.
+/// The expectations that a piece of evidence is verified against.
 struct EvidenceExpectations: ParsableArguments {
     @Option(help: ArgumentHelp("Verify with this configuration.", valueName: "file"), completion: .file())
     var config: String?
@@ -42,7 +42,7 @@ struct EvidenceExpectations: ParsableArguments {
     @Option(help: ArgumentHelp("iOS assertion: the counter of the last accepted assertion.", valueName: "n"))
     var counter: UInt32?
 
-    /// Returns whether no option is set.
+    /// Whether no option is set.
     var isEmpty: Bool {
         [self.config, self.lab, self.challenge, self.time, self.app, self.environment, self.keyID, self.key]
             .allSatisfy { $0 == nil } && self.counter == nil
@@ -120,7 +120,7 @@ struct EvidenceExpectations: ParsableArguments {
         return policy
     }
 
-    /// The verifier, and the present time: a lab's clock for a lab, the system's clock otherwise.
+    /// Creates the verifier and returns the present time: the lab's clock in a lab, the system clock otherwise.
     private func verifier() throws -> (EvidenceVerifier, Timestamp) {
         guard self.config != nil || self.lab != nil else {
             let policy = AttestationPolicy(android: AndroidPolicy(apps: nil), apple: ApplePolicy(appIDs: []))

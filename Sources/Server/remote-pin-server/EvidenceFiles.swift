@@ -2,16 +2,18 @@ internal import Evidence
 internal import HostSystem
 internal import ServerCommandLine
 
-/// One piece of evidence from files; its kind is derived from the contents.
+/// A piece of evidence read from files.
+///
+/// Its kind is derived from the contents.
 enum EvidenceFiles {
-    /// DER certificates, leaf first.
+    /// A chain of DER certificates, leaf first.
     case android([[UInt8]])
     case appleAttestation([UInt8])
     case appleAssertion([UInt8])
 
     private static let longest = 1 << 20
 
-    /// Reads one file, or one for each certificate of an Android chain.
+    /// Reads evidence from one file, or from one file per certificate for an Android chain.
     static func read(_ paths: [String]) throws -> EvidenceFiles {
         let files = try paths.map { path in
             (path: path, bytes: try explaining(.files) { try DurableFile.read(path, atMost: Self.longest) })
@@ -28,8 +30,9 @@ enum EvidenceFiles {
         return .android(chain)
     }
 
-    /// A CBOR map with the members of an attestation object or an assertion; any other input that begins like a map
-    /// is treated as an object, which the verifier rejects.
+    /// Recognizes an attestation object or an assertion by its CBOR map.
+    ///
+    /// Any other input that starts like a map is treated as an attestation object, which the verifier then rejects.
     private static func apple(_ bytes: [UInt8]) -> EvidenceFiles? {
         guard let first = bytes.first, 0xA0...0xBF ~= first else { return nil }
         let isAssertion = (try? AppAttestAssertion(decoding: bytes)) != nil

@@ -3,20 +3,22 @@ internal import HostSystem
 internal import ServerCommandLine
 internal import ServerSettings
 
-/// The check that no other user of the machine can change the server's data.
+/// Checks that no other user of the machine can change the server's data.
 ///
-/// Threat: a user without rights on the server edits attempt counts, replaces the database by an older copy, shortens
-/// the audit log, or replaces a program that the server starts. The permissions of these files are the only boundary
-/// against that.
+/// Threat: a user without rights on the server edits attempt counts, replaces the database with an older copy,
+/// truncates the audit log, or replaces a program that the server starts. File permissions are the only protection
+/// against this.
 enum FileRights {
-    /// The permission to write for users other than the owner and the group.
+    /// Write permission for users other than the owner and the group.
     ///
-    /// Group permissions are left to the operator: container platforms set them on every volume.
+    /// Group permissions are left to the operator, because container platforms set them on every volume.
     private static let othersWrite: UInt32 = 0o002
-    /// In a folder with this bit, users can rename and remove only their own files.
+    /// In a folder with the sticky bit, users can rename and remove only their own files.
     private static let sticky: UInt32 = 0o1000
 
-    /// Rejects files and folders that every user may change; missing ones are left to the steps that open them.
+    /// Rejects files and folders that every user can change.
+    ///
+    /// Missing ones are reported later, by the code that opens them.
     static func check(_ settings: ServerSettings) throws {
         let problems = self.problems(settings)
         guard problems.isEmpty else {
@@ -24,7 +26,7 @@ enum FileRights {
         }
     }
 
-    /// The files and folders that every user may change.
+    /// Lists the files and folders that every user can change.
     static func problems(_ settings: ServerSettings) -> [Problem] {
         let data = settings[SettingTable.dataFolder]
         let (audit, key) = (settings[SettingTable.auditFile], settings[SettingTable.vaultKeyFile])
@@ -44,9 +46,9 @@ enum FileRights {
         return problems
     }
 
-    /// The files of another user than the vault's key, whose owner is the server's user.
+    /// Lists files whose owner differs from the owner of the vault key, who is the server's user.
     ///
-    /// A command that root ran leaves such files behind, and the server cannot open them.
+    /// A command run by root leaves such files behind, and the server then cannot open them.
     static func foreignFiles(_ settings: ServerSettings) -> [Problem] {
         let data = settings[SettingTable.dataFolder]
         guard let owner = try? DurableFile.owner(of: settings[SettingTable.vaultKeyFile]) else { return [] }

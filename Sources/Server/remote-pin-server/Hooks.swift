@@ -7,9 +7,11 @@ internal import ServerCommandLine
 internal import ServerSettings
 internal import Vocabulary
 
-/// Creates the hooks that an operator's settings describe.
+/// Creates the event hooks from the server's settings.
 enum Hooks {
-    /// Creates the hooks of a start; without receivers they report nothing until a reload names one.
+    /// Creates the hooks when the server starts.
+    ///
+    /// Without receivers, they report nothing until a reload adds one.
     static func make(
         _ settings: ServerSettings,
         clock: any WallClock,
@@ -22,7 +24,7 @@ enum Hooks {
         return EventHooks(Self.receivers(settings), limits: limits, clock: clock, log: log, metrics: metrics)
     }
 
-    /// The receivers that the settings name.
+    /// Creates the receivers named in the settings.
     static func receivers(_ settings: ServerSettings) -> [any EventReceiver] {
         var receivers: [any EventReceiver] = []
         if let path = settings[SettingTable.hookProgram] {
@@ -32,7 +34,9 @@ enum Hooks {
         return receivers
     }
 
-    /// Checks that the hook program can be started; a socket may appear after the server starts.
+    /// Checks that the hook program can be started.
+    ///
+    /// A socket is not checked, because it may appear after the server starts.
     static func check(_ settings: ServerSettings) throws {
         guard let path = settings[SettingTable.hookProgram] else { return }
         guard !DurableFile.isFolder(path), FileManager.default.isExecutableFile(atPath: path) else {

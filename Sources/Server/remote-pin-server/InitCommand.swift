@@ -67,7 +67,7 @@ struct InitCommand: AsyncParsableCommand {
 }
 
 extension InitCommand {
-    /// Creates the vault key and store that a configuration names; its other settings may be incomplete.
+    /// Creates the vault key and store named in a configuration, whose other settings may be incomplete.
     private static func makeState(of path: String) async throws {
         let text = try explaining(.configuration, "the configuration cannot be read") {
             String(decoding: try DurableFile.read(path, atMost: 1 << 20), as: UTF8.self)
@@ -82,7 +82,7 @@ extension InitCommand {
             )
         }
         let (key, data) = (settings[SettingTable.vaultKeyFile], settings[SettingTable.dataFolder])
-        // A new key could not open the wallets of an existing store.
+        // A new key could not open the wallets in an existing store.
         guard !DurableFile.exists(key) else { throw StartFailure(.files, "\(key) exists; nothing was changed") }
         if settings[SettingTable.storeKind] == .postgreSQL {
             try explaining(.files) { try KeyFileVault.create(at: key) }
@@ -97,7 +97,7 @@ extension InitCommand {
     }
 }
 
-/// The files of a production server's folder: server.yaml, vault.key, data/.
+/// The files in a production server's folder: server.yaml, vault.key, data/.
 struct ServerLayout {
     let folder: String
 
@@ -108,7 +108,7 @@ struct ServerLayout {
         }
         try await Self.createState(vaultKey: "\(self.folder)/vault.key", data: "\(self.folder)/data")
         let text = ConfigurationFile.text(heading: "The configuration of a remote-PIN server.")
-        // Written last: a folder with a configuration is complete.
+        // Write the configuration last: a folder that has one is complete.
         try explaining(.files) {
             try DurableFile.create(Array(text.utf8), at: "\(self.folder)/server.yaml", mode: 0o640)
         }

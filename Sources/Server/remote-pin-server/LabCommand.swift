@@ -1,7 +1,9 @@
 internal import ArgumentParser
 internal import ServerCommandLine
 
-/// Runs the lab program, which is separate so that this one contains no test authority.
+/// Runs the lab program.
+///
+/// It is a separate program so that this one contains no test authority.
 struct LabCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lab",

@@ -17,7 +17,9 @@ struct ManifestRun {
         self.folder = ConfigurationOptions.folder(of: path)
     }
 
-    /// Prints a line for each case and a summary; returns whether all cases agree.
+    /// Prints a line for each case, followed by a summary.
+    ///
+    /// Returns whether the outcome of every case is the expected one.
     func run() throws -> Bool {
         let ids = self.manifest.ids
         let showsProgress = Terminal.isTerminal(2) && !Terminal.isTerminal(1)
@@ -43,7 +45,9 @@ struct ManifestRun {
         return head + expected + "\n" + verdict.differences.map { "        \($0)\n" }.joined()
     }
 
-    /// Reads a file that the manifest names; only files below the manifest's folder are read.
+    /// Reads a file named in the manifest.
+    ///
+    /// Only files below the manifest's folder are read.
     private func read(_ path: String) -> [UInt8]? {
         guard !path.hasPrefix("/"), !path.split(separator: "/").contains("..") else { return nil }
         return try? DurableFile.read("\(self.folder)/\(path)", atMost: Self.longestFile)

@@ -3,7 +3,7 @@ internal import HostSystem
 internal import MetricsEndpoint
 internal import Telemetry
 
-/// Lists the metrics of a server.
+/// Lists the server's metrics.
 struct MetricsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "metrics",

@@ -5,12 +5,12 @@ internal import ServerSettings
 internal import MetricsEndpoint
 internal import Transport
 
-/// The distribution of the process's file descriptors: wallets get those that nothing else needs.
+/// Divides the process's file descriptors: wallet connections get those that nothing else needs.
 ///
-/// Threat: clients that hold as many connections as the process may have open files would also lock out operators
-/// and monitoring, and the store could not reopen its log.
+/// Threat: if clients could open as many connections as the process may have open files, they would also lock out
+/// operators and monitoring, and the store could not reopen its log.
 struct OpenFileBudget {
-    /// Store, logs, hook, event loops, and a margin.
+    /// The number of descriptors for the store, logs, hook and event loops, with a margin.
     private static let otherFiles = 256
 
     private let wanted: Int
@@ -24,10 +24,10 @@ struct OpenFileBudget {
             + (settings[SettingTable.observationListen] == nil ? 0 : ObservationListener.Limits().connections)
     }
 
-    /// The number of open files with which wallets may have `limits.connections` connections.
+    /// The number of open files required for `limits.connections` wallet connections.
     var needed: Int { self.wanted + self.reserved }
 
-    /// The number of connections that wallets may have if so many files may be open.
+    /// Returns the number of wallet connections possible with the given limit on open files.
     func connections(allowed: Int) throws(Problem) -> Int {
         guard allowed < self.needed else { return self.wanted }
         let left = allowed - self.reserved
@@ -41,10 +41,12 @@ struct OpenFileBudget {
         return left
     }
 
-    /// The operator's way to more open files.
+    /// How an operator can raise the limit on open files.
     static let cure = "raise the limit (LimitNOFILE in the unit, or ulimit -n)"
 
-    /// Raises the limit of open files as far as allowed; returns the number of connections that wallets may have.
+    /// Raises the limit on open files as far as allowed.
+    ///
+    /// Returns the number of wallet connections.
     func connections(log: Logger) throws -> Int {
         let allowed = OpenFiles.raise(to: self.needed).current
         let left = try explaining(.configuration) { try self.connections(allowed: allowed) }

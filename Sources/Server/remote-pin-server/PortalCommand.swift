@@ -1,7 +1,9 @@
 internal import ArgumentParser
 internal import ServerCommandLine
 
-/// Runs the deletion portal's program, which is separate so that this one links no web server.
+/// Runs the deletion portal.
+///
+/// It is a separate program so that this one does not link a web server.
 struct PortalCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "portal",

@@ -4,7 +4,7 @@ internal import ServerCommandLine
 internal import ServerSettings
 internal import HostSystem
 
-/// The server program: creates, checks, serves and administers a remote-PIN server.
+/// The server program, which creates, checks, runs and administers a remote-PIN server.
 @main
 struct Program {
     static func main() async {
@@ -45,7 +45,7 @@ struct ServerCommand: AsyncParsableCommand {
 
 /// The program's version.
 enum Version {
-    /// The version of all programs of this project.
+    /// The version shared by all programs in this project.
     static let number = BuildID.version
     static let text = BuildID.text(of: "remote-pin-server")
 }

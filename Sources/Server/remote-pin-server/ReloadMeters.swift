@@ -4,7 +4,7 @@ internal import MetricsEndpoint
 internal import Synchronization
 internal import Vocabulary
 
-/// Counters of reloads by outcome, with the time of the last of each, so that a stale part is noticed.
+/// Counts reloads by outcome and exports the time of the last of each, so that stale files are noticed.
 final class ReloadMeters: Sendable {
     private let done: Counter
     private let refused: Counter
@@ -13,7 +13,7 @@ final class ReloadMeters: Sendable {
     /// `Int64.min` until a reload fails.
     private let lastRefused = Atomic<Int64>(.min)
 
-    /// Counts the start as a successful reload.
+    /// Creates the meters and counts the start as a successful reload.
     init(_ registry: MetricRegistry, clock: any WallClock) {
         func counter(_ outcome: String) -> Counter {
             Counter(label: "remote_pin_reloads_total", dimensions: [("outcome", outcome)], factory: registry)

@@ -13,12 +13,15 @@ internal import Vault
 internal import Vocabulary
 internal import WalletStore
 
-// The audit log at start and stop.
+// Audit log handling at start and stop.
 //
-// Store and log refer to each other: the store has the number and MAC of an entry, and the log has every revocation and
-// permanent block. A start compares them, so an older store and a log that was cut, removed or replaced are detected.
+// The store and the log refer to each other: the store holds the number and MAC of a log entry, and the log contains
+// every revocation and permanent block. They are compared at start, so an older store is detected, and so is a log that
+// was truncated, removed or replaced.
 extension RunningServer {
-    /// Opens the audit log and compares it with the store; creates it if the store names no entry.
+    /// Opens the audit log and compares it with the store.
+    ///
+    /// Creates the log if the store does not name an entry.
     static func openAudit(
         _ files: ServerFiles,
         of store: any ServedStore,
@@ -35,7 +38,7 @@ extension RunningServer {
             epoch: epoch,
             onNewest: Self.announcing(to: store, log: log),
             onFatal: { reason in
-                // A committed change has no record, so the server must do nothing more.
+                // A committed change is missing from the log, so the server must do nothing more.
                 log.critical("stopping at once", metadata: ["reason": "\(reason)"])
                 exit(StartFailure.Kind.operatorMustAct.rawValue)
             }
@@ -54,7 +57,7 @@ extension RunningServer {
         let audit: AuditLog
         do throws(AuditLogError) {
             if !AuditLog.exists(at: path) {
-                // A warning, so that the removal of an earlier log does not go unnoticed.
+                // Logged as a warning, so that the removal of an earlier log does not go unnoticed.
                 log.warning("there is no audit log; a new one is begun", metadata: ["file": "\(path)"])
                 try await AuditLog.create(parts)
             }
@@ -84,7 +87,7 @@ extension RunningServer {
         return audit
     }
 
-    /// The entry that the store names; nil before the first.
+    /// The entry named by the store, or nil if there is none yet.
     private static func named(by store: any ServedStore) async throws -> AuditMark? {
         do throws(StoreError) {
             return try await store.auditMark().map { AuditMark($0) }
@@ -93,9 +96,9 @@ extension RunningServer {
         }
     }
 
-    /// Passes each newest entry to the store and the server's log.
+    /// Returns a function that passes each new entry to the store and the server's log.
     private static func announcing(to store: any ServedStore, log: Logger) -> @Sendable (AuditMark) -> Void {
-        // Logged at every level: without these marks a truncation of the audit log cannot be detected.
+        // The marks are logged regardless of the log level. Without them, a truncated audit log could not be detected.
         var stream = log
         stream.logLevel = .notice
         let marks = stream
@@ -107,8 +110,9 @@ extension RunningServer {
         }
     }
 
-    /// Logs each new generation of the store with the newest entry, at most once a second, so that a log collection on
-    /// another machine can show that an older store was put in its place.
+    /// Logs each new generation of the store together with the newest entry, at most once a second.
+    ///
+    /// A log collector on another machine can then show that the store was replaced with an older one.
     static func announceGenerations(of store: any ServedStore, _ audit: AuditLog, log: Logger) async {
         let announce = Self.announcing(to: store, log: log)
         await cancelWhenGracefulShutdown {
@@ -121,7 +125,7 @@ extension RunningServer {
         }
     }
 
-    /// Records the start: version, attempt policy, and a digest of the settings.
+    /// Records the start with the version, the attempt policy, and a digest of the settings.
     static func recordStart(
         _ settings: ServerSettings,
         in audit: AuditLog,
@@ -137,12 +141,15 @@ extension RunningServer {
         await Self.record(.started, detail: detail, in: audit, of: store, log: log)
     }
 
-    /// Records the stop; the store then names the log's last entry.
+    /// Records the stop.
+    ///
+    /// Afterwards, the store names the last entry in the log.
     static func recordStop(in audit: AuditLog, of store: any ServedStore, log: Logger) async {
         await Self.record(.stopped, detail: nil, in: audit, of: store, log: log)
     }
 
-    /// A full disk stops neither a start nor a stop: PIN checks need no entry.
+    /// Records an event without failing: a full disk must not prevent a start or a stop, since PIN checks need no
+    /// entry.
     private static func record(
         _ event: AuditEvent,
         detail: String?,
@@ -161,7 +168,9 @@ extension RunningServer {
         }
     }
 
-    /// A digest of all settings as `config show` prints them; without the values of secret ones.
+    /// Returns a digest of all settings as printed by `config show`.
+    ///
+    /// Secret values are not included.
     private static func digest(of settings: ServerSettings) -> String {
         let lines = settings.rows.map { "\($0.name)=\($0.value ?? "")\n" }.joined()
         return "sha256 " + Array(SHA256.hash(data: Array(lines.utf8)).prefix(16)).hex

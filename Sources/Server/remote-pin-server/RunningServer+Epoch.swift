@@ -5,7 +5,7 @@ internal import Vocabulary
 internal import WalletStore
 
 extension RunningServer {
-    /// Checks that the key file is the one that the store was used with, before a value is sealed.
+    /// Checks that the vault key is the one used with this store, before any value is sealed.
     static func checkVault(_ files: ServerFiles, of store: any MaintenanceStore) async throws {
         let now = try Self.clock(of: files.lab).now()
         do throws(VaultMismatch) {
@@ -16,7 +16,7 @@ extension RunningServer {
         }
     }
 
-    /// The store's epoch, after a check that restores wrote its epoch records.
+    /// Returns the store's epoch, after checking that its epoch records were written by restores.
     static func epoch(of store: any MaintenanceStore, vault: any Vault) async throws -> Int {
         let epochs: [StoredEpoch]
         do throws(StoreError) {

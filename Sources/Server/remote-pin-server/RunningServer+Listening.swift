@@ -11,7 +11,9 @@ internal import HostSystem
 internal import Transport
 
 extension RunningServer {
-    /// Listens for wallets; a lab keeps the port of its first start.
+    /// Listens for wallets.
+    ///
+    /// A lab keeps using the port from its first start.
     static func listen(
         _ files: ServerFiles,
         _ inForce: SettingsInForce,
@@ -51,15 +53,17 @@ extension RunningServer {
         }
     }
 
-    /// Candidate ports for a new lab, in random order.
+    /// Returns candidate ports for a new lab, in random order.
     ///
-    /// Linux also assigns the ports that it gives for port 0 to outgoing connections, so a restarted lab could find its
+    /// Ports that Linux assigns for port 0 are also used for outgoing connections, so a restarted lab could find its
     /// port taken. The candidates are below that range (`ip_local_port_range`, from 32768 by default).
     private static func lastingPorts() -> [Int] {
         (0..<16).map { _ in .random(in: 20_000..<32_768) }
     }
 
-    /// Logs failed and rejected connections, at a limited rate; metrics count all of them.
+    /// Logs failed and rejected connections at a limited rate.
+    ///
+    /// Metrics count all of them.
     private static func observer(
         events: @escaping @Sendable (ListenerEvent) -> Void,
         log: Logger
@@ -84,7 +88,7 @@ extension RunningServer {
         return observer
     }
 
-    /// Logs connections to a Unix-domain socket that were rejected at its limit.
+    /// Logs connections to a Unix-domain socket that were rejected because of its connection limit.
     private static func localObserver(_ setting: String, log: Logger) -> ListenerObserver {
         var observer = ListenerObserver()
         observer.refusal = { refused in
@@ -98,7 +102,7 @@ extension RunningServer {
         log.error("no connection can be accepted", metadata: ["socket": "\(setting)", "reason": "\(reason)"])
     }
 
-    /// Listens for operators' commands.
+    /// Listens for admin commands.
     static func listenForAdmin(_ settings: ServerSettings, log: Logger) async throws -> LocalListener {
         let path = settings[SettingTable.adminSocket]
         let group = try Self.group(settings[SettingTable.adminGroup], setting: "admin.group")
@@ -117,7 +121,7 @@ extension RunningServer {
         }
     }
 
-    /// The rights of the users who can open the socket for commands.
+    /// Returns the roles of the users who can open the admin socket.
     static func adminRoles(_ settings: ServerSettings) throws -> AdminRoles {
         var groups: [AdminRole: UInt32] = [:]
         for (role, setting) in [
@@ -127,7 +131,7 @@ extension RunningServer {
             groups[role] = try Self.group(settings[setting], setting: setting.name)
         }
         let needsTwo = settings[SettingTable.twoPersons]
-        // Otherwise only root and the server's user could open the socket.
+        // Without `admin.group`, only root and the server's user could open the socket.
         guard settings[SettingTable.adminGroup] != nil || (groups.isEmpty && !needsTwo) else {
             let text = "role groups and `admin.two-persons` need it, since only its members can open the socket"
             throw StartFailure(.configuration, "`admin.group` is not set: \(text)")
@@ -160,24 +164,26 @@ extension RunningServer {
         return group
     }
 
-    /// Creates the folder of a socket if it is missing: a runtime folder disappears when the machine restarts.
+    /// Creates the folder for a socket if it is missing.
+    ///
+    /// Runtime folders disappear when the machine restarts.
     private static func makeFolder(of path: String, for group: UInt32?, setting: String) throws {
         try explaining(.files, "`\(setting)`") {
             let folder = ConfigurationOptions.folder(of: path)
             guard !DurableFile.exists(folder) else { return }
             try DurableFile.makeFolder(folder)
-            // Without access to the new folder the group could not reach the socket.
+            // The group needs access to the new folder to reach the socket.
             if let group { try Accounts.give(folder, toGroup: group, mode: 0o750) }
         }
     }
 
-    /// Records the lab's port, reports that wallets can connect, and returns the address.
+    /// Records the lab's port, reports that wallets can connect, and returns the server's address.
     static func announce(_ listener: RPCListener, of files: ServerFiles, log: Logger) throws -> String {
         var address = files.settings[SettingTable.listenAddress]
         address.port = listener.port
         if let lab = files.lab {
             var file = try Self.file(of: lab)
-            // A server that listens on all addresses is reachable on the loopback address.
+            // A server that listens on all addresses is also reachable on the loopback address.
             if ["0.0.0.0", "::"].contains(address.host) { address.host = "127.0.0.1" }
             if file.host != address.host || file.port != address.port {
                 (file.host, file.port) = (address.host, address.port)

@@ -14,7 +14,7 @@ internal import Vault
 internal import Vocabulary
 
 extension RunningServer {
-    /// The process-wide operations that operators' commands use.
+    /// Creates the process-wide operations used by admin commands.
     static func operations(
         _ files: ServerFiles,
         _ maintenance: Maintenance,
@@ -42,7 +42,9 @@ extension RunningServer {
         )
     }
 
-    /// Changes the owners of live settings; balancers are read from the settings in force.
+    /// Passes changed settings to the parts of the server that use them.
+    ///
+    /// Balancers are read from the settings in force.
     static func apply(
         _ settings: ServerSettings,
         _ changed: [any SettingDeclaration],
@@ -51,11 +53,12 @@ extension RunningServer {
         _ hooks: EventHooks,
         output: LogOutput
     ) {
-        // Otherwise a reload for a new certificate would undo `admin log-level`.
+        // Apply the level only if it has changed. Otherwise, reloading for a new certificate would undo `admin
+        // log-level`.
         if changed.contains(where: { $0.name == SettingTable.logLevel.name }) {
             output.level = Logger.Level(settings[SettingTable.logLevel])
         }
-        // Otherwise each reload would restart the hook program.
+        // Replace the receivers only if they have changed. Otherwise, each reload would restart the hook program.
         if changed.contains(where: { $0.section == "hook" }) {
             hooks.replace(with: Hooks.receivers(settings), capacity: settings[SettingTable.hookQueue])
         }
@@ -63,9 +66,9 @@ extension RunningServer {
         listener.limit(connectionsPerSource: settings[SettingTable.connectionsPerSource])
     }
 
-    /// Reads certificate, key, vault key, status list and the operators' settings again, and reopens the log file.
+    /// Rereads the certificate, key, vault key, status list and configuration, and reopens the log file.
     ///
-    /// A part that cannot be read is reported, and its old value stays in use.
+    /// If a part cannot be read, the problem is reported and the old value stays in use.
     static func reload(
         _ files: ServerFiles,
         of server: RemotePINServer,
@@ -98,7 +101,7 @@ extension RunningServer {
 }
 
 extension Logger.Level {
-    /// The log level of a command's level.
+    /// Converts an admin protocol log level.
     fileprivate init(_ level: LogLevel) {
         switch level {
         case .debug: self = .debug
@@ -111,7 +114,7 @@ extension Logger.Level {
 }
 
 extension LogLevel {
-    /// The nearest level of the admin protocol.
+    /// Converts to the nearest log level in the admin protocol.
     fileprivate init(_ level: Logger.Level) {
         switch level {
         case .trace, .debug: self = .debug

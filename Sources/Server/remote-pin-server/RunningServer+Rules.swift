@@ -3,7 +3,7 @@ internal import ServerSettings
 internal import Transport
 
 extension RunningServer {
-    /// The rules of the service, as the settings state them.
+    /// Creates the service rules from the settings.
     static func rules(_ settings: ServerSettings) -> ServiceRules {
         ServiceRules(
             attempts: settings.attemptPolicy,

@@ -9,7 +9,7 @@ internal import WalletStore
 internal import Witness
 
 extension RunningServer {
-    /// The witness that the settings name; nil if they name none.
+    /// The configured witness, or nil if there is none.
     static func witness(_ settings: ServerSettings) -> Witness? {
         if let path = settings[SettingTable.witnessProgram] {
             return Witness(.program(path, arguments: settings[SettingTable.witnessArguments]))
@@ -17,7 +17,9 @@ extension RunningServer {
         return settings[SettingTable.witnessSocket].map { Witness(.socket($0)) }
     }
 
-    /// Checks that the witness's program can be started; a socket may appear after the server starts.
+    /// Checks that the witness program can be started.
+    ///
+    /// A socket is not checked, because it may appear after the server starts.
     static func checkWitness(_ settings: ServerSettings) throws {
         guard let path = settings[SettingTable.witnessProgram] else { return }
         guard !DurableFile.isFolder(path), FileManager.default.isExecutableFile(atPath: path) else {
@@ -28,7 +30,9 @@ extension RunningServer {
         }
     }
 
-    /// Asks the witness whether the store is an older copy; returns nil if there is none.
+    /// Asks the witness whether the store is an older copy.
+    ///
+    /// Returns nil if no witness is configured.
     static func askWitness(
         _ settings: ServerSettings,
         of store: any ServedStore,
@@ -36,7 +40,7 @@ extension RunningServer {
         metrics: any MetricsFactory
     ) async throws -> WitnessKeeper? {
         let meters = WitnessMeters(metrics)
-        // The settings name no witness for another store.
+        // A witness is only supported for the SQLite store.
         guard let witness = Self.witness(settings), let store = store as? SQLiteWalletStore else { return nil }
         let keeper = WitnessKeeper(
             WitnessKeeper.Parts(
@@ -61,7 +65,7 @@ extension RunningServer {
         return keeper
     }
 
-    /// The generation and step that the witness has on record; nil if there is none.
+    /// Returns the generation and step on record with the witness, or nil if there is none.
     static func witnessed(_ settings: ServerSettings) async throws -> (generation: UInt64, step: UInt64)? {
         guard let witness = Self.witness(settings) else { return nil }
         do throws(WitnessSilence) {

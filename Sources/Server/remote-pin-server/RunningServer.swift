@@ -23,8 +23,9 @@ internal import Vocabulary
 internal import WalletStore
 internal import Witness
 
-/// The program's composition root: opens everything that the configuration names, in an order in which cheap failures
-/// come first, and serves until a signal stops it.
+/// The composition root of the program.
+///
+/// Opens everything named in the configuration, checks that fail cheaply first, and serves until a signal stops it.
 enum RunningServer {
     static func run(_ loaded: LoadedSettings) async throws {
         let settings = loaded.settings
@@ -37,7 +38,7 @@ enum RunningServer {
         do {
             try await Self.run(loaded, output: output, log: log)
         } catch let failure as StartFailure {
-            // Standard error has the reason too, but nobody may be reading it if `log.file` is set.
+            // The reason is also written to standard error, but nobody may be reading that if `log.file` is set.
             if settings[SettingTable.logFile] != nil {
                 let status = "\(failure.kind.rawValue)"
                 log.critical("not started", metadata: ["reason": "\(failure)", "status": "\(status)"])
@@ -51,7 +52,7 @@ enum RunningServer {
         let settings = loaded.settings
         if files.lab == nil {
             try Self.refuseRoot()
-            // With PostgreSQL, the database's clock is the one that counts.
+            // With PostgreSQL, the database's clock is used instead.
             if settings[SettingTable.storeKind] == .sqlite {
                 try StartClock(settings, statusList: files.statusList).check(at: SystemClock().now())
             }
@@ -60,7 +61,7 @@ enum RunningServer {
         if threads > 0 { EventLoops.use(threads: threads) }
         for warning in files.certificateProblems { log.warning("certificate", metadata: ["reason": "\(warning)"]) }
         let connections = try OpenFileBudget(settings).connections(log: log)
-        // Started first and stopped last: probes are answered while the server recovers and stops.
+        // The watch starts first and stops last, so that probes are answered while the server recovers and stops.
         let watch = try await ServerWatch.start(settings, connections: connections, log: log)
         do {
             try await Self.run(files, connections: connections, watch: watch, output: output, log: log)
@@ -72,10 +73,10 @@ enum RunningServer {
         log.notice("stopped")
     }
 
-    /// Rejects root outside a lab.
+    /// Refuses to run as root outside a lab.
     ///
-    /// A server that runs as root leaves files owned by root behind, with which the service cannot start again, and an
-    /// attacker who takes it over has the machine.
+    /// A server run as root leaves files owned by root behind, and the service then cannot start again. An attacker who
+    /// takes over such a server also controls the machine.
     private static func refuseRoot() throws {
         guard Accounts.currentUser == 0 else { return }
         throw StartFailure(
@@ -212,11 +213,11 @@ enum RunningServer {
             operations: Self.operations(files, maintenance, output: output, log: log, reload: reload),
             roles: try Self.adminRoles(files.settings)
         )
-        // Trapped before the server reports that it is ready: a supervisor may send a signal immediately afterwards.
+        // Trap signals before the server reports that it is ready, because a supervisor may send one right afterwards.
         let (hangups, stops) = (
             await UnixSignalsSequence(trapping: .sighup), await UnixSignalsSequence(trapping: .sigterm, .sigint)
         )
-        // The group stops them in reverse order: connections first, so that their last answers are sent.
+        // The group stops its services in reverse order: connections first, so that their last answers are sent.
         var services: [any Service] = [
             Running { for await _ in hangups.cancelOnGracefulShutdown() { _ = await reload() } },
             Running { await server.runTimers() },
@@ -229,9 +230,9 @@ enum RunningServer {
         } else {
             services.append(Running { await Self.followDatabase(store, watch.readiness, log: log) })
         }
-        // Stopped after the services that write to the store, so that it learns of their last commits.
+        // The witness stops after the services that write to the store, so that it learns of their last commits.
         if let witness { services.insert(Running { await witness.run() }, at: 0) }
-        // Stopped last, so that hooks receive every event until then.
+        // Hooks stop last, so that they receive every event until then.
         services.insert(Running { await hooks.run() }, at: 0)
         if let portal { services.append(Running { await PortalCalls(of: server).serve(portal) }) }
         services.append(
@@ -290,8 +291,8 @@ enum RunningServer {
             guard let metadata = lines.allow(["reason": "\(reason)"]) else { return }
             log.error("the store refused calls", metadata: metadata)
         } onFatal: { failure in
-            // After a failed sync a later one may succeed without the lost page, so no request may be answered any
-            // more.
+            // After a failed sync, a later one may succeed although a page was lost, so no further request may be
+            // answered.
             log.critical("stopping at once", metadata: ["reason": "\(failure)"])
             exit(StartFailure.Kind(failure).rawValue)
         }
@@ -316,12 +317,14 @@ enum RunningServer {
         )
     }
 
-    /// Opens a stopped server's embedded store, to move it into a database; also one that was moved.
+    /// Opens a stopped server's embedded store to move it into a database.
+    ///
+    /// Also opens a store that was moved before.
     static func openStore(toMoveFrom folder: String, key: RecordKey) throws -> SQLiteWalletStore {
         try Self.openStore(in: folder, key: key, acceptingMoved: true, onFatal: Self.endCommand)
     }
 
-    /// Ends a command after a file error that may lose counts.
+    /// Ends the command after a file error that may have lost attempt counts.
     private static let endCommand: @Sendable (FatalStoreError) -> Never = { failure in
         StandardStreams.writeError("remote-pin-server: \(failure)\n")
         exit(StartFailure.Kind(failure).rawValue)
@@ -384,11 +387,13 @@ enum RunningServer {
 }
 
 extension StartFailure.Kind {
-    /// The status after a failure of the store's files: a service manager starts the server again after a full disk.
+    /// The exit status for a failure of the store's files.
+    ///
+    /// After a full disk, the service manager restarts the server.
     fileprivate init(_ failure: FatalStoreError) { self = failure.isDiskFull ? .files : .operatorMustAct }
 }
 
-/// Part of the server as a service.
+/// Runs a part of the server as a service.
 private struct Running: Service {
     let body: @Sendable () async throws -> Void
 

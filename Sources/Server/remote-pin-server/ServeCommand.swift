@@ -3,7 +3,7 @@ internal import HostSystem
 internal import ServerCommandLine
 internal import ServerSettings
 
-/// Serves wallets until a signal stops it.
+/// Serves wallets until stopped by a signal.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",

@@ -7,11 +7,12 @@ internal import Transport
 extension ServerFiles {
     /// The faults of the certificate in use.
     ///
-    /// A start only warns of them, since a stopped server helps no wallet; ``reloadTLS()`` rejects such a certificate.
+    /// A start only logs them as warnings, since a stopped server is no use to wallets. ``reloadTLS()`` rejects such a
+    /// certificate.
     var certificateProblems: [Problem] { Self.certificateProblems(self.tls, self.settings) }
 
     static func certificateProblems(_ tls: TLSServerContext, _ settings: ServerSettings) -> [Problem] {
-        // The system's clock, even in a lab: wallets verify certificates by the clocks of their phones.
+        // Use the system clock, even in a lab: wallets verify certificates by their phones' clocks.
         tls.faults(at: SystemClock().now()).map { fault in
             let path = settings[SettingTable.tlsCertificate]
             return Problem(
@@ -21,9 +22,11 @@ extension ServerFiles {
         }
     }
 
-    /// Reads certificate and key again under the rules of the start, so that the next start accepts them too.
+    /// Reloads the certificate and key.
     ///
-    /// A certificate that wallets reject does not take the place of one that they accept.
+    /// The rules are those of a start, so that the next start also accepts them.
+    ///
+    /// A certificate that wallets would reject never replaces one that they accept.
     func reloadTLS() throws {
         try Self.lookAtTLSFiles(of: self.settings)
         do throws(TLSContextError) {
@@ -33,7 +36,7 @@ extension ServerFiles {
         }
     }
 
-    /// The message for an operator about a certificate or key.
+    /// The operator's error message for a problem with a certificate or key.
     static func text(of error: TLSContextError) -> String {
         switch error {
         case .certificate(let path, let reason): "`tls.certificate`: \(path) cannot be used: \(reason)"

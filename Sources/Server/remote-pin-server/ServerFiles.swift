@@ -9,26 +9,27 @@ internal import Transport
 internal import Vault
 internal import Vocabulary
 
-/// The checked contents of all files that a configuration names: every check that is possible before the store is
-/// opened.
+/// The checked contents of all files named in a configuration.
+///
+/// This includes every check that is possible before the store is opened.
 struct ServerFiles {
     let settings: ServerSettings
-    /// Reads the configuration again.
+    /// Reads the configuration again, for a reload.
     let again: @Sendable () throws -> LoadedSettings
-    /// Nil for a production server.
+    /// The lab's folder, or nil for a production server.
     let lab: LabFolder?
     let tls: TLSServerContext
     let vault: KeyFileVault
     let attestations: EvidenceVerifier
-    /// The file of the verifier's status list; nil if none is configured.
+    /// The file containing the verifier's status list, or nil if none is configured.
     let statusList: StatusListFile?
-    /// The PostgreSQL database; nil if the store is embedded.
+    /// The settings for the PostgreSQL database, or nil if the store is embedded.
     let database: DatabaseSettings?
 
-    /// The settings that all servers of a database must share.
+    /// The settings that must be the same on all servers sharing a database.
     var policy: [String: String] { ServerPolicy.values(self.settings, self.attestations) }
 
-    /// Reads all files.
+    /// Reads and checks all files.
     ///
     /// - Throws: A ``StartFailure`` that lists every problem.
     init(_ loaded: LoadedSettings) throws {
@@ -62,7 +63,7 @@ struct ServerFiles {
         }
     }
 
-    /// Checks the files for faults that libssl does not check or describes poorly.
+    /// Checks the TLS files for faults that libssl does not detect or describes poorly.
     static func lookAtTLSFiles(of settings: ServerSettings) throws {
         let key = settings[SettingTable.tlsKey]
         try Self.look(at: settings[SettingTable.tlsCertificate], "tls.certificate")
@@ -77,8 +78,9 @@ struct ServerFiles {
         }
     }
 
-    /// Checks that this user can read a file: the most common fault is that it cannot, and libssl has no useful message
-    /// for it.
+    /// Checks that this user can read a file.
+    ///
+    /// Unreadable files are the most common fault, and libssl reports no useful message for them.
     private static func look(at path: String, _ setting: String) throws {
         do throws(FileError) {
             _ = try DurableFile.read(path, atMost: 1 << 20)
@@ -92,15 +94,17 @@ struct ServerFiles {
     }
 }
 
-/// The files that a configuration names, and every problem found in them.
+/// The files named in a configuration, and every problem found in them.
 struct CheckedFiles {
-    /// A part of the configuration with files.
+    /// A part of the configuration that refers to files.
     enum Part {
         case lab, rights, certificate, vault, database, devices, statusList, hook, witness, roles
     }
 
     private(set) var problems: [(part: Part, error: any Error)] = []
-    /// Nil if it cannot be used, as for the other members; a production server has a lab of `.some(nil)`.
+    /// Nil if it cannot be used, like the other members.
+    ///
+    /// For a production server, the lab is `.some(nil)`.
     private(set) var lab: LabFolder??
     private(set) var tls: TLSServerContext?
     private(set) var vault: KeyFileVault?
@@ -109,7 +113,7 @@ struct CheckedFiles {
     /// `.some(nil)` if the store is embedded.
     private(set) var database: DatabaseSettings??
 
-    /// Reads all files.
+    /// Reads and checks all files.
     init(_ loaded: LoadedSettings) {
         let settings = loaded.settings
         self.lab = self.take(.lab) { try LabBoundary.lab(of: loaded) }
@@ -139,11 +143,12 @@ struct CheckedFiles {
     }
 }
 
-/// The separation of labs from production.
+/// Keeps labs separate from production.
 ///
-/// A client of a lab's admin socket can move the lab's clock, and the private keys of a lab's roots are in files.
+/// Any client of a lab's admin socket can move the lab's clock, and the private keys of a lab's roots are stored in
+/// files.
 enum LabBoundary {
-    /// The lab of a configuration; nil in production.
+    /// The lab that a configuration belongs to, or nil in production.
     static func lab(of loaded: LoadedSettings) throws -> LabFolder? {
         let settings = loaded.settings
         let data = settings[SettingTable.dataFolder]
@@ -168,7 +173,7 @@ enum LabBoundary {
         return lab
     }
 
-    /// The lab that contains a folder; nil if none does.
+    /// The lab that contains a folder, or nil if there is none.
     private static func surrounding(_ folder: String) -> LabFolder? {
         var path = ConfigurationOptions.absolute(folder)
         while path != "/", !path.isEmpty {

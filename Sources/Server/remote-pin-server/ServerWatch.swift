@@ -13,19 +13,19 @@ internal import Transport
 internal import Vocabulary
 internal import WalletStore
 
-/// Metrics and probes of this process.
+/// Metrics and probes for this process.
 ///
-/// It starts before the store is opened and stops after the store is closed, so that probes are answered while the
-/// server recovers and while it stops.
+/// Starts before the store is opened and stops after it is closed, so that probes are answered while the server
+/// recovers and while it stops.
 struct ServerWatch: Sendable {
     let registry: MetricRegistry
     let readiness = Readiness()
     let liveness = Liveness()
     private let listener: ObservationListener?
 
-    /// Listens on `observation.listen` if it is set, and registers with swift-metrics.
+    /// Starts listening on `observation.listen`, if set, and registers with swift-metrics.
     ///
-    /// - Parameter connections: The limit of connections in effect.
+    /// - Parameter connections: The connection limit in effect.
     static func start(_ settings: ServerSettings, connections: Int, log: Logger) async throws -> ServerWatch {
         let registry = MetricRegistry { name, fault in
             log.warning("a metric is not exposed", metadata: ["metric": "\(name)", "fault": "\(fault.rawValue)"])
@@ -46,7 +46,7 @@ struct ServerWatch: Sendable {
         registry.probe("remote_pin_build_info", [("version", Version.number)]) { 1 }
         let readiness = self.readiness
         registry.probe("remote_pin_ready") { readiness.isReady ? 1 : 0 }
-        // Exported so that alerts compare with the limits in effect and need no change with a setting.
+        // Limits are exported so that alerts can compare against them and need no change when a setting changes.
         for (name, limit) in [
             ("connections", connections), ("handshakes", settings[SettingTable.handshakes]),
         ] {
@@ -73,7 +73,7 @@ struct ServerWatch: Sendable {
 
     /// Watches the open store.
     ///
-    /// A silent database makes the server unready, not dead: a restart would not help.
+    /// If the database does not respond, the server becomes unready but stays alive, because a restart would not help.
     func watch(_ store: any ServedStore) {
         if let store = store as? SQLiteWalletStore {
             self.liveness.watch(Self.storeThread) {
@@ -85,25 +85,25 @@ struct ServerWatch: Sendable {
         self.registry.probe("remote_pin_store_queue_steps") { [weak store] in store.map { Double($0.waitingSteps) } }
     }
 
-    /// Stops watching the store, which is about to be closed and will not answer.
+    /// Stops watching the store, which is about to close and will no longer answer.
     func forgetStore() { self.liveness.forget(Self.storeThread) }
 
     private static let storeThread = "store"
 
-    /// Exports the findings of the checks of attempt records.
+    /// Exports the results of checking the attempt records.
     func watch(_ maintenance: Maintenance) {
         self.registry.probe("remote_pin_store_damage") { Double(maintenance.damageCount) }
         self.registry.probe("remote_pin_backup_timestamp_seconds") { maintenance.lastBackup?.seconds }
     }
 
-    /// Exports the time of the last verification of the audit log.
+    /// Exports the time at which the audit log was last verified.
     func watchAudit(_ path: String) {
         self.registry.probe("remote_pin_audit_verified_timestamp_seconds") {
             AuditLog.lastVerification(of: path)?.seconds
         }
     }
 
-    /// Exports the figures of the server and its certificate.
+    /// Exports metrics about the server and its certificate.
     func watch(_ server: RemotePINServer, tls: TLSServerContext) {
         func figure(
             _ name: String,
@@ -125,7 +125,9 @@ struct ServerWatch: Sendable {
         self.registry.probe("remote_pin_certificate_expiry_timestamp_seconds") { tls.certificateExpiry?.seconds }
     }
 
-    /// Closes the listener; called last.
+    /// Closes the listener.
+    ///
+    /// Must be called last.
     func stop() async {
         self.readiness.drop()
         await self.listener?.close()
@@ -133,6 +135,6 @@ struct ServerWatch: Sendable {
 }
 
 extension Timestamp {
-    /// Unix time in seconds, the unit of Prometheus.
+    /// The Unix time in seconds, as used by Prometheus.
     fileprivate var seconds: Double { Double(self.milliseconds) / 1000 }
 }

@@ -6,14 +6,14 @@ internal import ServerCommandLine
 internal import ServerSettings
 internal import Synchronization
 
-/// The settings in force: those of the start, with the live ones of the last configuration that a reload accepted.
+/// The settings in force: those from the start, updated with the live settings from the last successful reload.
 ///
-/// The table of settings says which are live (``SettingDeclaration/isLive``).
+/// ``SettingDeclaration/isLive`` tells which settings are live.
 final class SettingsInForce: Sendable {
     private let started: ServerSettings
     private let again: @Sendable () throws -> LoadedSettings
     private let newest: Mutex<ServerSettings>
-    /// Held during a reload, so that an older configuration never replaces a newer one.
+    /// Held during a reload, so that an older configuration can never replace a newer one.
     private let reloading = Mutex(())
 
     init(_ files: ServerFiles) {
@@ -27,12 +27,13 @@ final class SettingsInForce: Sendable {
         self.newest.withLock { $0[SettingTable.balancers] }.contains { $0.contains(address) }
     }
 
-    /// Reads the configuration again and applies its changes.
+    /// Rereads the configuration and applies its changes.
     ///
-    /// Threat: a half-written or wrong file, or one that names a program that every user can change, takes effect in a
-    /// running server. Therefore the checks are those of a start, and a problem keeps every old value.
+    /// Threat: a running server puts into effect a file that is half-written or wrong, or that names a program which
+    /// every user can change. Therefore, a reload makes the same checks as a start, and any problem keeps all old
+    /// values.
     ///
-    /// - Parameter apply: Changes the owners of the live settings.
+    /// - Parameter apply: Passes the live settings to the parts of the server that use them.
     func reload(
         log: Logger,
         apply: (_ settings: ServerSettings, _ changed: [any SettingDeclaration]) -> Void
@@ -51,18 +52,18 @@ final class SettingsInForce: Sendable {
                 return ReloadedPart("configuration", note: note)
             } catch {
                 log.error("the old configuration stays", metadata: ["reason": "\(error)"])
-                // On one line, for the table of `admin reload`.
+                // Keep the reason on one line, for the table printed by `admin reload`.
                 let reason = "\(error)".replacing(":\n", with: ": ").replacing("\n", with: "; ")
                 return ReloadedPart("configuration", problem: reason)
             }
         }
     }
 
-    /// The settings, if a server would start with them and the files that they name.
+    /// Returns the settings if a server could start with them and the files they name.
     private static func checked(_ loaded: LoadedSettings) throws -> ServerSettings {
         let problems = CheckedFiles(loaded).problems.filter { problem in
             switch problem.part {
-            // These have their own part in the reload's result.
+            // These are reported as separate parts of the reload.
             case .certificate, .vault, .statusList: false
             case .lab, .rights, .devices, .database, .hook, .witness, .roles: true
             }
@@ -73,7 +74,7 @@ final class SettingsInForce: Sendable {
         return loaded.settings
     }
 
-    /// Names the changed settings without their values, which may be secret.
+    /// Lists the changed settings without their values, which may be secret.
     private static func note(_ live: [any SettingDeclaration], _ others: [any SettingDeclaration]) -> String? {
         let parts = [("changed", live), ("takes effect at the next start", others)].compactMap { text, settings in
             settings.isEmpty ? nil : "\(text): \(settings.map(\.name).joined(separator: ", "))"
@@ -83,7 +84,7 @@ final class SettingsInForce: Sendable {
 }
 
 extension SourceLimits {
-    /// The limits that an operator's settings describe.
+    /// Creates the limits from the server's settings.
     init(_ settings: ServerSettings) {
         self.init(
             calls: Allowance(

@@ -1,16 +1,18 @@
 internal import HostSystem
 internal import ServerCommandLine
 
-/// A program in the same folder that can replace this one in its process.
+/// A program in the same folder that this process can be replaced with.
 enum SiblingProgram: String {
     case lab = "remote-pin-lab"
     case portal = "remote-pin-portal"
 
-    /// Replaces this program with the other, and returns only by throwing.
+    /// Replaces this process with the other program.
+    ///
+    /// Only returns by throwing.
     ///
     /// The argument parser has already removed a plain `--`.
     ///
-    /// - Throws: a ``StartFailure`` if the program cannot be started.
+    /// - Throws: A ``StartFailure`` if the program cannot be started.
     func run(_ arguments: [String]) throws -> Never {
         let path = try explaining(.files) { try OtherProgram.path(besideThisOne: self.rawValue) }
         let reason = OtherProgram.become(path, arguments: arguments)
@@ -20,7 +22,7 @@ enum SiblingProgram: String {
         )
     }
 
-    /// The Debian package that contains the program, for the error message.
+    /// The Debian package containing the program, for the error message.
     private var package: String {
         switch self {
         case .lab: " (Debian package remote-pin-tools)"

@@ -8,31 +8,35 @@ internal import ServerSettings
 internal import ServiceLifecycle
 internal import Vocabulary
 
-/// The check of the system's clock at the start, after which the server only counts the elapsed time.
+/// Checks the system clock when the server starts.
 ///
-/// Threat: a clock that is ahead ends blocks early, and the purge removes wallets too soon; one that is behind prolongs
-/// blocks and accepts expired evidence. The server's own files contain times at which its clock was right.
+/// After that, the server only counts elapsed time.
+///
+/// Threat: a clock that is ahead ends blocks early and makes the purge remove wallets too soon. One that is behind
+/// prolongs blocks and accepts expired evidence. The server's own files contain times at which its clock was right.
 struct StartClock {
-    /// A time in the recent past if the clock is right.
+    /// A time that must be in the past if the clock is right.
     private struct Evidence {
         let source: String
         let time: Timestamp
     }
 
-    /// `data.folder/lock`, whose change time a serving server renews.
+    /// A serving server updates the change time of `data.folder/lock`.
     private static let lock = "lock"
     private static let renewal: Duration = .seconds(15 * 60)
 
     private let evidence: [Evidence]
     private let tolerance: Duration?
-    /// False before the first start, which may follow the installation after days.
+    /// False before the first start, which may come days after installation.
     private let hasServed: Bool
 
-    /// Collects the evidence before the start changes any file.
+    /// Collects the evidence.
+    ///
+    /// Must be called before the start changes any file.
     init(_ settings: ServerSettings, statusList: StatusListFile?) {
         let (data, audit) = (settings[SettingTable.dataFolder], settings[SettingTable.auditFile])
         var evidence: [Evidence] = []
-        // The database changes with every session and every PIN.
+        // The database changes with every session and every PIN attempt.
         for name in ["wallets.db", "wallets.db-wal", Self.lock] {
             guard let time = try? DurableFile.changeTime(of: "\(data)/\(name)") else { continue }
             evidence.append(Evidence(source: "the last change of \(data)/\(name)", time: Timestamp(nanoseconds: time)))
@@ -48,7 +52,7 @@ struct StartClock {
         self.hasServed = AuditLog.exists(at: audit)
     }
 
-    /// The reason not to start at this time; nil if the clock is plausible.
+    /// Returns the reason not to start at this time, or nil if the clock is plausible.
     func problem(at now: Timestamp) -> Problem? {
         guard let tolerance, let newest = self.evidence.max(by: { $0.time < $1.time }) else { return nil }
         let wayOut =
@@ -66,15 +70,15 @@ struct StartClock {
 
     /// Rejects an implausible clock.
     ///
-    /// The exit status lets the service manager try again: the clock of a machine without a battery is set late.
+    /// The exit status makes the service manager retry, because a machine without a clock battery sets its clock late.
     func check(at now: Timestamp) throws {
         guard let problem = self.problem(at: now) else { return }
         throw StartFailure(.unavailable, problem.description)
     }
 
-    /// Renews the sign of life until graceful shutdown or cancellation.
+    /// Touches the lock file regularly until graceful shutdown or cancellation.
     ///
-    /// Without it, a server that no wallet used for days would reject the clock after a restart.
+    /// Without this, a server that no wallet used for days would reject the clock after a restart.
     static func renewSign(in dataFolder: String) async {
         await cancelWhenGracefulShutdown {
             repeat {
@@ -83,7 +87,7 @@ struct StartClock {
         }
     }
 
-    /// Whole days, or shorter units below a day.
+    /// Formats a duration in whole days, or in a smaller unit if it is short.
     private static func text(_ duration: Duration) -> String {
         let seconds = duration.components.seconds
         let unit: Int64 = seconds >= 2 * 86_400 ? 86_400 : seconds >= 2 * 3600 ? 3600 : 60

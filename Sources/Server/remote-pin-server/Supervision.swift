@@ -8,27 +8,32 @@ internal import ServiceLifecycle
 internal import UnixSignals
 internal import Vocabulary
 
-/// The connection to the process manager: its signals, and status messages to it (systemd, or another manager that
-/// speaks its notification protocol).
+/// Handles signals and sends status messages to the process manager.
+///
+/// The manager is systemd, or another one that supports its notification protocol.
 ///
 ///     TERM ─▶ not ready ─▶ drain.delay ─▶ no new connections, pending answers sent ─▶ end, at most drain.limit later
 ///     TERM again ─▶ immediate end
 struct Supervision: Sendable {
-    /// Nil if no manager wants notifications.
+    /// The process manager, or nil if none expects notifications.
     private let manager: ServiceManager?
     private let log: Logger
     private let delay: Duration
     private let limit: Duration
-    /// Makes load balancers choose another server; the first step of a stop.
+    /// Makes load balancers choose another server.
+    ///
+    /// This is the first step of a stop.
     private let readinessDrops: @Sendable () -> Void
-    /// The last step before an immediate end: child processes would otherwise outlive this one.
+    /// Ends child processes, which would otherwise outlive this one.
+    ///
+    /// This is the last step before an immediate end.
     private let endsOthers: @Sendable () -> Void
 
-    /// The exit status after a second signal, as a shell reports a process that a signal ended.
+    /// The exit status after a second signal, as a shell would report it for a process ended by SIGTERM.
     private static let statusAtOnce: Int32 = 128 + SIGTERM
-    /// EX_SOFTWARE: a service did not end within all limits.
+    /// EX_SOFTWARE: a service did not stop within all limits.
     private static let statusOverdue: Int32 = 70
-    /// The time for connections that were cut at the limit to end.
+    /// The time allowed for connections to end after they were cut at the limit.
     private static let grace: Duration = .seconds(5)
 
     init(
@@ -47,7 +52,7 @@ struct Supervision: Sendable {
 
     /// Runs the services until a signal stops them.
     ///
-    /// - Parameter signals: Trapped before the server reports that it is ready, so that none is missed.
+    /// - Parameter signals: Must be trapped before the server reports that it is ready, so that no signal is missed.
     func run(_ services: [any Service], _ signals: UnixSignalsSequence, _ liveness: Liveness) async throws {
         var configuration = ServiceGroupConfiguration(
             services: services,
@@ -69,7 +74,7 @@ struct Supervision: Sendable {
         self.manager?.tell(.ready, .status("serving wallets on \(address)"))
     }
 
-    /// Reloads files, and notifies the manager before and after.
+    /// Runs a reload and notifies the manager before and after it.
     func reloading(_ reload: () async -> [ReloadedPart]) async -> [ReloadedPart] {
         self.manager?.tell(.reloading)
         let parts = await reload()
@@ -103,7 +108,7 @@ struct Supervision: Sendable {
     }
 
     private func stop(_ group: ServiceGroup) async {
-        // Cancelled only after the group has ended.
+        // Throws only if the task is cancelled, which means that the group has already ended.
         guard (try? await Task.sleep(for: self.delay)) != nil else { return }
         await group.triggerGracefulShutdown()
         guard (try? await Task.sleep(for: self.limit + Self.grace)) != nil else { return }
@@ -120,7 +125,7 @@ struct Supervision: Sendable {
 
     // MARK: - The watchdog
 
-    /// Feeds the manager's watchdog at half its interval while the process is alive.
+    /// Notifies the manager's watchdog at half its interval while the process is alive.
     private func reportLife(_ liveness: Liveness) async {
         guard let manager, let interval = manager.watchdogInterval else { return }
         await liveness.watch(every: interval / 2) {

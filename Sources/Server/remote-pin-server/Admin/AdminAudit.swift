@@ -19,7 +19,7 @@ struct AdminAudit: AsyncParsableCommand {
         subcommands: [Verify.self, Show.self]
     )
 
-    /// Looks for changed, removed and cut off entries.
+    /// Checks the log for entries that were changed, removed or cut off.
     struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "verify",
@@ -62,17 +62,18 @@ struct AdminAudit: AsyncParsableCommand {
             }
         }
 
-        /// The largest log of a server that is read, in bytes.
+        /// The size limit for a server log, in bytes.
         private static let longestLog = 1 << 30
 
-        /// The entry that the log must contain; nil if none was named.
+        /// The entry that the log must contain, or nil if none was given.
         private func mark() throws -> AuditMark? {
             guard let lastFrom else { return self.last }
             let log =
                 try lastFrom == "-"
                 ? [UInt8](FileHandle.standardInput.readDataToEndOfFile())
                 : explaining(.files) { try DurableFile.read(lastFrom, atMost: Self.longestLog) }
-            // Not verified without a mark: a log that was emptied must not hide that the audit log was cut.
+            // If the server's log has no mark, fail instead of verifying without one. Otherwise, an attacker who
+            // empties that log could hide that the audit log was truncated.
             guard let mark = AuditMark(newestIn: log) else {
                 throw StartFailure(.data, "the server's log has no mark `audit log newest=…`; nothing was verified")
             }
@@ -129,7 +130,7 @@ struct AuditFileOptions: ParsableArguments {
     )
     var file: String?
 
-    /// The number of attempts if the last line is incomplete: a server may be writing it.
+    /// The number of attempts if the last line is incomplete, since a running server may be writing it.
     private static let attempts = 5
 
     /// The selected log.
@@ -137,14 +138,14 @@ struct AuditFileOptions: ParsableArguments {
         try self.file.map(ConfigurationOptions.absolute) ?? self.server.loaded().settings[SettingTable.auditFile]
     }
 
-    /// Verifies the log, and passes its entries to `read` if that is given.
+    /// Verifies the log and passes its entries to `read`, if set.
     func verified(last: AuditMark? = nil, read: (([AuditEntry]) -> Void)? = nil) async throws -> AuditVerification {
         let (settings, path) = (try self.server.loaded().settings, try self.path())
         let vault = try explaining(.configuration) { try KeyFileVault(settings[SettingTable.vaultKeyFile]) }
         return try await Self.verified(path, vault: vault, last: last, read: read)
     }
 
-    /// Verifies a log that a running server may be writing.
+    /// Verifies a log that a running server may be writing to.
     static func verified(
         _ path: String,
         vault: any Vault,

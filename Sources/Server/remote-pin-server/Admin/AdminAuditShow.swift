@@ -6,7 +6,7 @@ internal import ServerCommandLine
 internal import Vocabulary
 
 extension AdminAudit {
-    /// Shows entries.
+    /// Shows log entries.
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "show",
@@ -97,23 +97,27 @@ extension AuditEntry {
         ]
     }
 
-    /// The text without line breaks, which would split the table's row: an update policy has a line for each rule.
+    /// Replaces line breaks, which would split the table row.
+    ///
+    /// An update policy has one line per rule.
     private static func oneLine(_ text: String) -> String {
         text.split(whereSeparator: \.isNewline).joined(separator: "; ")
     }
 
-    /// The first forty characters; `--json` prints all.
+    /// Truncates the text to forty characters.
+    ///
+    /// The `--json` output is not truncated.
     private static func short(_ text: String) -> String {
         let line = Self.oneLine(text)
         return line.count > 40 ? "\(line.prefix(39))…" : line
     }
 }
 
-/// The texts of a phase.
+/// The text shown for a phase.
 private struct AuditPhaseText {
     let name: String
     let of: UInt64?
-    /// The result or the reason.
+    /// The result, or the reason for a failure.
     let text: String
 
     init(_ phase: AuditPhase) {

@@ -1,7 +1,7 @@
 internal import Administration
 internal import ArgumentParser
 
-/// `admin`: the commands to a running server, and those that read its audit log.
+/// `admin`: commands for a running server, and commands that read its audit log.
 struct AdminCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "admin",

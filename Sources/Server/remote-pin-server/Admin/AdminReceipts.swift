@@ -51,7 +51,7 @@ struct AdminReceipts: AsyncParsableCommand {
 
         @OptionGroup var output: OutputOptions
 
-        /// The largest input, in bytes.
+        /// The size limit for the input, in bytes.
         private static let inputLimit = 1 << 28
 
         func validate() throws {
@@ -103,7 +103,7 @@ struct AdminReceipts: AsyncParsableCommand {
         }
     }
 
-    /// Shows the public keys.
+    /// Shows the public keys that sign receipts.
     struct Keys: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "keys",
@@ -140,7 +140,7 @@ private enum Line {
     case receipt(Receipt)
     case root(SignedRoot)
     case malformed
-    /// A line about something else.
+    /// Any other line.
     case other
 
     private struct Fields: Decodable {

@@ -4,7 +4,7 @@ internal import HostSystem
 internal import ServerCommandLine
 internal import ServerSettings
 
-/// Checks a server and its machine.
+/// Checks a server and the machine it runs on.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
@@ -54,7 +54,7 @@ struct DoctorCommand: AsyncParsableCommand {
     private static let indent = String(repeating: " ", count: 4)
 
     private func findings() async throws -> [Finding] {
-        // Otherwise every check would report the same.
+        // If the file cannot be read, every check would report the same problem.
         try Self.requireReadable(try self.options.path())
         let loaded: LoadedSettings
         do {
@@ -69,7 +69,9 @@ struct DoctorCommand: AsyncParsableCommand {
         return examination.findings
     }
 
-    /// Rejects a user who may not read a file; other faults of the file are left to the checks.
+    /// Fails if this user may not read the file.
+    ///
+    /// Any other fault is left to the checks.
     private static func requireReadable(_ file: String) throws {
         do throws(FileError) {
             _ = try DurableFile.read(file, atMost: 1 << 20)
@@ -96,7 +98,7 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 }
 
-/// Reads a mark of the audit log from an argument.
+/// Parses an audit log mark from a command-line argument.
 func auditMark(_ text: String) throws -> AuditMark {
     guard let mark = AuditMark(text) else {
         throw ValidationError("`\(text)` is not a mark: NUMBER:MAC, as in the server's log.")

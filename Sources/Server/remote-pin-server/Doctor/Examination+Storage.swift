@@ -9,13 +9,17 @@ internal import StoreMaintenance
 internal import Vocabulary
 internal import WalletStore
 
-// Disk, store, audit log, backups and status list.
+// Checks of the disk, store, audit log, backups and status list.
 extension Examination {
-    /// The space below which the server soon cannot write.
+    /// With less free space than this, the server will soon be unable to write.
     private static let leastSpace = 100 << 20
-    /// SQLite empties its log every few megabytes; a log of this length shows that it cannot.
+    /// SQLite truncates its write-ahead log every few megabytes.
+    ///
+    /// A log of this size means that it could not.
     private static let longestLog = 256 << 20
-    /// A daily backup and some hours; then it was missed.
+    /// Allows for a daily backup that takes a few hours.
+    ///
+    /// Anything older means that a backup was missed.
     private static let backupIsLate: Duration = .seconds(26 * 3600)
     private static let backupIsMissing: Duration = .seconds(7 * 86_400)
 
@@ -28,8 +32,8 @@ extension Examination {
         for folder in folders where seen.insert(folder).inserted {
             guard let space = try? DiskSpace(of: folder) else { continue }
             let text = "\(folder) has \(Self.size(space.freeByteCount)) of \(Self.size(space.totalByteCount)) free"
-            // Rotation of the vault's keys rewrites every wallet in the write-ahead log, and a purge keeps the file's
-            // length.
+            // Leave room for a copy of the store: rotating the vault keys rewrites every wallet through the write-ahead
+            // log, and a purge does not shrink the file.
             let store = folder == self.dataFolder ? (try? StoreFilesState(folder: folder))?.byteCount ?? 0 : 0
             let cure = "free some space or enlarge the volume: a full disk rejects PINs and revocations"
             if space.freeByteCount < Self.leastSpace || !space.hasFileNumbers {
@@ -77,7 +81,7 @@ extension Examination {
         }
     }
 
-    /// Asks the PostgreSQL database for its state.
+    /// Queries the state of the PostgreSQL database.
     mutating func checkDatabase(_ database: DatabaseSettings) async {
         let report: DatabaseReport
         do {
@@ -101,7 +105,7 @@ extension Examination {
         self.add(.problem(.store, "\(text), and this program knows version \(known)", cure: cure))
     }
 
-    /// Verifies the audit log, and finds the last backup in it.
+    /// Verifies the audit log and finds the last backup recorded in it.
     mutating func checkAudit() async {
         let path = self.settings[SettingTable.auditFile]
         guard let vault = self.files.vault else { return }
@@ -109,7 +113,7 @@ extension Examination {
             let cure = "if the server ran before, put the log back: without it revocations are lost"
             return self.add(.warning(.audit, "there is no \(path); the first start creates it", cure: cure))
         }
-        // Before the log: every mark is written after its entry.
+        // Read the mark before the log, because each mark is written after its entry.
         let mark = self.last ?? self.newestMark()
         var backups = BackupHistory()
         let found: AuditVerification
@@ -135,7 +139,9 @@ extension Examination {
         self.check(backups)
     }
 
-    /// The newest mark in the server's log; nil if it is not a file or has none near its end.
+    /// Returns the newest mark in the server's log.
+    ///
+    /// Returns nil if the log is not a file or there is no mark near its end.
     private func newestMark() -> AuditMark? {
         let most = 1 << 20
         guard let path = self.settings[SettingTable.logFile], let file = try? AppendFile(reading: path),
@@ -145,7 +151,7 @@ extension Examination {
     }
 
     private mutating func check(_ backups: BackupHistory) {
-        // A PostgreSQL database is backed up with its own tools, which leave no entry here.
+        // A PostgreSQL database is backed up with its own tools, which leave no entry in the audit log.
         guard self.settings[SettingTable.storeKind] == .sqlite else { return }
         let cure = "run `remote-pin-server backup FILE`, and see that its timer runs"
         guard let made = backups.lastMade else {
@@ -166,7 +172,9 @@ extension Examination {
         }
     }
 
-    /// Compares the age of the status list with its limit; the system's clock dates the file, even in a lab.
+    /// Checks the age of the status list against its limit.
+    ///
+    /// Uses the system clock, even in a lab.
     mutating func checkStatusList() {
         guard let file = self.files.statusList else { return }
         guard let list = file?.current else {
@@ -187,7 +195,7 @@ extension Examination {
         }
     }
 
-    /// A number of bytes in the largest unit below it.
+    /// Formats a byte count in the largest unit that fits.
     private static func size(_ byteCount: Int) -> String {
         for (unit, name) in [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] where byteCount >= unit {
             return "\(byteCount / unit) \(name)"

@@ -11,15 +11,17 @@ internal import Vault
 internal import Vocabulary
 internal import Witness
 
-/// The doctor's checks of one server.
+/// The checks that `doctor` runs against one server.
 ///
-/// Invariant: no check writes a file, takes a lock or sends a command, so the doctor may run at any time.
+/// Invariant: no check writes a file, takes a lock or sends a command, so `doctor` is safe to run at any time.
 struct Examination {
     let settings: ServerSettings
     let files: CheckedFiles
-    /// An entry that the audit log must contain; nil for the newest mark in `log.file`.
+    /// An entry that the audit log must contain.
+    ///
+    /// If nil, the newest mark in `log.file` is used.
     let last: AuditMark?
-    /// The time by the server's clock.
+    /// The current time according to the server's clock.
     let now: Timestamp
     private(set) var findings: [Finding] = []
 
@@ -33,12 +35,12 @@ struct Examination {
 
     var lab: LabFolder? { self.files.lab.flatMap(\.self) }
     var dataFolder: String { self.settings[SettingTable.dataFolder] }
-    /// The process that serves the store; nil if the server is stopped.
+    /// The process that is serving the store, or nil if the server is stopped.
     var holder: Int32? { FileLock.currentHolder("\(self.dataFolder)/lock") }
 
     mutating func add(_ finding: Finding) { self.findings.append(finding) }
 
-    /// Makes all checks.
+    /// Runs all checks.
     mutating func run() async {
         let changed = self.settings.rows.count { $0.origin != .standard }
         self.add(.good(.configuration, "\(changed) settings differ from their defaults"))
@@ -64,7 +66,7 @@ struct Examination {
         self.checkStatusList()
     }
 
-    /// Reports the files that a start would reject.
+    /// Reports the files that would make a start fail.
     private mutating func checkFiles() {
         for (part, error) in self.files.problems where part != .rights {
             let (check, cure) = Self.cure(of: part)
@@ -97,7 +99,7 @@ struct Examination {
         }
     }
 
-    /// Reports files that every user can change, and those of another owner than the vault's key.
+    /// Reports files that every user can change, and files whose owner differs from the vault key's.
     private mutating func checkRights() {
         let problems = FileRights.problems(self.settings) + FileRights.foreignFiles(self.settings)
         for problem in problems { self.add(.problem(.rights, problem.text, cure: problem.cure)) }
@@ -118,7 +120,8 @@ struct Examination {
 
     /// Asks the witness for its record.
     ///
-    /// Threat: the server's user owns the witness's program, and an operator runs the doctor as root.
+    /// Threat: the server's user owns the witness program. If root runs `doctor`, starting that program would give the
+    /// server's user root's rights.
     private mutating func checkWitness() async {
         guard let witness = RunningServer.witness(self.settings) else { return }
         let owner = try? DurableFile.owner(of: self.settings[SettingTable.vaultKeyFile])
@@ -126,7 +129,7 @@ struct Examination {
             return self.add(.good(.witness, "not asked: its program runs only as the server's user, with sudo -u"))
         }
         do throws(WitnessSilence) {
-            // The lowest numbers, with which no witness changes its record.
+            // No witness changes its record for these numbers, which are the lowest possible.
             let record = try await witness.note(WitnessNumbers(generation: 0, step: 0))
             self.add(.good(.witness, "answers: generation \(record.generation ?? 0)"))
         } catch {
@@ -146,10 +149,11 @@ struct Examination {
         self.add(.problem(.clock, problem.text, cure: problem.cure))
     }
 
-    /// Compares the limit of open files with the connections that wallets may have.
+    /// Checks the limit on open files against the configured number of wallet connections.
     private mutating func checkDescriptors(of process: Int32?) {
         let budget = OpenFileBudget(self.settings)
-        // A server raises its soft limit itself; the hard limit of this shell stands for that of a stopped one.
+        // A server raises its soft limit itself. For a stopped server, the hard limit of this shell is the best
+        // estimate.
         let running = process.flatMap { OpenFiles.limit(of: $0) }
         let allowed = running ?? OpenFiles.limit.highest
         let place = running == nil ? "this shell" : "the server"

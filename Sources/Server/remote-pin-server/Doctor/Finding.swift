@@ -1,6 +1,8 @@
-/// The result of one of the doctor's checks.
+/// The result of one `doctor` check.
 struct Finding: Encodable, Sendable {
-    /// Its raw value is the word in the output; the exit statuses are those of monitoring plugins.
+    /// The severity of a finding.
+    ///
+    /// Its raw value appears in the output, and its exit status follows monitoring plugins.
     enum Severity: String, Encodable, Sendable, CaseIterable {
         case good, warning, problem
 
@@ -13,7 +15,7 @@ struct Finding: Encodable, Sendable {
         }
     }
 
-    /// The subject of a check, in the order of the output.
+    /// The subject of a check, in output order.
     enum Check: String, Encodable, Sendable, CaseIterable {
         case configuration, server, lab, rights, certificate, vault, devices, hook, witness, roles, clock, descriptors,
             disk
@@ -24,7 +26,7 @@ struct Finding: Encodable, Sendable {
     let check: Check
     let severity: Severity
     let text: String
-    /// The operator's next step; nil for a good finding.
+    /// The operator's next step, or nil if the finding is good.
     let cure: String?
 
     static func good(_ check: Check, _ text: String) -> Finding {

@@ -125,16 +125,16 @@ struct BackupCommand: AsyncParsableCommand {
         }
     }
 
-    /// Makes the backup, between the audit entries for it.
+    /// Makes the backup and records its start and end in the audit log.
     ///
     /// - Parameters:
-    ///   - earlier: The store's epoch if a later epoch followed it. The backup is then dated to the end of that epoch,
-    ///     however late it is made: it lacks the guesses made since.
-    ///   - since: The entry after which a restore repeats revocations; nil for the one that the store names.
+    ///   - earlier: The store's epoch, if a later epoch has begun since. The backup is then dated to the end of the
+    ///     store's epoch, no matter how late it is made, because it lacks the guesses made since then.
+    ///   - since: The entry after which a restore repeats revocations. If nil, the entry named by the store is used.
     ///
-    /// Invariant (G7): a restore of the backup repeats every revocation made while another store was in its place.
-    /// It also repeats those of an earlier epoch's store, and those after the entry that the store names, because the
-    /// store may be an older copy.
+    /// Invariant (G7): a restore of the backup repeats every revocation made while another store was in its place. If
+    /// the store belongs to an earlier epoch, this includes the revocations made since that epoch began. It also
+    /// includes those made after the entry that the store names, because the store may be an older copy.
     private func make(
         _ path: String,
         store: SQLiteWalletStore,

@@ -9,7 +9,7 @@ internal import StoreMaintenance
 internal import Vocabulary
 internal import WalletStore
 
-/// Restores the missing store of a stopped server from a backup.
+/// Restores a stopped server's missing store from a backup.
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
@@ -110,7 +110,7 @@ struct RestoreCommand: AsyncParsableCommand {
         return parts
     }
 
-    /// Asks for confirmation if the restore breaks a promise.
+    /// Asks for confirmation if the restore would break a promise.
     private func ask(_ plan: Restoration.Plan) throws {
         guard let problem = plan.problem, !self.yes else { return }
         let warning = """
@@ -173,7 +173,7 @@ struct RestoreCommand: AsyncParsableCommand {
 }
 
 extension Restoration.Stage {
-    /// The stage as shown to the operator.
+    /// A description of the stage for the operator.
     fileprivate var spoken: String {
         switch self {
         case .copying: "copying the backup"
@@ -189,7 +189,7 @@ extension Restoration.Stage {
 }
 
 extension StartFailure {
-    /// Converts the reason of a failed restore.
+    /// Converts the error of a failed restore.
     init(_ failure: RestoreFailure) {
         let kind: Kind =
             switch failure {

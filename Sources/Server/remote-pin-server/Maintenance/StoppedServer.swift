@@ -9,7 +9,7 @@ internal import Vault
 internal import Vocabulary
 internal import WalletStore
 
-/// The options that name a server for commands that need it stopped.
+/// Options that select the server for commands that require it to be stopped.
 struct StoppedServerOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A lab's folder.", valueName: "dir"), completion: .directory)
     var lab: String?
@@ -41,7 +41,7 @@ struct StoppedServer {
         self.clock = try RunningServer.clock(of: try LabBoundary.lab(of: loaded))
     }
 
-    /// Rejects a PostgreSQL store for a command that works on files.
+    /// Rejects a PostgreSQL store for a command that works on store files.
     func requireEmbeddedStore() throws {
         guard self.settings[SettingTable.storeKind] != .sqlite else { return }
         throw StartFailure(
@@ -54,9 +54,11 @@ struct StoppedServer {
     var dataFolder: String { self.settings[SettingTable.dataFolder] }
     var auditPath: String { self.settings[SettingTable.auditFile] }
 
-    /// Rejects users other than the server's: the server could not use files that a command run by root creates.
+    /// Rejects users other than the server's.
     ///
-    /// The vault's key file has mode 0600, so only its owner can run the server.
+    /// If root ran the command, the server could not use the files it creates.
+    ///
+    /// The vault key file has mode 0600, so only its owner can run the server.
     func requireItsUser(for command: String) throws {
         let file = self.settings[SettingTable.vaultKeyFile]
         let owner = try explaining(.configuration) { try DurableFile.owner(of: file) }
@@ -69,25 +71,29 @@ struct StoppedServer {
         )
     }
 
-    /// The user that runs the command.
+    /// The user running the command.
     var actor: AuditActor {
         AuditActor.user(Accounts.currentUser, name: Accounts.userName(of: Accounts.currentUser))
     }
 
-    /// The store's epoch, if a later epoch followed it.
+    /// The epoch of a store, if a later epoch has begun since.
     struct EarlierEpoch {
         /// The latest epoch in the audit log.
         let latest: Int
-        /// The entry after which the store's epoch began.
+        /// The audit entry after which the store's epoch began.
         let beginning: AuditMark
-        /// The beginning of the next epoch, after which this store served no wallet.
+        /// The time at which the next epoch began.
+        ///
+        /// This store has served no wallet since.
         let end: Timestamp
     }
 
-    /// Reads from the audit log whether a later epoch followed the store's; returns nil if none did.
+    /// Determines from the audit log whether a later epoch followed the store's.
     ///
-    /// Rejects a log that does not reach back to the beginning of the store's epoch: the revocations that it lacks
-    /// would be undone.
+    /// Returns nil if not.
+    ///
+    /// Rejects a log that does not reach back to the beginning of the store's epoch, because any revocations missing
+    /// from it would be undone.
     func earlierEpoch(_ epoch: Int) async throws -> EarlierEpoch? {
         guard AuditLog.exists(at: self.auditPath) else { return nil }
         let found = try await self.verifiedAudit(beginningOf: epoch)
@@ -100,8 +106,8 @@ struct StoppedServer {
 
     /// The entry after which an epoch began.
     ///
-    /// If the log does not reach back to it, an entry that no log has: a restore then reports that revocations may be
-    /// missing.
+    /// If the log does not reach back that far, returns an entry that no log contains. A restore then reports that
+    /// revocations may be missing.
     func beginning(of epoch: Int) async throws -> AuditMark {
         let none = AuditMark(number: 1, mac: String(repeating: "0", count: 64))
         guard AuditLog.exists(at: self.auditPath) else { return none }
@@ -118,14 +124,17 @@ struct StoppedServer {
         }
     }
 
-    /// Returns the function that sends each audit entry to the log service, or does nothing without one.
+    /// Returns a function that sends each audit entry to the log service.
+    ///
+    /// It does nothing if no service is configured.
     func exporting() throws -> AuditExporter.Sender {
         try AuditExporter.sender(self.settings) { StandardStreams.writeError("\($0)\n") }
     }
 
-    /// Opens the audit log to append entries of this epoch.
+    /// Opens the audit log to append entries for this epoch.
     ///
-    /// - Parameter store: The store of several servers, which names an entry of this log, and takes each newest one.
+    /// - Parameter store: A store shared by several servers. It names an entry of this log and is updated with each new
+    ///   one.
     func openAudit(epoch: Int, of store: (any MaintenanceStore)? = nil) async throws -> AuditLog {
         var parts = AuditLog.Parts(path: self.auditPath, vault: self.vault, clock: self.clock, epoch: epoch) { newest in
             StandardStreams.writeError("audit log newest=\(newest)\n")
@@ -150,7 +159,7 @@ struct StoppedServer {
 }
 
 extension StartFailure {
-    /// Converts the reason why an audit log cannot be used.
+    /// Converts an error that prevents the use of an audit log.
     init(_ error: AuditLogError) {
         let kind: Kind =
             switch error {
