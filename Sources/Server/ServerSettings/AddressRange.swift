@@ -1,12 +1,14 @@
 internal import HostSystem
 
-/// An IPv4 or IPv6 network, or one address: `10.0.0.0/8`, `::1`.
+/// An IPv4 or IPv6 network, such as `10.0.0.0/8`, or a single address, such as `::1`.
 package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
-    /// 4 or 16 bytes; the bits after the prefix are zero.
+    /// The address, 4 or 16 bytes long.
+    ///
+    /// All bits after the prefix are zero.
     private let bytes: [UInt8]
-    /// The number of leading bits that are compared.
+    /// The number of leading bits to compare.
     private let prefixLength: Int
-    /// The text that was read.
+    /// The text that the range was parsed from.
     package let description: String
 
     static let loopback4 = AddressRange(bytes: [127, 0, 0, 1], prefixLength: 32, description: "127.0.0.1")
@@ -22,7 +24,9 @@ package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
         self.description = description
     }
 
-    /// Reads a network; returns nil if the address has bits after the prefix, which is probably a mistake.
+    /// Parses a network.
+    ///
+    /// Returns nil if any bit after the prefix is set, which is probably a mistake.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count <= 2, let bytes = IPAddressText.bytes(of: String(parts[0])) else { return nil }
@@ -37,7 +41,7 @@ package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
         guard self.masked(bytes) == bytes else { return nil }
     }
 
-    /// Returns whether the network contains an address, given without a port.
+    /// Returns whether the network contains the given address, which must not include a port.
     ///
     /// An IPv4 address mapped into IPv6 is compared as an IPv4 address.
     package func contains(_ address: String) -> Bool {

@@ -1,8 +1,10 @@
 package import ConfigText
 
-/// Texts about the settings for operators: the configuration file, the help and the manual's page.
+/// Documentation of the settings for operators: the configuration file, the help and the manual page.
 package enum ConfigurationFile {
-    /// A file that explains every setting; those that are not in `values` are comments with their defaults.
+    /// Returns a configuration file that explains every setting.
+    ///
+    /// Settings that are not in `values` are commented out and show their defaults.
     ///
     /// - Precondition: The values are YAML and their names are in the table.
     package static func text(setting values: [String: String] = [:], heading: String) -> String {
@@ -15,12 +17,12 @@ package enum ConfigurationFile {
         return SettingTable.catalog.configurationFile(setting: values, heading: [heading, "", sources])
     }
 
-    /// The settings as `--help` lists them; all of them, or those that a program uses.
+    /// Returns the settings as listed by `--help`: all of them, or only those that a program uses.
     package static func help(where isUsed: (any SettingDeclaration) -> Bool = { _ in true }) -> String {
         SettingTable.catalog.help(where: isUsed)
     }
 
-    /// The settings as a page of the manual.
+    /// Returns the manual page for the settings.
     package static func markdown() -> String {
         """
         # Settings of remote-pin-server

@@ -1,19 +1,19 @@
 package import ConfigText
 package import Vocabulary
 
-/// The value of every setting, each with its origin.
+/// The values of all settings, each with its origin.
 ///
-/// The file overrides defaults, the environment overrides the file, and flags override the environment. Each value
-/// is within its range, and values do not contradict each other.
+/// Environment variables override the file, and flags override environment variables. Every value is within its range,
+/// and no two values contradict each other.
 package struct ServerSettings: Sendable {
     private var values: SettingValues
 
     /// Merges the sources.
     ///
-    /// - Parameter sections: The sections that the caller needs; nil for all. The others may be incomplete, and the
-    ///   caller must not ask for their settings.
-    /// - Throws: All problems at once: unknown names, values outside their range, missing settings, and settings
-    ///   that contradict each other.
+    /// - Parameter sections: The sections that the caller needs, or nil for all. The others may be incomplete, so the
+    ///   caller must not access their settings.
+    /// - Throws: All problems at once: unknown names, values outside their range, missing settings, and settings that
+    ///   contradict each other.
     package init(
         file: ConfigFile?,
         environment: [String: String] = [:],
@@ -28,7 +28,9 @@ package struct ServerSettings: Sendable {
         guard self.problems.isEmpty else { throw ConfigError(problems: self.problems) }
     }
 
-    /// Merges the sources as far as possible; a setting that a problem names must not be asked for.
+    /// Merges the sources as far as possible.
+    ///
+    /// Settings named in a problem must not be accessed.
     init(_ sources: SettingsSources, sections: Set<String>? = nil) {
         func needs(_ setting: any SettingDeclaration) -> Bool { sections?.contains(setting.section) ?? true }
         self.values = SettingValues(sources, SettingTable.catalog, needs: needs)
@@ -40,18 +42,18 @@ package struct ServerSettings: Sendable {
     /// The value of a setting.
     package subscript<Value>(_ setting: Setting<Value>) -> Value { self.values[setting] }
 
-    /// The source of a setting's value.
+    /// Returns the source of a setting's value.
     package func origin(of name: String) -> SettingOrigin { self.values.origin(of: name) }
 
-    /// The settings whose values differ from those of another configuration.
+    /// Returns the settings whose values differ from an older configuration.
     package func changes(since old: ServerSettings) -> [any SettingDeclaration] {
         self.values.changes(since: old.values)
     }
 
-    /// Every setting for listings, in the table's order.
+    /// All settings for listings, in table order.
     package var rows: [SettingRow] { self.values.rows }
 
-    /// The policy from the settings of `pin`.
+    /// The attempt policy, from the `pin` settings.
     package var attemptPolicy: AttemptPolicy {
         let policy = AttemptPolicy(
             rounds: self[SettingTable.rounds],
@@ -62,7 +64,9 @@ package struct ServerSettings: Sendable {
         return policy
     }
 
-    /// Checks the rules that join several settings, except those of sections that are not needed.
+    /// Checks the rules that involve several settings.
+    ///
+    /// Rules for sections that are not needed are skipped.
     private mutating func rejectContradictions(areNeeded: ([any SettingDeclaration]) -> Bool) {
         let values = self.values
         func reject(_ settings: [any SettingDeclaration], if isContradiction: Bool, _ message: String) {
@@ -78,7 +82,7 @@ package struct ServerSettings: Sendable {
             if: blocks > rounds - 1,
             "has \(blocks) blocks, but \(rounds) rounds (`pin.rounds`) have at most \(rounds - 1)"
         )
-        // If a registration were removed while its token is valid, another device's key could use the token.
+        // If a registration were removed while its token is still valid, another device's key could use the token.
         reject(
             [Table.unopenedLifetime, Table.tokenLifetime],
             if: values[Table.unopenedLifetime] < values[Table.tokenLifetime],
@@ -137,7 +141,7 @@ package struct ServerSettings: Sendable {
             if: (values[Table.storeService] == nil) != (values[Table.storeServiceFile] == nil),
             "and `store.service-file` must be set together"
         )
-        // The numbers of an embedded store: a failover takes back none that was answered for.
+        // A witness compares numbers of the embedded store. With PostgreSQL, a failover cannot undo an answered change.
         for (setting, isSet) in [
             (Table.witnessProgram, values[Table.witnessProgram] != nil),
             (Table.witnessSocket, values[Table.witnessSocket] != nil),

@@ -1,9 +1,9 @@
-/// Rewrites `--pin.rounds 4` as `--set pin.rounds=4`, which the argument parser knows.
+/// Rewrites `--pin.rounds 4` to `--set pin.rounds=4`, which the argument parser understands.
 ///
-/// Every setting's name contains a dot and no option of the program does, so the two are never confused. Unknown names
-/// are reported later, with all other problems of the configuration.
+/// Setting names always contain a dot and the program's options never do, so they cannot be confused. Unknown names are
+/// reported later, together with all other problems in the configuration.
 package enum SettingFlags {
-    /// The arguments for the parser.
+    /// Returns the arguments to pass to the parser.
     package static func rewritten(_ arguments: [String]) -> [String] {
         var result: [String] = []
         var rest = arguments[...]

@@ -1,6 +1,6 @@
 package import ConfigText
 
-// Timeouts, capacities and rates.
+// Settings for timeouts, capacities and rates.
 extension SettingTable {
     static let proxyProtocol: [any SettingDeclaration] = [Self.balancers]
 
@@ -110,12 +110,12 @@ extension SettingTable {
 }
 
 extension Kind where Value == AddressRange {
-    /// An address or a network of addresses.
+    /// A single address or a network.
     static var network: Kind {
         .word(
             "network",
             "an address or network, such as 127.0.0.1, 10.0.0.0/8 or 'fd00::/8'",
-            // In a YAML list a value that begins with a colon needs quotes.
+            // In a YAML list, a value that starts with a colon must be quoted.
             read: { AddressRange($0.replacing("'", with: "")) },
             write: { $0.description.contains(":") ? "'\($0)'" : $0.description }
         )

@@ -1,6 +1,6 @@
 package import ConfigText
 
-// Shutdown, notifications, monitoring and maintenance.
+// Settings for shutdown, notifications, monitoring and maintenance.
 extension SettingTable {
     static let stopping: [any SettingDeclaration] = [Self.drainLimit, Self.drainDelay]
     static let hooks: [any SettingDeclaration] = [
@@ -12,7 +12,7 @@ extension SettingTable {
         Self.witnessProgram, Self.witnessArguments, Self.witnessSocket, Self.witnessRequired, Self.witnessInterval,
     ]
 
-    /// An argument of a program.
+    /// An argument for a program.
     private static let argument: Kind<String> = .text("text", "1 to 4096 bytes without zero bytes") {
         1...4096 ~= $0.utf8.count && !$0.utf8.contains(0)
     }

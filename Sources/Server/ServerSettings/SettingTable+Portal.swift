@@ -1,7 +1,7 @@
 package import ConfigText
 internal import Foundation
 
-// The deletion portal: its socket on the server, and the settings of its own program.
+// Settings for the deletion portal: the server's socket for it, and the portal program itself.
 extension SettingTable {
     static let portal: [any SettingDeclaration] = [
         Self.portalSocket, Self.portalGroup, Self.portalListen, Self.portalTrustedProxies, Self.portalProduct,

@@ -1,6 +1,6 @@
 package import ConfigText
 
-// The database of wallets: the embedded one, or PostgreSQL.
+// Settings for the wallet database, which is either embedded or PostgreSQL.
 extension SettingTable {
     static let store: [any SettingDeclaration] = [
         Self.storeKind, Self.storeAddress, Self.storeService, Self.storeServiceFile, Self.storePasswordFile,
@@ -83,19 +83,19 @@ extension SettingTable {
     )
 }
 
-/// The database of wallets.
+/// The kind of wallet database.
 package enum StoreKindSetting: String, Hashable, Sendable, CaseIterable {
     case sqlite
     case postgreSQL = "postgresql"
 }
 
-/// The security of connections to a database on another machine.
+/// How connections to a database on another machine are secured.
 package enum StoreTLSSetting: String, Hashable, Sendable, CaseIterable {
     case verifyFull = "verify-full"
     case address
 }
 
-/// The losses that a committed change must survive.
+/// The failures that a committed change must survive.
 package enum DurabilitySetting: String, Hashable, Sendable, CaseIterable {
     case replicated
     case local

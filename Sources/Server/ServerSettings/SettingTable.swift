@@ -1,12 +1,12 @@
 package import ConfigText
 package import Vocabulary
 
-/// Every setting of the server, in the order of the manual.
+/// Every setting of the server, in the order used by the manual.
 package enum SettingTable {
-    /// The first part of every setting's environment variable.
+    /// The prefix of every setting's environment variable.
     package static let environmentPrefix = "REMOTE_PIN_"
 
-    /// All settings with the sections of the configuration file.
+    /// All settings, with the sections of the configuration file.
     package static let catalog = SettingCatalog(
         sections: Self.sections,
         Self.network + Self.proxyProtocol + Self.storage + Self.store + Self.witness + Self.maintenance + Self.portal
@@ -14,7 +14,7 @@ package enum SettingTable {
             + Self.pin
             + Self.android + Self.iOS + Self.stopping + Self.hooks + Self.observation + Self.operation,
         environmentPrefix: Self.environmentPrefix,
-        // Of the tests and the wallet.
+        // Variables used by the tests and the wallet.
         foreignVariables: ["REMOTE_PIN_VECTORS", "REMOTE_PIN_HOME", "REMOTE_PIN_WALLET_", "REMOTE_PIN_TEST_"]
     )
 
@@ -287,7 +287,9 @@ extension Kind where Value == AppVersion {
 }
 
 extension Kind where Value == String {
-    /// A group of the operating system; its existence is checked when the group is used.
+    /// An operating system group.
+    ///
+    /// Whether it exists is checked when it is used.
     static var group: Kind {
         .text("group", "a group of the operating system, by name or number") { text in
             let isName = text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x3A }

@@ -1,12 +1,12 @@
 internal import Vocabulary
 
-/// An Android app that may register: a package signed with one certificate.
+/// An Android app that is allowed to register: a package signed with a certain certificate.
 package struct AndroidAppSetting: Hashable, Sendable, CustomStringConvertible {
-    /// The package name, such as `org.example.wallet`.
+    /// The package name, for example `org.example.wallet`.
     package var package: String
-    /// SHA-256 of the signing certificate, 32 bytes.
+    /// The SHA-256 digest of the signing certificate, 32 bytes.
     package var signingDigest: [UInt8]
-    /// The lowest version code that may register.
+    /// The lowest version code that is allowed to register.
     package var minimumVersion: UInt64
 
     package init(package: String, signingDigest: [UInt8], minimumVersion: UInt64 = 0) {
@@ -15,7 +15,7 @@ package struct AndroidAppSetting: Hashable, Sendable, CustomStringConvertible {
         self.minimumVersion = minimumVersion
     }
 
-    /// Reads `PACKAGE:DIGEST` or `PACKAGE:DIGEST:VERSION`, with the digest in hexadecimal.
+    /// Parses `PACKAGE:DIGEST` or `PACKAGE:DIGEST:VERSION`, where the digest is in hexadecimal.
     package init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2 || parts.count == 3, Self.isDottedName(parts[0]),
@@ -39,19 +39,19 @@ package struct AndroidAppSetting: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The required storage of an Android key: a trusted execution environment or a separate security chip.
+/// Where an Android key must be stored: in a trusted execution environment or in a separate security chip.
 package enum SecurityLevelSetting: String, Hashable, Sendable, CaseIterable {
     case tee
     case strongBox = "strongbox"
 }
 
-/// An acceptable state of an Android device's verified boot.
+/// An acceptable verified boot state of an Android device.
 package enum BootStateSetting: String, Hashable, Sendable, CaseIterable {
     case verified
     case selfSigned = "self-signed"
 }
 
-/// The way in which an Android device received its attestation key.
+/// How an Android device received its attestation key.
 package enum ProvisioningSetting: String, Hashable, Sendable, CaseIterable {
     case factory
     case remote
@@ -63,13 +63,13 @@ package enum AppleEnvironmentSetting: String, Hashable, Sendable, CaseIterable {
     case development
 }
 
-/// The treatment of registrations while the status list is stale.
+/// How registrations are handled while the status list is stale.
 package enum StaleStatusListSetting: String, Hashable, Sendable, CaseIterable {
     case refuse
     case warn
 }
 
-/// The lowest level of the lines that are logged.
+/// The minimum level of the log.
 package enum LogLevelSetting: String, Hashable, Sendable, CaseIterable {
     case debug
     case info
@@ -78,29 +78,29 @@ package enum LogLevelSetting: String, Hashable, Sendable, CaseIterable {
     case error
 }
 
-/// The form of a log line.
+/// The format of log lines.
 package enum LogFormatSetting: String, Hashable, Sendable, CaseIterable {
     case text
     case json
 }
 
-/// The log service that receives audit entries.
+/// The log service that audit entries are exported to.
 package enum AuditExportSetting: String, Hashable, Sendable, CaseIterable {
     case none
     case journal
     case syslog
 }
 
-/// The month or day of an Android security patch: `2025-06` or `2025-06-05`.
+/// The month or day of an Android security patch level, such as `2025-06` or `2025-06-05`.
 package struct PatchLevelSetting: Hashable, Sendable, CustomStringConvertible {
-    /// `2000...2999`.
+    /// The year, in `2000...2999`.
     package var year: Int
-    /// `1...12`.
+    /// The month, in `1...12`.
     package var month: Int
-    /// `1...31`; nil if only the month is compared.
+    /// The day, in `1...31`, or nil to compare only the month.
     package var day: Int?
 
-    /// Reads `2025-06` or `2025-06-05`.
+    /// Parses `2025-06` or `2025-06-05`.
     package init?(_ text: String) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2 || parts.count == 3, parts[0].count == 4, parts.dropFirst().allSatisfy({ $0.count == 2 })

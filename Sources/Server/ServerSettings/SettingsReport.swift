@@ -1,14 +1,16 @@
 package import ConfigText
 
-/// The result of reading the sources, with or without problems.
+/// The result of reading the settings, with any problems found.
 ///
-/// An operator who corrects a configuration sees the valid values together with all problems.
+/// It contains the valid values even if there are problems, so that an operator can see both.
 package struct SettingsReport: Sendable {
-    /// Every setting, in the table's order.
+    /// All settings, in table order.
     package let rows: [SettingRow]
-    /// All problems; a server starts only if the list is empty.
+    /// All problems found.
+    ///
+    /// A server starts only if there are none.
     package let problems: [ConfigProblem]
-    /// The settings; nil if there are problems.
+    /// The settings, or nil if there are problems.
     package let settings: ServerSettings?
 
     /// Merges the sources.

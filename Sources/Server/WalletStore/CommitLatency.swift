@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// The distribution of commit durations, each measured from the first step to the end of the sync.
+/// A histogram of commit durations, each measured from the first step to the end of the sync.
 ///
-/// Each doubling of the duration is divided into eight ranges, so a reported value is at most an eighth too long.
-/// Recording a value takes less than a microsecond.
+/// Every power of two is divided into eight buckets, so a reported value is at most one eighth too high. Recording a
+/// value takes less than a microsecond.
 package final class CommitLatency: Sendable {
     /// A summary of all commits since the start.
     package struct Summary: Hashable, Sendable {
@@ -34,7 +34,7 @@ package final class CommitLatency: Sendable {
         var summary = Summary()
         summary.count = counts.reduce(0, +)
         guard summary.count > 0 else { return summary }
-        /// Returns the upper end of the range that contains this percentile.
+        /// Returns the upper bound of the bucket that contains this percentile.
         func quantile(_ percent: Int) -> Duration {
             let wanted = (summary.count * percent + 99) / 100
             var seen = 0
@@ -49,10 +49,10 @@ package final class CommitLatency: Sendable {
         return summary
     }
 
-    /// Returns the range of a value.
+    /// Returns the bucket for a value.
     ///
-    /// Each number up to seven microseconds has a separate range. Above that, the leading bit and the next three bits
-    /// select the range.
+    /// Numbers up to seven microseconds each have their own bucket. Above that, the bucket is selected by the leading
+    /// bit and the three bits after it.
     private static func range(of microseconds: UInt64) -> Int {
         guard microseconds >= UInt64(Self.rangesPerDoubling) else { return Int(microseconds) }
         let doublings = 63 - microseconds.leadingZeroBitCount
@@ -60,7 +60,7 @@ package final class CommitLatency: Sendable {
         return min((doublings - 2) * Self.rangesPerDoubling + part, Self.rangeCount - 1)
     }
 
-    /// Returns the first number after a range.
+    /// Returns the upper bound of a bucket, which is not part of it.
     private static func end(of range: Int) -> Int64 {
         guard range >= Self.rangesPerDoubling else { return Int64(range) + 1 }
         let doublings = range / Self.rangesPerDoubling + 2

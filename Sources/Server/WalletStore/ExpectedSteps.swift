@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The number of steps that are expected soon, because their calls were read and are being verified.
+/// Counts the steps that are expected soon because their calls have been read and are being verified.
 ///
 /// A commit waits briefly for these steps instead of leaving them to the next commit. An expected step may never
 /// arrive, because its verification can fail.
@@ -9,10 +9,12 @@ package final class ExpectedSteps: Sendable {
 
     package init() {}
 
-    /// Records a call that becomes a step unless it fails; the caller must then call ``end()``.
+    /// Records a call that will become a step unless it fails.
+    ///
+    /// The caller must call ``end()`` afterwards.
     package func begin() { self.count.add(1, ordering: .relaxed) }
 
-    /// Records that an expected step is about to be submitted, or never will be.
+    /// Records that an expected step is about to be submitted, or that it will never be.
     package func end() { self.count.subtract(1, ordering: .relaxed) }
 
     /// Whether no step is expected.

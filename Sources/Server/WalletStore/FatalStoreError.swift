@@ -1,10 +1,10 @@
-/// A failure of the store's files after which the process must exit.
+/// A file error in the store after which the process must exit.
 package struct FatalStoreError: Error, Sendable, CustomStringConvertible {
-    /// A line for the log.
+    /// A description for the log.
     package let description: String
-    /// Whether the disk is full and no commit was lost, so that the process may restart automatically.
+    /// Whether the disk is full and no commit was lost, in which case the process may be restarted automatically.
     ///
-    /// After any other failure a later sync may succeed without the lost page, so an operator must intervene.
+    /// After any other failure, a later sync may succeed although a page was lost, so an operator must intervene.
     package let isDiskFull: Bool
 
     init(_ description: String, isDiskFull: Bool = false) {

@@ -1,13 +1,13 @@
 package import PINPolicy
 package import Vocabulary
 
-/// An epoch that a restore opened.
+/// An epoch that was opened by a restore.
 package struct StoredEpoch: Hashable, Sendable {
-    /// The epoch's number, which is at least 2 because the first epoch has no record.
+    /// The number of the epoch, at least 2 because the first epoch has no record.
     package var number: Int
     package var rule: EpochRule
     package var openedAt: Timestamp
-    /// The vault's MAC over this record and the previous record's MAC.
+    /// The vault's MAC over this record and the MAC of the previous record.
     package var mac: [UInt8]
 
     package init(number: Int, rule: EpochRule, openedAt: Timestamp, mac: [UInt8]) {
@@ -18,10 +18,10 @@ package struct StoredEpoch: Hashable, Sendable {
     }
 }
 
-/// An entry of the audit log, as recorded in the store.
+/// An audit log entry as recorded in the store.
 package struct StoredAuditMark: Hashable, Sendable {
     package var number: UInt64
-    /// The entry's MAC, in the form that the log uses.
+    /// The entry's MAC, in the format used by the log.
     package var mac: String
 
     package init(number: UInt64, mac: String) {
@@ -45,100 +45,126 @@ package struct StoreCopyProgress: Hashable, Sendable {
 
 /// A reason why a store was not copied.
 package enum StoreCopyError: Error, Hashable, Sendable {
-    /// Another copy is in progress; wait for it.
+    /// Another copy is in progress.
+    ///
+    /// Wait for it to finish.
     case busy
     /// The store is closing.
     case closing
-    /// The disk that receives the copy is full.
+    /// The disk that the copy is written to is full.
     case diskFull
-    /// The copy would be in the store's own folder; choose another one.
-    case inStoreFolder
-    /// The store cannot be read because its file or disk is damaged; keep the existing backups.
+    /// The copy would be in the store's own folder.
     ///
-    /// The value is the name of SQLite's error code.
+    /// Choose a different one.
+    case inStoreFolder
+    /// The store cannot be read because its file or disk is damaged.
+    ///
+    /// Keep the existing backups.
+    ///
+    /// The associated value is the name of SQLite's error code.
     case unreadable(String)
-    /// The copy cannot be written, or SQLite failed for another reason; the value is the name of its error code.
+    /// The copy cannot be written, or SQLite failed for another reason.
+    ///
+    /// The associated value is the name of SQLite's error code.
     case failed(String)
 }
 
-/// Operations on a whole store, divided into small steps that run between those of wallets.
+/// Operations on a whole store, divided into small steps that run between those for wallets.
 ///
-/// Separate from ``WalletStore`` because no call of a wallet needs them. A store in a file can also be inspected and
-/// copied as a whole (``SQLiteWalletStore``).
+/// They are separate from ``WalletStore`` because no wallet call needs them. A store in a file can also be inspected
+/// and copied as a whole (``SQLiteWalletStore``).
 package protocol MaintenanceStore: Sendable {
-    /// Announces the newest entry of this server's audit log; the next change on record stores it.
+    /// Announces the newest entry in this server's audit log.
+    ///
+    /// The next audited change stores it.
     func announce(_ newest: StoredAuditMark)
 
-    /// Returns the newest entry of this server's audit log at its last change on record; nil before the first.
+    /// Returns the audit log entry that was the newest at this server's last audited change, or nil before the first
+    /// one.
     func auditMark() async throws(StoreError) -> StoredAuditMark?
 
-    /// Stores the announced newest entry of the audit log without waiting for a change.
+    /// Stores the announced audit log entry without waiting for a change.
     func keepAuditMark() async throws(StoreError)
 
-    /// Returns those of the given wallets that have not ended.
+    /// Returns the given wallets that have not ended.
     func inUse(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID]
 
-    /// Returns those of the given wallets that are in use and not blocked permanently.
+    /// Returns the given wallets that are in use and not permanently blocked.
     func unblocked(_ wallets: [WalletID]) async throws(StoreError) -> [WalletID]
 
     /// Returns every epoch except the first.
     func epochs() async throws(StoreError) -> [StoredEpoch]
 
-    /// Appends epochs; a restore calls this before the server accepts clients.
+    /// Appends epochs.
+    ///
+    /// A restore calls this before the server accepts clients.
     func open(_ epochs: [StoredEpoch]) async throws(StoreError)
 
-    /// Returns the sealed values of at most `limit` wallets in the order of registration, after place `after` or
-    /// from the first one; fewer only at the end.
+    /// Returns the sealed values of up to `limit` wallets in order of registration, starting after place `after` or
+    /// with the first one.
+    ///
+    /// Returns fewer only at the end.
     func sealedValues(after: UInt64?, limit: Int) async throws(StoreError) -> [SealedWallet]
 
-    /// Replaces sealed values with newly sealed ones, skipping wallets whose values have changed in between.
+    /// Replaces sealed values with newly sealed ones.
+    ///
+    /// Wallets whose values have changed in the meantime are skipped.
     func replace(_ values: [SealedReplacement]) async throws(StoreError)
 
-    /// Searches at most `most` wallets of a store from an older server for ended ones, continuing after the last
-    /// search.
+    /// Searches up to `most` wallets for ones that ended in a store written by an older server, continuing after the
+    /// last search.
     ///
-    /// Returns whether more may follow. Only wallets that such a search found, or that ended since, can be purged.
+    /// Returns whether there may be more. A wallet can only be purged if such a search found it or if it ended later.
     func findEarlierEnds(lookingAt most: Int) async throws(StoreError) -> Bool
 
-    /// Examines `most` ended wallets, starting after place `after` or with the first one, and returns those that ended
-    /// before `limit`.
+    /// Examines `most` ended wallets, starting after place `after` or with the first one.
+    ///
+    /// Returns those that ended before `limit`.
     func purgeable(
         after: UInt64?,
         lookingAt most: Int,
         endedBefore limit: Timestamp
     ) async throws(StoreError) -> Purgeable
 
-    /// Removes wallets that ended before `limit`, keeping only the data of their deletion codes; returns their number.
+    /// Removes wallets that ended before `limit`, keeping only the data of their deletion codes.
+    ///
+    /// Returns the number of removed wallets.
     func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws(StoreError) -> Int
 
-    /// Permanently blocks the wallets that an audit log records as blocked, and returns how many were not blocked
-    /// before.
+    /// Permanently blocks the wallets that an audit log records as blocked.
     ///
-    /// Ignores unknown wallets, wallets that have ended and wallets with a damaged record. A restore uses this.
+    /// Returns the number of newly blocked wallets.
+    ///
+    /// Ignores wallets that are unknown, have ended or have a damaged record. Used by a restore.
     func blockPermanently(_ wallets: [WalletID]) async throws(StoreError) -> Int
 
     /// Returns the vault key versions that have sealed values, in ascending order.
     func vaultVersions() async throws(StoreError) -> [StoredVaultVersion]
 
-    /// Records that a vault key version seals values, with the check value of its key, unless the version is known.
+    /// Records that a vault key version seals values, along with the check value of its key.
+    ///
+    /// Does nothing if the version is known.
     ///
     /// Returns all known versions in ascending order.
     func note(vaultVersion version: UInt32, check: [UInt8], at now: Timestamp) async throws(StoreError)
         -> [StoredVaultVersion]
 
-    /// Records that no value is sealed with an older version any longer, or removes that record if `now` is nil.
+    /// Records that no value is sealed with an older version anymore.
+    ///
+    /// If `now` is nil, removes that record.
     func noteSealedAnew(vaultVersion version: UInt32, at now: Timestamp?) async throws(StoreError)
 
     func walletCount() async throws(StoreError) -> Int
 
-    /// Begins to replace the shares of all existing wallets; a refresh that is in progress starts over.
+    /// Starts replacing the shares of all existing wallets.
+    ///
+    /// A refresh in progress starts over.
     func beginShareRefresh(at now: Timestamp) async throws(StoreError)
 
-    /// Returns at most `limit` of the wallets that the current refresh has not reached, or nil if no refresh is in
-    /// progress.
+    /// Returns up to `limit` wallets that the current refresh has not reached, or nil if no refresh is in progress.
     func walletsToRefresh(limit: Int) async throws(StoreError) -> [RefreshableWallet]?
 
-    /// Stores next shares, except for wallets that have ended, and the progress up to the last of these wallets.
+    /// Stores next shares, skipping wallets that have ended, and records the progress up to the last of these wallets.
     ///
     /// An empty list ends the refresh.
     func offer(_ shares: [OfferedShares]) async throws(StoreError)
@@ -149,7 +175,7 @@ package protocol MaintenanceStore: Sendable {
     /// Returns whether the attempt records have MACs made with this store's key.
     func recordMACs() async throws(StoreError) -> RecordMACs
 
-    /// Checks the attempt records of at most `most` wallets, after place `after` or from the first one.
+    /// Checks the attempt records of up to `most` wallets, starting after place `after` or with the first one.
     func checkRecords(after: UInt64?, most: Int) async throws(StoreError) -> RecordCheck
 }
 
@@ -165,7 +191,7 @@ package struct UnrecordedBlocks: Hashable, Sendable {
     }
 }
 
-/// Wallets that may be removed.
+/// Wallets that can be removed.
 package struct Purgeable: Hashable, Sendable {
     package var wallets: [WalletID]
     /// The place after which to continue, or nil at the end.
@@ -182,13 +208,13 @@ package enum RecordMACs: Hashable, Sendable {
     /// The MACs were made with the key that the store was opened with.
     case present
     case ofAnotherKey
-    /// The records come from an earlier server version, or the store was altered.
+    /// The records were written by an earlier server version, or the store was altered.
     case missing
 }
 
-/// The result of checking some attempt records.
+/// The result of checking a number of attempt records.
 package struct RecordCheck: Hashable, Sendable {
-    /// Wallets in use whose record is missing or was not written by this server.
+    /// The wallets in use whose record is missing or was not written by this server.
     package var damaged: [WalletID]
     /// The place after which to continue, or nil at the end.
     package var next: UInt64?
@@ -199,14 +225,18 @@ package struct RecordCheck: Hashable, Sendable {
     }
 }
 
-/// The store's record of a vault key version.
+/// A vault key version as recorded in the store.
 package struct StoredVaultVersion: Hashable, Sendable {
     package var version: UInt32
-    /// The time when the version first sealed a value.
+    /// The time at which the version first sealed a value.
     package var activeSince: Timestamp
-    /// The time when a pass over every wallet found no value sealed with an older version, or nil until then.
+    /// The time at which a pass over every wallet found no value sealed with an older version.
+    ///
+    /// Nil until then.
     package var sealedAnewAt: Timestamp?
-    /// The check value that identifies the version's key, or nil if an earlier server version made the record.
+    /// The check value that identifies the version's key.
+    ///
+    /// Nil if an earlier server version wrote the record.
     package var check: [UInt8]?
 
     package init(version: UInt32, activeSince: Timestamp, sealedAnewAt: Timestamp?, check: [UInt8]?) {
@@ -219,12 +249,12 @@ package struct StoredVaultVersion: Hashable, Sendable {
 
 /// The result of checking a whole store.
 package struct StoreInspection: Hashable, Sendable {
-    /// SQLite's descriptions of the damage; empty if the file is intact.
+    /// The damage reported by SQLite, empty if the file is intact.
     package var damage: [String]
-    /// Schema objects that this version does not create: triggers, views, changed definitions.
+    /// Schema objects that this version does not create, such as triggers, views or changed definitions.
     package var foreign: [String]
     package var wallets: Int
-    /// The latest epoch in any wallet's row.
+    /// The latest epoch named in any wallet's row.
     package var latestEpoch: Int
 
     package init(damage: [String], foreign: [String], wallets: Int, latestEpoch: Int) {
@@ -238,7 +268,7 @@ package struct StoreInspection: Hashable, Sendable {
 /// The outcome of ending wallets.
 package struct WalletsEnding: Hashable, Sendable {
     package var ended: Int
-    /// The number of wallets that had ended before.
+    /// The number of wallets that had already ended.
     package var before: Int
     package var unknown: Int
 
@@ -249,10 +279,12 @@ package struct WalletsEnding: Hashable, Sendable {
     }
 }
 
-/// All values that the vault has sealed for one wallet.
+/// All values sealed by the vault for one wallet.
 package struct SealedValues: Hashable, Sendable {
     package var identity: Sealed
-    /// The shares and the deletion code, or nil if the wallet has ended, because they are then destroyed.
+    /// The shares and the deletion code.
+    ///
+    /// Nil if the wallet has ended, because they are then destroyed.
     package var shares: Shares?
 
     package struct Shares: Hashable, Sendable {
@@ -278,7 +310,7 @@ package struct SealedValues: Hashable, Sendable {
 
 /// A wallet and its sealed values.
 package struct SealedWallet: Hashable, Sendable {
-    /// The wallet's place in the order of registration.
+    /// The wallet's position in order of registration.
     package var place: UInt64
     package var walletID: WalletID
     package var values: SealedValues
@@ -290,7 +322,7 @@ package struct SealedWallet: Hashable, Sendable {
     }
 }
 
-/// Sealed values that replace others of the same length.
+/// Sealed values to replace others of the same length.
 package struct SealedReplacement: Hashable, Sendable {
     package var walletID: WalletID
     package var old: SealedValues
@@ -303,7 +335,9 @@ package struct SealedReplacement: Hashable, Sendable {
     }
 }
 
-/// The sealed shares that replace a wallet's current ones; each is nil once it is confirmed, or if there is none.
+/// The sealed shares that will replace a wallet's current ones.
+///
+/// Each is nil if there is none, or once it is confirmed.
 package struct NextShares: Hashable, Sendable {
     package var unlock: Sealed?
     package var presence: Sealed?
@@ -316,12 +350,12 @@ package struct NextShares: Hashable, Sendable {
     var isEmpty: Bool { self.unlock == nil && self.presence == nil }
 }
 
-/// A wallet whose shares a refresh replaces.
+/// A wallet whose shares are replaced by a refresh.
 package struct RefreshableWallet: Hashable, Sendable {
-    /// The wallet's place in the order of registration.
+    /// The wallet's position in order of registration.
     package var place: UInt64
     package var walletID: WalletID
-    /// Whether the wallet has ended, so that its shares are destroyed.
+    /// Whether the wallet has ended, in which case its shares are destroyed.
     package var hasEnded: Bool
 
     package init(place: UInt64, walletID: WalletID, hasEnded: Bool) {
@@ -333,7 +367,7 @@ package struct RefreshableWallet: Hashable, Sendable {
 
 /// The next shares of a wallet that a refresh has reached.
 package struct OfferedShares: Hashable, Sendable {
-    /// The wallet's place in the order of registration.
+    /// The wallet's position in order of registration.
     package var place: UInt64
     package var walletID: WalletID
     /// The next shares, or nil if the wallet has ended.

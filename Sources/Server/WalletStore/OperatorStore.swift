@@ -1,48 +1,54 @@
 package import PINPolicy
 package import Vocabulary
 
-/// The operations on a store that operators use.
+/// The store operations used by operators.
 ///
-/// As in ``WalletStore``, every operation is one atomic step that evaluates its own conditions. If several servers
-/// share a store, each learns about the others' changes from ``operatorValues()``.
+/// As in ``WalletStore``, every operation is a single atomic step that evaluates its own conditions. If several servers
+/// share a store, they learn about each other's changes from ``operatorValues()``.
 package protocol OperatorStore: Sendable {
     /// Returns the record of a wallet, or nil if the wallet is unknown.
     func report(of wallet: WalletID) async throws(StoreError) -> StoredWallet?
 
-    /// Permanently ends wallets and destroys their shares; if one of them is unknown, ends none.
+    /// Permanently ends wallets and destroys their shares.
     ///
-    /// A wallet that has ended before is left as it is.
+    /// If any of them is unknown, ends none.
+    ///
+    /// A wallet that has already ended is left unchanged.
     func revoke(wallets: [WalletID], at now: Timestamp) async throws(StoreError) -> WalletsRevocationOutcome
 
-    /// Permanently ends wallets with this revocation and destroys their shares, ignoring unknown wallets and those that
-    /// have ended.
+    /// Permanently ends wallets with this revocation and destroys their shares.
+    ///
+    /// Ignores wallets that are unknown or have ended.
     func end(_ wallets: [WalletID], as revocation: Revocation, at now: Timestamp) async throws(StoreError)
         -> WalletsEnding
 
-    /// Puts a recovery code on the deny list, ends the wallets linked to it and destroys their shares.
+    /// Adds a recovery code to the deny list, ends the wallets linked to it and destroys their shares.
     ///
-    /// Both changes are made in one step that is ordered with every link, so a wallet that is linked later ends in the
-    /// step that links it.
+    /// Both changes are made in a single step that is ordered with respect to every link. A wallet linked later
+    /// therefore ends in the step that links it.
     func revoke(recoveryCode mac: RecoveryCodeMAC, at now: Timestamp) async throws(StoreError)
         -> RecoveryCodeRevocationOutcome
 
     /// Returns the wallets linked to a recovery code, including ended ones.
     func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID]
 
-    /// Revokes the whole solution or reverses that, and returns whether anything changed; does not destroy any shares.
+    /// Revokes the whole solution or reverses its revocation.
+    ///
+    /// Returns whether anything changed. Does not destroy any shares.
     func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool
 
-    /// Returns at most `limit` denied recovery codes in ascending order, starting after `after` or with the first one,
-    /// and whether more follow.
+    /// Returns up to `limit` denied recovery codes in ascending order, starting after `after` or with the first one,
+    /// and whether there are more.
     func denied(after: RecoveryCodeMAC?, limit: Int) async throws(StoreError) -> (
         entries: [StoredDenial], hasMore: Bool
     )
 
-    /// Returns the time when a recovery code was denied, or nil if it is not on the deny list.
+    /// Returns the time at which a recovery code was denied, or nil if it is not on the deny list.
     func denied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp?
 
-    /// Removes a recovery code from the deny list and returns the time when it was denied, or nil if it was not on the
-    /// list.
+    /// Removes a recovery code from the deny list.
+    ///
+    /// Returns the time at which it was denied, or nil if it was not on the list.
     ///
     /// Wallets that were revoked because of the code stay revoked.
     func removeDenied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp?
@@ -50,25 +56,29 @@ package protocol OperatorStore: Sendable {
     /// Returns all values that operators have set.
     func operatorValues() async throws(StoreError) -> OperatorValues
 
-    /// Sets values in one step, removes those that are nil, and returns all values.
+    /// Sets values in one step and returns all values.
+    ///
+    /// Values that are nil are removed.
     func setOperatorValues(_ values: [String: String?], at now: Timestamp) async throws(StoreError) -> OperatorValues
 
-    /// Returns the wallet whose deletion code has this SHA-256, or nil if there is none.
+    /// Returns the wallet whose deletion code has this SHA-256 digest, or nil if there is none.
     func wallet(ofDeletionCode digest: SHA256Digest) async throws(StoreError) -> WalletID?
 
-    /// Returns the time when the purged wallet whose deletion code has this SHA-256 ended, or nil if there is none.
+    /// Returns the time at which the purged wallet whose deletion code has this SHA-256 digest ended, or nil if there
+    /// is none.
     func purged(deletionCode digest: SHA256Digest) async throws(StoreError) -> Timestamp?
 
-    /// Returns at most `limit` wallets in the order of registration, starting after place `after` or with the first
-    /// one.
+    /// Returns up to `limit` wallets in order of registration, starting after place `after` or with the first one.
     ///
     /// Returns fewer only at the end.
     func listing(after: UInt64?, limit: Int) async throws(StoreError) -> [StoredListing]
 
-    /// The durations of commits since the start.
+    /// The commit durations since the start.
     var commitLatency: CommitLatency { get }
 
-    /// Stores the times of wallets' last sessions, ignoring wallets that no longer exist.
+    /// Stores the time of each wallet's last session.
+    ///
+    /// Ignores wallets that no longer exist.
     func keepLastSessions(_ sessions: [WalletID: Timestamp]) async throws(StoreError)
 }
 
@@ -80,18 +90,24 @@ package struct StoredWallet: Sendable {
     package var lastSession: Timestamp?
     /// The wallet's revocation, or nil while it is in use.
     package var revocation: Revocation?
-    /// The time of the revocation; meaningful only if the wallet is revoked.
+    /// The time of the revocation.
+    ///
+    /// Only meaningful if the wallet is revoked.
     package var revokedAt: Timestamp
     package var isSolutionRevoked: Bool
     package var isLinkedToRecoveryCode: Bool
-    /// Whether a deletion code was issued at registration; the code of a revoked wallet is overwritten.
+    /// Whether a deletion code was issued at registration.
+    ///
+    /// The code of a revoked wallet is overwritten.
     package var hasDeletionCode: Bool
     package var assertionCounter: UInt32?
-    /// The stored record, or nil if it is damaged; ``attempts(under:)`` returns the effective one.
+    /// The stored record, or nil if it is damaged.
+    ///
+    /// Use ``attempts(under:)`` for the effective record.
     package var attempts: AttemptRecord?
-    /// The charges of restores that the stored record does not include yet.
+    /// The restore charges that the stored record does not include yet.
     package var epochCharges: ArraySlice<EpochCharge>
-    /// The attested facts, as a JSON object.
+    /// The attested facts as a JSON object.
     package var attested: String
 
     package init(
@@ -127,19 +143,23 @@ package struct StoredWallet: Sendable {
 
 /// A wallet in a listing.
 package struct StoredListing: Hashable, Sendable {
-    /// The wallet's place in the order of registration, which is unique and never reused.
+    /// The wallet's position in order of registration.
+    ///
+    /// It is unique and never reused.
     package var place: UInt64
     package var walletID: WalletID
-    /// The attested platform, or nil if the attested facts do not contain it.
+    /// The attested platform, or nil if the attested facts do not include it.
     package var platform: Platform?
     package var registeredAt: Timestamp
     package var sessionOpened: Bool
     package var lastSession: Timestamp?
     /// The wallet's revocation, or nil while it is in use.
     package var revocation: Revocation?
-    /// The stored record, or nil if it is damaged; ``attempts(under:)`` returns the effective one.
+    /// The stored record, or nil if it is damaged.
+    ///
+    /// Use ``attempts(under:)`` for the effective record.
     package var attempts: AttemptRecord?
-    /// The charges of restores that the stored record does not include yet.
+    /// The restore charges that the stored record does not include yet.
     package var epochCharges: ArraySlice<EpochCharge>
 
     package init(
@@ -166,7 +186,9 @@ package struct StoredListing: Hashable, Sendable {
 }
 
 extension StoredWallet {
-    /// Returns the effective record under a policy, including the charges of restores, or nil if it is damaged.
+    /// Returns the effective record under a policy, including restore charges.
+    ///
+    /// Returns nil if the record is damaged.
     package func attempts(under policy: AttemptPolicy) -> AttemptRecord? {
         var attempts = self.attempts
         attempts?.enter(self.epochCharges, policy: policy)
@@ -175,7 +197,9 @@ extension StoredWallet {
 }
 
 extension StoredListing {
-    /// Returns the effective record under a policy, including the charges of restores, or nil if it is damaged.
+    /// Returns the effective record under a policy, including restore charges.
+    ///
+    /// Returns nil if the record is damaged.
     package func attempts(under policy: AttemptPolicy) -> AttemptRecord? {
         var attempts = self.attempts
         attempts?.enter(self.epochCharges, policy: policy)
@@ -184,21 +208,23 @@ extension StoredListing {
 }
 
 package enum WalletsRevocationOutcome: Hashable, Sendable {
-    /// All wallets have ended, `now` of them in this step and `before` of them earlier.
+    /// All wallets have ended: `now` of them in this step, `before` of them earlier.
     case revoked(now: Int, before: Int)
-    /// No wallets have these ids, and none of the others were ended.
+    /// No wallets with these ids exist, so none of the others were ended.
     case unknown([WalletID])
 }
 
 /// The outcome of denying a recovery code and ending its wallets.
 package struct RecoveryCodeRevocationOutcome: Hashable, Sendable {
-    /// The time when the code was denied.
+    /// The time at which the code was denied.
     package var deniedAt: Timestamp
-    /// Whether the code had been denied before this step.
+    /// Whether the code had already been denied before this step.
     package var wasDenied: Bool
-    /// All wallets linked to the code, each of which has ended in this step or earlier.
+    /// All wallets linked to the code.
+    ///
+    /// Each has ended, either in this step or earlier.
     package var linked: Set<WalletID>
-    /// The number of wallets that this step ended.
+    /// The number of wallets ended by this step.
     package var ended: Int
 
     package init(deniedAt: Timestamp, wasDenied: Bool, linked: Set<WalletID>, ended: Int) {
@@ -220,13 +246,13 @@ package struct StoredDenial: Hashable, Sendable {
     }
 }
 
-/// The values that operators have set, stored as texts by name.
+/// The values set by operators, stored as text by name.
 package struct OperatorValues: Hashable, Sendable {
-    /// A number that increases with every change, so that an older state can be recognized.
+    /// Increases with every change, so that an older state can be recognized.
     package var revision: Int64
     package var values: [String: Value]
 
-    /// A text and the time when it was set.
+    /// A text and the time at which it was set.
     package struct Value: Hashable, Sendable {
         package var text: String
         package var setAt: Timestamp

@@ -1,13 +1,14 @@
-/// A store as a server's program uses it: for wallets, for maintenance, and until it is closed.
+/// A store as used by a server: for wallets and maintenance, until it is closed.
 package protocol ServedStore: AnyObject, WalletStore, MaintenanceStore {
-    /// The generation of the last commit, which is durable: a number that rises with every commit that changes the
-    /// store. Nil if other servers change the store, too.
+    /// The generation of the last durable commit, which increases with every commit that changes the store.
+    ///
+    /// Nil if other servers also change the store.
     var soleGeneration: UInt64? { get }
 
-    /// The number of steps that wait for the next commit.
+    /// The number of steps waiting for the next commit.
     var waitingSteps: Int { get }
 
-    /// Rejects further steps, finishes the waiting ones and closes the files or connections.
+    /// Rejects further steps, finishes those waiting and closes the files or connections.
     func close() async
 }
 

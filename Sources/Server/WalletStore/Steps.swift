@@ -6,18 +6,20 @@ package typealias Sealed = [UInt8]
 /// A registration whose token, signatures and attestation have been verified.
 package struct NewRegistration: Sendable {
     package var walletID: WalletID
-    /// The SHA-256 of the hardware key, which must be the same in a repeated registration.
+    /// The SHA-256 digest of the hardware key.
+    ///
+    /// It must be the same if the registration is repeated.
     package var hardwareKeyDigest: SHA256Digest
-    /// The platform, hardware key, app id, and PIN key with its id, sealed as one value.
+    /// The platform, hardware key, app id, and PIN key with its id, sealed as a single value.
     package var identity: Sealed
     package var pinKeyID: PINKeyID
     package var unlockShare: Sealed
     package var presenceShare: Sealed
-    /// The sealed deletion code and the SHA-256 of the code, or nil if the feature is off.
+    /// The sealed deletion code and its SHA-256 digest, or nil if the feature is off.
     package var deletionCode: (sealed: Sealed, digest: SHA256Digest)?
-    /// The counter of the App Attest assertion that proved the key; nil on Android.
+    /// The counter of the App Attest assertion that proved the key, or nil on Android.
     package var assertionCounter: UInt32?
-    /// The attested facts for operators, as a JSON object.
+    /// The attested facts as a JSON object, for operators.
     package var attested: String
     package var now: Timestamp
 
@@ -48,20 +50,25 @@ package struct NewRegistration: Sendable {
 
 package enum RegisterOutcome: Hashable, Sendable {
     case registered
-    /// A session was opened, the wallet was revoked, or another hardware key has this token; answered with
-    /// `challenge-invalid`.
+    /// A session was opened, the wallet was revoked, or the token belongs to another hardware key.
+    ///
+    /// Answered with `challenge-invalid`.
     case tokenUsed
-    /// The assertion's counter was used before; answered with `authentication-failed`.
+    /// The assertion counter was used before.
+    ///
+    /// Answered with `authentication-failed`.
     case counterNotIncreased
     case solutionRevoked
-    /// A wallet with this hardware key has ended, and its device may not register again; answered with `revoked`.
+    /// A wallet with this hardware key has ended, and its device may not register again.
+    ///
+    /// Answered with `revoked`.
     case hardwareKeyBarred
 }
 
 /// A wallet's sealed identity, and whether its token may be registered again.
 package struct StoredIdentity: Hashable, Sendable {
     package var identity: Sealed
-    /// False from the first session on, and after a revocation.
+    /// False after the first session or a revocation.
     package var mayRegisterAgain: Bool
 
     package init(identity: Sealed, mayRegisterAgain: Bool) {
@@ -73,8 +80,9 @@ package struct StoredIdentity: Hashable, Sendable {
 /// A session whose device proof has been verified.
 package struct NewSession: Sendable {
     package var walletID: WalletID
-    /// The identity against which the proof was verified; the stored one differs if the wallet was registered again in
-    /// between.
+    /// The identity that the proof was verified against.
+    ///
+    /// The stored one differs if the wallet has been registered again since.
     package var identity: Sealed
     /// The counter of the proof, or nil on Android.
     package var assertionCounter: UInt32?
@@ -97,44 +105,54 @@ package struct NewSession: Sendable {
 }
 
 package enum SessionOutcome: Hashable, Sendable {
-    /// The shares are nil if the wallet is blocked permanently; the next one is also nil unless the wallet's shares are
-    /// being replaced.
+    /// The shares are nil if the wallet is permanently blocked.
+    ///
+    /// The next share is also nil unless the wallet's shares are being replaced.
     case active(pinKeyID: PINKeyID, pinState: PINState, presenceShare: Sealed?, nextPresenceShare: Sealed?)
     case revoked(Revocation)
-    /// The assertion's counter was used before; answered with `authentication-failed`.
+    /// The assertion counter was used before.
+    ///
+    /// Answered with `authentication-failed`.
     case counterNotIncreased
-    /// A PIN change or a repeated registration changed the identity, or the wallet was removed; the caller must read it
-    /// again.
+    /// The identity was changed by a PIN change or a repeated registration, or the wallet was removed.
+    ///
+    /// The caller must read it again.
     case identityChanged
 }
 
-/// One entry of a PIN, with the instruction that is carried out if the PIN is right.
+/// A PIN entry, with an instruction to carry out if the PIN is right.
 ///
 /// Its signatures have been verified.
 package struct Attempt: Sendable {
     package var walletID: WalletID
     package var attemptID: AttemptID
-    /// The PIN key that the wallet believes to be current.
+    /// The PIN key that the wallet assumes to be current.
     package var namedKeyID: PINKeyID
     /// The sealed identity that the session opened.
     ///
-    /// It is compared with the stored one byte for byte. The id of a PIN key is not enough, because the client chooses
-    /// it and may use it twice, whereas no two sealed values are equal.
+    /// It is compared with the stored one byte by byte. The PIN key's id is not sufficient, because clients choose it
+    /// and may use it twice, whereas no two sealed values are equal.
     package var identity: Sealed
-    /// The PIN key in that identity, with which the candidate is compared after the attempt has been counted.
+    /// The PIN key in that identity.
+    ///
+    /// The candidate is compared with it after the attempt has been counted.
     package var pinKey: P256PublicKey
-    /// The public key derived from the entered PIN.
+    /// The public key derived from the PIN that was entered.
     package var candidate: P256PublicKey
     package var effect: Effect
     package var policy: AttemptPolicy
     package var now: Timestamp
 
-    /// The effect of a right PIN, sealed before the step.
+    /// The effect of a right PIN.
+    ///
+    /// Any values to write were sealed before the step.
     package enum Effect: Hashable, Sendable {
         /// Reads the unlock share.
         case releaseShare
         case replacePINKey(identity: Sealed, newKeyID: PINKeyID)
-        /// Links the recovery code with this MAC from the vault; an earlier link is kept.
+        /// Links the recovery code with this MAC, which the vault computed.
+        ///
+        /// An existing link is kept.
         case linkRecoveryCode(mac: [UInt8])
         case readDeletionCode
     }
@@ -162,7 +180,7 @@ package struct Attempt: Sendable {
     }
 }
 
-/// The outcome of an attempt, with its receipt.
+/// The outcome of an attempt and its receipt.
 package struct CertifiedOutcome: Hashable, Sendable {
     package var outcome: AttemptOutcome
     /// The receipt, or nil if there is no verdict or the store issues no receipts.
@@ -174,47 +192,64 @@ package struct CertifiedOutcome: Hashable, Sendable {
     }
 }
 
-/// The outcome of an attempt; the cases are in the order of the checks.
+/// The outcome of an attempt.
+///
+/// The cases are in the order of the checks.
 package enum AttemptOutcome: Hashable, Sendable {
-    /// The wallet, its recovery code or the solution is revoked; the attempt was not judged.
+    /// The wallet, its recovery code or the solution is revoked.
+    ///
+    /// The attempt was not judged.
     case revoked(Revocation)
-    /// The client names a PIN key that is not current; the attempt was not judged.
+    /// The client named a PIN key that is not current.
+    ///
+    /// The attempt was not judged.
     case pinKeyChanged(current: PINKeyID)
-    /// The client names the current key, but the identity that the session opened is older; the attempt was not judged.
+    /// The client named the current key, but the session opened an older identity.
+    ///
+    /// The attempt was not judged.
     ///
     /// Open this identity and retry.
     case identityChanged(Sealed)
-    /// The PIN is wrong or was not judged; the verdict is never ``PINVerdict/valid``.
+    /// The PIN is wrong or was not judged.
     ///
-    /// `hasNextShare` is true if a right PIN would have released a next share as well, so that the caller can do the
-    /// same work.
+    /// The verdict is never ``PINVerdict/valid``.
+    ///
+    /// `hasNextShare` is true if a right PIN would also have released a next share, so that the caller can do the same
+    /// amount of work.
     case notValid(PINVerdict, hasNextShare: Bool = false)
-    /// The PIN is right, and its effect has been written.
+    /// The PIN is right and its effect has been written.
     case valid(Effect)
 
     /// The result of a right PIN.
     package enum Effect: Hashable, Sendable {
-        /// `next` is the share that replaces this one once the wallet confirms it, or nil if the shares are not being
-        /// replaced.
+        /// `next` is the share that will replace this one once the wallet confirms it.
+        ///
+        /// Nil if the shares are not being replaced.
         case unlockShare(Sealed, next: Sealed?)
         case pinKeyReplaced
         case recoveryCodeLinked
         /// The sealed code, or nil if the wallet was registered while the feature was off.
         case deletionCode(Sealed?)
-        /// The wallet is linked to another recovery code; answered with `not-allowed`.
+        /// The wallet is linked to a different recovery code.
+        ///
+        /// Answered with `not-allowed`.
         case linkedToAnother
-        /// The recovery code is denied, so nothing is linked and the caller ends the wallet.
+        /// The recovery code is on the deny list.
+        ///
+        /// Nothing is linked, and the caller ends the wallet.
         case codeDenied
     }
 }
 
 package enum CodeRevocationOutcome: Hashable, Sendable {
-    /// The wallet is revoked, by this call or an earlier one; `at` is the time of the first revocation.
+    /// The wallet is revoked, by this call or an earlier one.
+    ///
+    /// `at` is the time of the first revocation.
     case revoked(WalletID, at: Timestamp)
     case notRecognised
 }
 
-/// A wallet's statement that it has sealed its data under next shares.
+/// A wallet's confirmation that it has sealed its data under next shares.
 package struct ShareConfirmation: Hashable, Sendable {
     package var walletID: WalletID
     /// The sealed next share as the session received it, or nil if it is not being confirmed.
@@ -222,7 +257,7 @@ package struct ShareConfirmation: Hashable, Sendable {
     package var presence: Sealed?
     /// The sealed identity for which the session's last PIN was right.
     package var identity: Sealed
-    /// The same identity, sealed again, so that a PIN change prepared with the old value has no effect afterwards.
+    /// The same identity sealed again, so that a PIN change prepared with the old value no longer has any effect.
     package var resealed: Sealed
 
     package init(walletID: WalletID, unlock: Sealed?, presence: Sealed?, identity: Sealed, resealed: Sealed) {
@@ -235,9 +270,11 @@ package struct ShareConfirmation: Hashable, Sendable {
 }
 
 package enum ShareConfirmationOutcome: Hashable, Sendable {
-    /// The confirmed shares are now current, and the ones that they replace are destroyed.
+    /// The confirmed shares are now current, and the ones they replaced are destroyed.
     case replaced
-    /// Other shares or none are to replace the current ones, or the identity is not current; nothing was written.
+    /// The confirmed shares were not offered, or the identity is not current.
+    ///
+    /// Nothing was written.
     case notOffered
     case revoked(Revocation)
 }

@@ -1,13 +1,17 @@
 package import Metrics
 
-/// The metrics of a store's thread, recorded once per batch so that they add no cost to a PIN check.
+/// Metrics about a store's thread.
+///
+/// They are recorded once per batch, so they add no cost to a PIN check.
 package struct StoreMeters: Sendable {
     package let wait: Timer
     package let commit: Timer
     package let batch: Recorder
     package let failedBatches: Counter
 
-    /// Creates the metrics; called once for each store.
+    /// Creates the metrics.
+    ///
+    /// Must be called only once per store.
     package init(_ factory: any MetricsFactory) {
         self.wait = Timer(label: "remote_pin_store_queue_wait_seconds", factory: factory)
         self.commit = Timer(label: "remote_pin_store_commit_seconds", factory: factory)

@@ -2,62 +2,70 @@ package import Vocabulary
 
 /// The durable store of wallets.
 ///
-/// Every operation is one atomic conditional step: it reads, decides and writes in one commit, and returns only after
-/// the bytes are durable. Callers hold no locks and never read a value in order to write it later, so several servers
-/// can share one store. Sealed values are opaque to the store, which never sees a key of the vault.
+/// Every operation is a single atomic conditional step: it reads, decides and writes in one commit, and returns only
+/// after the bytes are durable. Callers hold no locks and never read a value in order to write it later, so several
+/// servers can share a store. Sealed values are opaque to the store, which never sees the vault's keys.
 ///
-/// Invariant (G3, G4): no verdict leaves the store before its attempt has been counted durably.
+/// Invariant (G3, G4): no verdict leaves the store before its attempt has been durably counted.
 package protocol WalletStore: OperatorStore {
-    /// The steps that callers are about to submit, so that a commit can wait for them.
+    /// The steps that callers are about to submit.
+    ///
+    /// A commit can wait for them.
     var expectedSteps: ExpectedSteps { get }
 
-    /// Stores a registration, or replaces one with the same token and hardware key that has had no session yet.
+    /// Stores a registration.
+    ///
+    /// Replaces one with the same token and hardware key if it has had no session yet.
     func register(_ registration: NewRegistration) async throws(StoreError) -> RegisterOutcome
 
-    /// Returns the data for verifying a device's proof, or nil if the wallet is unknown.
+    /// Returns the data needed to verify a device's proof, or nil if the wallet is unknown.
     func identity(of wallet: WalletID) async throws(StoreError) -> StoredIdentity?
 
     /// Records a verified proof.
     ///
     /// If the proof has an App Attest counter, it must be greater than the stored one. The first session ends the
-    /// period in which the token may be registered again.
+    /// period during which the token may be registered again.
     func beginSession(_ session: NewSession) async throws(StoreError) -> SessionOutcome
 
-    /// Counts an attempt, judges it and writes the instruction's effect in one commit; returns the outcome and, if
-    /// there is a verdict, its receipt.
+    /// Counts an attempt, judges it and writes the instruction's effect in one commit.
+    ///
+    /// Returns the outcome and, if there is a verdict, its receipt.
     func certify(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome
 
-    /// Replaces shares with the next ones under which a wallet has sealed its data, and destroys the old ones.
+    /// Replaces a wallet's shares with the next ones, under which it has sealed its data, and destroys the old ones.
     func confirm(_ confirmation: ShareConfirmation) async throws(StoreError) -> ShareConfirmationOutcome
 
-    /// Revokes the wallet whose deletion code has this SHA-256 and destroys its shares; a repeated call returns the
-    /// same answer.
+    /// Revokes the wallet whose deletion code has this SHA-256 digest and destroys its shares.
+    ///
+    /// A repeated call returns the same answer.
     func revoke(byDeletionCode digest: SHA256Digest, at now: Timestamp) async throws(StoreError)
         -> CodeRevocationOutcome
 
-    /// Revokes a wallet on behalf of its user and destroys its shares; a revoked wallet is left as it is.
+    /// Revokes a wallet on behalf of its user and destroys its shares.
+    ///
+    /// A revoked wallet is left unchanged.
     func recordWipe(of wallet: WalletID, at now: Timestamp) async throws(StoreError)
 
-    /// Examines `most` attempt records, starting after place `after` or with the first one, and returns the permanently
-    /// blocked wallets in use whose block is not noted as recorded.
+    /// Examines `most` attempt records, starting after place `after` or with the first one.
+    ///
+    /// Returns the permanently blocked wallets in use whose block is not marked as recorded.
     func unrecordedBlocks(after: UInt64?, lookingAt most: Int) async throws(StoreError) -> UnrecordedBlocks
 
-    /// Returns whether the wallet's permanent block is noted as recorded.
+    /// Returns whether the wallet's permanent block is marked as recorded.
     func isRecorded(blockOf wallet: WalletID) async throws(StoreError) -> Bool
 
-    /// Notes that the audit log contains the permanent blocks of these wallets.
+    /// Marks the permanent blocks of these wallets as recorded in the audit log.
     func noteRecorded(blocksOf wallets: [WalletID]) async throws(StoreError)
 
-    /// The newest signed root of receipts, or nil before the first verdict since the start.
+    /// The newest signed receipt root, or nil before the first verdict since the start.
     var newestRoot: SignedRoot? { get }
 
     /// Returns whether the whole solution is revoked.
     func isSolutionRevoked() async throws(StoreError) -> Bool
 
-    /// Removes registrations made before `limit` that have had no session.
+    /// Removes registrations made before `limit` that have had no session, and returns their number.
     ///
-    /// It takes time in proportion to the number of rows removed, and may leave some to later sweeps. It returns the
-    /// number of registrations removed.
+    /// The time it takes is proportional to the number of rows removed. Some may be left for later sweeps.
     func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int
 }
 
@@ -68,20 +76,30 @@ extension WalletStore {
     }
 }
 
-/// A reason why a step was not done; unless noted otherwise, nothing was written and nothing was judged.
+/// A reason why a step was not done.
+///
+/// Unless noted otherwise, nothing was written and nothing was judged.
 package enum StoreError: Error, Hashable, Sendable {
-    /// The attempt was judged and counted, but its receipt could not be signed; close the connection without an answer.
+    /// The attempt was judged and counted, but its receipt could not be signed.
+    ///
+    /// Close the connection without an answer.
     case notCertified
-    /// The step may have been done, and a failover may undo it; close the connection without an answer.
+    /// The step may have been done, but a failover may undo it.
+    ///
+    /// Close the connection without an answer.
     ///
     /// If the client repeats its call, the stored record decides.
     case outcomeUnknown
-    /// The disk is full or the store is closing; answer `unavailable`.
+    /// The disk is full or the store is closing.
+    ///
+    /// Answer `unavailable`.
     case unavailable
     /// The step is committed and durable, but the store's log still contains copies of the shares that it destroyed.
     ///
-    /// Report this and answer `unavailable`; repeating the step empties the log.
+    /// Report this and answer `unavailable`. Repeating the step empties the log.
     case notErased
-    /// Stored data cannot be decoded; answer `internal` and alert the operator.
+    /// Stored data cannot be decoded.
+    ///
+    /// Answer `internal` and alert the operator.
     case corrupt
 }

@@ -1,24 +1,25 @@
 package import Vocabulary
 
-/// A store whose complete contents can be read in pages, to copy them into a store of another kind.
+/// A store whose contents can be read page by page, to copy them into a different kind of store.
 package protocol CopiedStore: Sendable {
-    /// Returns the facts about the whole store.
+    /// Returns the facts that concern the whole store.
     func copiedFacts() async throws(StoreError) -> CopiedFacts
 
-    /// Returns at most `limit` entries of a list, after the one with key `after` or from the first one, in the order
-    /// of their keys; fewer only at the end.
+    /// Returns up to `limit` entries of a list in key order, starting after the key `after` or with the first one.
+    ///
+    /// Returns fewer only at the end.
     func copiedEntries(of list: CopiedList, after: [UInt8]?, limit: Int) async throws(StoreError) -> [CopiedEntry]
 
-    /// Returns at most `limit` wallets in the order of registration, after place `after` or from the first one.
+    /// Returns up to `limit` wallets in order of registration, starting after place `after` or with the first one.
     func copiedWallets(after: Int64?, limit: Int) async throws(StoreError) -> CopiedPage
 
     func walletCount() async throws(StoreError) -> Int
 }
 
-/// Wallets that were read for a copy.
+/// A page of wallets to copy.
 package struct CopiedPage: Hashable, Sendable {
     package var wallets: [CopiedWallet]
-    /// Wallets that cannot be copied because a value is missing or was not written by a server of this store.
+    /// The wallets that cannot be copied because a value is missing or was not written by a server of this store.
     package var damaged: [WalletID]
     /// The place after which to continue, or nil at the end.
     package var next: Int64?
@@ -30,20 +31,22 @@ package struct CopiedPage: Hashable, Sendable {
     }
 }
 
-/// A list of a store that belongs to no wallet.
+/// A list in a store that does not belong to a single wallet.
 package enum CopiedList: UInt8, CaseIterable, Sendable {
-    /// The MACs of denied recovery codes, each with the time of its denial.
+    /// The MACs of denied recovery codes, each with the time at which it was denied.
     case deniedRecoveryCodes = 1
-    /// The digests of hardware keys that may not register again; they have no time.
+    /// The digests of hardware keys that may not register again.
+    ///
+    /// These entries have no time.
     case barredHardwareKeys
-    /// The digests of the deletion codes of purged wallets, each with the time of the revocation.
+    /// The digests of purged wallets' deletion codes, each with the time of the revocation.
     case purgedCodes
 }
 
 /// An entry of a list.
 package struct CopiedEntry: Hashable, Sendable {
     package var key: [UInt8]
-    /// The entry's time; zero in a list without times.
+    /// The time of the entry, or zero if the list has no times.
     package var at: Timestamp
 
     package init(key: [UInt8], at: Timestamp) {
@@ -52,18 +55,18 @@ package struct CopiedEntry: Hashable, Sendable {
     }
 }
 
-/// The facts about a whole store.
+/// Facts that concern the whole store.
 package struct CopiedFacts: Hashable, Sendable {
     package var isSolutionRevoked: Bool
     package var operatorValues: OperatorValues
     package var epochs: [StoredEpoch]
     package var vaultVersions: [StoredVaultVersion]
-    /// The refresh of shares in progress, if any.
+    /// The share refresh in progress, if any.
     package var refresh: Refresh?
 
     package struct Refresh: Hashable, Sendable {
         package var begunAt: Timestamp
-        /// The place after which the refresh continues.
+        /// The place after which the refresh will continue.
         package var place: Int64
         package var last: Int64
 
@@ -89,22 +92,26 @@ package struct CopiedFacts: Hashable, Sendable {
     }
 }
 
-/// Everything that a store knows about a wallet.
+/// All data about a wallet in a store.
 package struct CopiedWallet: Hashable, Sendable {
     package var id: WalletID
-    /// The encoded attempts with their MAC; zeros if the wallet has ended and they are damaged.
+    /// The encoded attempts with their MAC.
+    ///
+    /// All zeros if they are damaged and the wallet has ended.
     package var attempts: [UInt8]
     package var row: WalletRow
     package var next: NextShares
     package var deletionDigest: [UInt8]?
     package var registeredAt: Timestamp
-    /// The attested facts, as a JSON object.
+    /// The attested facts as a JSON object.
     package var attested: String
-    /// The beginning of the period for a first session, until the store has noticed that session.
+    /// The start of the period for the first session.
+    ///
+    /// Nil once the store has noticed that session.
     package var unopenedSince: Timestamp?
     package var endedAt: Timestamp?
     package var lastSession: Timestamp?
-    /// Whether the wallet's permanent block is in the audit log.
+    /// Whether the audit log contains the wallet's permanent block.
     package var isBlockRecorded: Bool
 
     package init(
@@ -133,10 +140,10 @@ package struct CopiedWallet: Hashable, Sendable {
         self.isBlockRecorded = isBlockRecorded
     }
 
-    /// Returns stored attempts in the form that is copied; nil if they are damaged and the wallet is in use.
+    /// Returns the stored attempts in the form to copy, or nil if they are damaged and the wallet is in use.
     ///
-    /// Invariant (G3): a record that this store's servers did not write for this wallet is not copied. It is copied as
-    /// it is, so that it has the MAC with which they wrote it.
+    /// Invariant (G3): a record is copied only if a server of this store wrote it for this wallet. The bytes are copied
+    /// unchanged, with the MAC that the server wrote.
     package static func attempts(
         _ stored: [UInt8]?,
         of wallet: WalletID,
@@ -144,7 +151,7 @@ package struct CopiedWallet: Hashable, Sendable {
         by key: RecordKey
     ) -> [UInt8]? {
         if let stored, KeptAttempts(decoding: stored, of: wallet, by: key) != nil { return stored }
-        // Its PINs are never judged.
+        // The PINs of an ended wallet are never judged, so zeros do no harm.
         return state.revocation == nil ? nil : [UInt8](repeating: 0, count: KeptAttempts.byteCount)
     }
 }

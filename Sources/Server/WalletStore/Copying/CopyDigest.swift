@@ -2,11 +2,11 @@ internal import PINPolicy
 internal import Secrets
 internal import Vocabulary
 
-/// A digest over everything that a copy must contain, and the number of wallets in it.
+/// A digest of everything that a copy must contain, along with the number of wallets.
 ///
-/// Each part is hashed together with the digest of the parts before it, so that a digest needs no memory for a store.
+/// Each part is hashed together with the digest of the parts before it, so the store never has to be held in memory.
 package struct CopyDigest: Hashable, Sendable {
-    /// The wallets counted.
+    /// The number of wallets added so far.
     package private(set) var wallets = 0
     private var value = [UInt8](repeating: 0, count: 32)
 
@@ -80,7 +80,7 @@ package struct CopyDigest: Hashable, Sendable {
         self.value.appendSHA256(of: part.rawValue, bytes[...])
     }
 
-    /// Values in a form from which each can be read back: with its length, or marked as missing.
+    /// Encodes values unambiguously: each is written with its length, or marked as missing.
     private struct Fields {
         private(set) var bytes: [UInt8] = []
 

@@ -1,6 +1,8 @@
 internal import Synchronization
 
-/// The newest entry of the audit log, as its writer announced it; shared with the store's thread.
+/// The newest audit log entry, as announced by the log's writer.
+///
+/// Shared with the store's thread.
 package final class AnnouncedEntry: Sendable {
     private let newest = Mutex<StoredAuditMark?>(nil)
 

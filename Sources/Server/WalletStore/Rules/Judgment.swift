@@ -2,15 +2,21 @@ package import PINPolicy
 internal import Secrets
 package import Vocabulary
 
-/// The judgment of an attempt; its record must be stored before the verdict is disclosed.
+/// The judgment of an attempt.
+///
+/// Its record must be stored before the verdict is disclosed.
 package struct Judgment: Sendable {
     package let verdict: PINVerdict
-    /// Whether the PINs were compared; if not, the verdict follows from the record alone.
+    /// Whether the PINs were compared.
+    ///
+    /// If not, the verdict follows from the record alone.
     package let isJudged: Bool
     /// The record before the attempt.
     let before: AttemptRecord
 
-    /// Returns the facts for a receipt; for a right PIN, they describe the record that the PIN reset.
+    /// Returns the contents of a receipt.
+    ///
+    /// For a right PIN, they describe the record before the PIN reset it.
     package func leaf(of attempt: Attempt, after: KeptAttempts) -> AttemptLeaf {
         let outcome: AttemptLeaf.Outcome = !self.isJudged ? .notJudged : self.verdict == .valid ? .right : .wrong
         let record = outcome == .right ? self.before : after.record
@@ -25,9 +31,11 @@ package struct Judgment: Sendable {
     }
 }
 
-/// The rules for an attempt, which all stores follow and which do not depend on storage.
+/// The rules for judging an attempt.
+///
+/// They apply to all stores and do not depend on storage.
 extension Attempt {
-    /// Returns the reason not to judge the attempt, or nil if it is to be judged.
+    /// Returns the reason not to judge the attempt, or nil if it should be judged.
     @inline(__always)
     package func rejection(ended revocation: Revocation?, pinKeyID: PINKeyID, identity: Sealed) -> AttemptOutcome? {
         if let revocation { return .revoked(revocation) }
@@ -51,7 +59,9 @@ extension Attempt {
 }
 
 extension KeptAttempts {
-    /// Applies the charges of restores that the counts do not include yet; returns whether any charge applied.
+    /// Applies the restore charges that the counts do not include yet.
+    ///
+    /// Returns whether any charge applied.
     package mutating func enter(_ charges: ArraySlice<EpochCharge>, policy: AttemptPolicy) -> Bool {
         guard charges.contains(where: { $0.rule != .trust }) else { return false }
         self.record.enter(charges, policy: policy)

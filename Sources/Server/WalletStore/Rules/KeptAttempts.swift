@@ -2,14 +2,14 @@ package import PINPolicy
 internal import Secrets
 package import Vocabulary
 
-/// The stored form of a wallet's attempts: the record, the number of judged attempts, and a MAC over both.
+/// A wallet's attempts in stored form: the record, the number of judged attempts, and a MAC over both.
 ///
 /// The number is part of every receipt and never decreases. It also ensures that every judged attempt changes the page.
-/// Without it, a right PIN for a wallet with no counted attempts would write nothing, and on a full disk only a right
+/// Without it, a right PIN for a wallet with no counted attempts would write nothing, so on a full disk only a right
 /// PIN would be answered. Every other write changes the record itself.
 ///
-/// Invariant (G3): a record that this server did not write for this wallet cannot be decoded. A changed bit, another
-/// wallet's record or zeros count as damage, never as fewer failures.
+/// Invariant (G3): a record that this server did not write for this wallet cannot be decoded. A flipped bit, another
+/// wallet's record or zeros are treated as damage, never as fewer failures.
 package struct KeptAttempts: Sendable {
     package var record = AttemptRecord()
     package var number: UInt64 = 0
@@ -27,8 +27,9 @@ package struct KeptAttempts: Sendable {
         self.init(withoutMAC: plain)
     }
 
-    /// Decodes a record without a MAC, as stores up to version 13 contain it; the form of the record determines the
-    /// length.
+    /// Decodes a record without a MAC, as found in stores up to version 13.
+    ///
+    /// The record's format determines its length.
     init?(withoutMAC bytes: [UInt8]) {
         guard bytes.count > Self.numberByteCount,
             let record = AttemptRecord(decoding: [UInt8](bytes.dropLast(Self.numberByteCount)))

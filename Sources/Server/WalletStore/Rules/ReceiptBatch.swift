@@ -2,11 +2,11 @@ package import Statements
 internal import Synchronization
 package import Vocabulary
 
-/// The verdicts of one transaction, as the leaves of a Merkle tree.
+/// The verdicts of one transaction, stored as the leaves of a Merkle tree.
 ///
 ///     add, in each judged step ─▶ certify, before the answers ─▶ a receipt for each answer
 ///
-/// Answers keep the batch beyond the transaction, so it has a lock, although only the store's thread uses it.
+/// Only the store's thread modifies the batch. Answers keep it beyond the transaction, however, so it has a lock.
 package final class ReceiptBatch: Sendable {
     private struct State {
         var leaves: [UInt8] = []
@@ -22,10 +22,12 @@ package final class ReceiptBatch: Sendable {
     /// The number of leaves.
     var count: Int { self.state.withLock { $0.leaves.count / AttemptLeaf.byteCount } }
 
-    /// The signed root, or nil before ``certify(by:epoch:)`` or if there is no leaf.
+    /// The signed root.
+    ///
+    /// Nil before ``certify(by:epoch:)``, or if there are no leaves.
     package var signed: SignedRoot? { self.state.withLock(\.signed) }
 
-    /// Adds a leaf and returns its place.
+    /// Adds a leaf and returns its position.
     package func add(_ leaf: AttemptLeaf, at now: Timestamp) -> Int {
         self.state.withLock { state in
             if state.leaves.isEmpty { state.leaves.reserveCapacity(32 * AttemptLeaf.byteCount) }
@@ -40,7 +42,9 @@ package final class ReceiptBatch: Sendable {
         self.state.withLock { $0.leaves.removeSubrange((count * AttemptLeaf.byteCount)...) }
     }
 
-    /// Signs the root; if that fails, there are no receipts.
+    /// Signs the root.
+    ///
+    /// If signing fails, no receipts are available.
     package func certify(by signer: any ReceiptSigner, epoch: UInt64) {
         self.state.withLock { state in
             guard !state.leaves.isEmpty else { return }
@@ -51,7 +55,7 @@ package final class ReceiptBatch: Sendable {
         }
     }
 
-    /// Returns the receipt of a leaf, or nil if the root was not signed.
+    /// Returns the receipt for a leaf, or nil if the root was not signed.
     package func receipt(at place: Int) -> Receipt? {
         self.state.withLock { state in
             guard let (tree, signedRoot) = state.certified else { return nil }

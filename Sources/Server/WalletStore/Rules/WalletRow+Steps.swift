@@ -1,7 +1,9 @@
 package import PINPolicy
 package import Vocabulary
 
-/// The rules for registrations, sessions and effects, which all stores follow and which do not depend on storage.
+/// The rules for registrations, sessions and effects.
+///
+/// They apply to all stores and do not depend on storage.
 extension WalletRow {
     /// Returns the reason why a registration may not replace this wallet, or nil if it may.
     package func rejection(of registration: NewRegistration) -> RegisterOutcome? {
@@ -11,15 +13,15 @@ extension WalletRow {
         return Self.follows(registration.assertionCounter, self.state.assertionCounter) ? nil : .counterNotIncreased
     }
 
-    /// The decision on a session, made before the state of the PIN is examined.
+    /// The decision whether to admit a session, made before the PIN state is examined.
     package enum Admission: Hashable, Sendable {
         case rejected(SessionOutcome)
-        /// The row has changed and must be stored.
+        /// The row was changed and must be stored.
         case changed
         case unchanged
     }
 
-    /// Accepts the counter of a session's verified proof and records the first session.
+    /// Accepts the counter from a session's verified proof and records the first session.
     package mutating func admit(_ session: NewSession) -> Admission {
         guard self.identity == session.identity else { return .rejected(.identityChanged) }
         guard Self.follows(session.assertionCounter, self.state.assertionCounter) else {
@@ -31,7 +33,7 @@ extension WalletRow {
         return .changed
     }
 
-    /// Returns the answer to an admitted session of a wallet in use.
+    /// Returns the answer to an admitted session if the wallet is in use.
     package func answer(
         to session: NewSession,
         attempts: AttemptRecord,
@@ -47,9 +49,9 @@ extension WalletRow {
         )
     }
 
-    /// Applies the effect of a right PIN to the row, for an instruction that writes.
+    /// Applies the effect of a right PIN to the row, for instructions that write it.
     ///
-    /// - Parameter isDenied: Looks up a recovery code's MAC on the deny list, in the same step as the link.
+    /// - Parameter isDenied: Looks up the MAC of a recovery code on the deny list, in the same step as the link.
     package mutating func apply(
         _ effect: Attempt.Effect,
         isDenied: (_ mac: [UInt8]) throws -> Bool
@@ -75,7 +77,7 @@ extension WalletRow {
 
     /// Returns whether a proof's counter is greater than the stored one.
     ///
-    /// A wallet's form of proof never changes, so a client cannot bypass the check by omitting the counter.
+    /// A wallet's kind of proof never changes, so a client cannot bypass the check by omitting the counter.
     private static func follows(_ counter: UInt32?, _ stored: UInt32?) -> Bool {
         switch (counter, stored) {
         case (nil, nil): return true
@@ -86,7 +88,8 @@ extension WalletRow {
 }
 
 extension WalletState {
-    /// Returns the revocation that forbids any release to a wallet: the wallet's, or if it has none, the solution's.
+    /// Returns the revocation that prevents any release to a wallet: the wallet's own or, if there is none, the
+    /// solution's.
     package func revocation(isSolutionRevoked: Bool) -> Revocation? {
         self.revocation ?? (isSolutionRevoked ? Revocation(reason: .solution, mayRegisterAnew: false) : nil)
     }

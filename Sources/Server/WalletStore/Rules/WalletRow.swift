@@ -2,8 +2,8 @@ package import Vocabulary
 
 /// The number of a wallet's row.
 ///
-/// Numbers are assigned in ascending order, so that no insertion splits an SQLite page and leaves copies of other
-/// wallets' sealed shares in it.
+/// Numbers are assigned in ascending order, so that an insertion never splits an SQLite page. A split would leave
+/// copies of other wallets' sealed shares in the page.
 package struct WalletKey: Hashable, Sendable {
     package let number: Int64
 
@@ -12,7 +12,7 @@ package struct WalletKey: Hashable, Sendable {
     }
 }
 
-/// The stored row of a wallet, without its attempts and attested facts.
+/// A wallet's stored row, without its attempts and attested facts.
 package struct WalletRow: Hashable, Sendable {
     package let key: WalletKey
     package var state: WalletState
@@ -20,9 +20,9 @@ package struct WalletRow: Hashable, Sendable {
     package var unlockShare: Sealed
     package var identity: Sealed
     package var presenceShare: Sealed
-    /// The sealed deletion code, or empty if the wallet has none.
+    /// The sealed deletion code, empty if the wallet has none.
     package var deletionCode: Sealed
-    /// The MAC of the linked recovery code, or zeros if the wallet is not linked.
+    /// The MAC of the linked recovery code, all zeros if the wallet is not linked.
     package var recoveryMAC: [UInt8]
     package var hardwareKey: SHA256Digest
 
@@ -50,7 +50,7 @@ package struct WalletRow: Hashable, Sendable {
         self.hardwareKey = hardwareKey
     }
 
-    /// Ends the wallet permanently and overwrites both shares and the deletion code in full.
+    /// Permanently ends the wallet and overwrites both shares and the deletion code in full.
     package mutating func revoke(_ revocation: Revocation, at now: Timestamp) {
         self.state.revocation = revocation
         self.state.revokedAt = now
@@ -61,7 +61,7 @@ package struct WalletRow: Hashable, Sendable {
 }
 
 extension WalletRow {
-    /// Returns the values that the vault can open.
+    /// Returns the values sealed by the vault.
     package func sealedValues(with next: NextShares) -> SealedValues {
         SealedValues(
             identity: self.identity,
@@ -76,7 +76,9 @@ extension WalletRow {
         )
     }
 
-    /// Replaces the values, which must keep their widths; returns false if one does not.
+    /// Replaces the sealed values.
+    ///
+    /// Returns false if the new values do not have the same lengths.
     package mutating func take(_ values: SealedValues) -> Bool {
         guard values.identity.count == self.identity.count, (values.shares == nil) == (self.state.revocation != nil)
         else { return false }

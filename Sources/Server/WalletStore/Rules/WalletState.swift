@@ -1,7 +1,9 @@
 package import PINPolicy
 package import Vocabulary
 
-/// The part of a wallet's row that changes while its sealed values stay the same; always ``byteCount`` bytes long.
+/// The part of a wallet's row that changes while its sealed values stay the same.
+///
+/// It is always ``byteCount`` bytes long.
 ///
 ///     0       version of the form, 1
 ///     1       0 in use · 1 revoked by its user · 2 by an operator · 3 through its recovery code
@@ -13,18 +15,20 @@ package import Vocabulary
 ///     16–19   the epoch up to which the wallet's counts are charged, minus one
 ///     20–23   number of writes of the row, modulo 2^32
 ///
-/// The width is fixed so that no write moves a row. A row that moves leaves copies of sealed shares in pages, and a row
-/// that grows with one verdict could hit a full disk when another verdict does not.
+/// The width is fixed so that no write moves a row. Moving a row would leave copies of sealed shares in pages. If a row
+/// grew with only some verdicts, a full disk could reveal the verdict.
 package struct WalletState: Hashable, Sendable {
     package var revocation: Revocation?
-    /// The time of the revocation; meaningful only if the wallet is revoked.
+    /// The time of the revocation.
+    ///
+    /// Only meaningful if the wallet is revoked.
     package var revokedAt = Timestamp(milliseconds: 0)
     package var sessionOpened = false
     package var assertionCounter: UInt32?
     package var isLinked = false
-    /// The store's epoch when the wallet was registered or its attempts were last judged.
+    /// The store's epoch when the wallet was registered or when its attempts were last judged.
     ///
-    /// If it is earlier than the store's epoch, the counts come from a backup and the charges of restores must still be
+    /// If it is earlier than the store's current epoch, the counts come from a backup and restore charges must still be
     /// applied.
     package var epoch: UInt32 = 1
     package var writes: UInt32 = 0
@@ -34,7 +38,9 @@ package struct WalletState: Hashable, Sendable {
 
     package init() {}
 
-    /// Decodes only the output of ``encoded()``.
+    /// Decodes a state written by ``encoded()``.
+    ///
+    /// Returns nil for any other bytes.
     package init?(decoding bytes: [UInt8]) {
         guard bytes.count == Self.byteCount, bytes[0] == Self.form, bytes[3] == 0 else { return nil }
         let flags = bytes[2]
@@ -84,8 +90,8 @@ package struct WalletState: Hashable, Sendable {
 }
 
 extension WalletState {
-    /// Returns those of the charges, which are of all epochs except the first, that the wallet's counts do not include
-    /// yet.
+    /// Returns the charges that the wallet's counts do not include yet, given the charges of all epochs after the
+    /// first.
     ///
     /// Throws if the wallet's epoch is later than the store's, because such a wallet comes from another store.
     package func missing(of charges: [EpochCharge]) throws(StoreError) -> ArraySlice<EpochCharge> {

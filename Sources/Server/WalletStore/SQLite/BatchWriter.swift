@@ -18,16 +18,18 @@ struct BatchWriter {
     let connection: StoreConnection
     var latency = CommitLatency()
     var meters = StoreMeters.none
-    /// Signs the roots of receipts, or nil if the store issues none.
+    /// Signs the receipt roots.
+    ///
+    /// Nil if the store issues no receipts.
     var receipts: (any ReceiptSigner)?
     var committed = CommittedFacts()
-    /// The store's mark, or nil if the store is not served.
+    /// The store's mark, or nil if the store is not being served.
     var mark: StoreMark?
     let onFatal: @Sendable (FatalStoreError) -> Never
-    /// Receives the reason for each refusal, for the log.
+    /// Called with the reason for each refusal, for the log.
     var onRefusal: @Sendable (String) -> Void = { _ in }
 
-    /// A reason why a transaction was rolled back.
+    /// The reason a transaction was rolled back.
     private enum Failure {
         /// Nothing was written, and no verdict is disclosed.
         case diskFull
@@ -35,13 +37,15 @@ struct BatchWriter {
         case step
     }
 
-    /// A step's answer, and whether the log must be emptied before it is sent.
+    /// A function that sends a step's answer, and whether the log must be emptied first.
     private typealias Prepared = (answer: @Sendable () -> Void, truncates: Bool)
 
-    /// Answers a step that writes nothing; returns false if the step must run in a transaction.
+    /// Answers a step that writes nothing.
+    ///
+    /// Returns false if the step must run in a transaction.
     ///
     /// Invariant (G4): this runs between two transactions, so the answer discloses only durable values. If the step
-    /// fails, it fails again in the transaction, which handles the error.
+    /// fails, it fails again in the transaction, where the error is handled.
     func answerRead(_ step: CommitQueue.PendingStep) -> Bool {
         precondition(!self.connection.db.isInsideTransaction, "a read sees no change that is not durable")
         guard let answer = (try? step.read?(self.connection)) ?? nil else { return false }
@@ -58,7 +62,7 @@ struct BatchWriter {
             switch self.outcome(of: batch, apart: true) {
             case nil: break
             case .diskFull: self.refuse(batch, .unavailable)
-            // This is not the fault of one step: the store itself cannot be read.
+            // No single step is at fault: the store itself cannot be read.
             case .step: self.refuse(batch, .corrupt)
             }
         }
@@ -69,7 +73,9 @@ struct BatchWriter {
         for step in batch { step.refuse(reason) }
     }
 
-    /// Commits a batch and answers its steps; if that fails, no step is answered.
+    /// Commits a batch and answers its steps.
+    ///
+    /// If the commit fails, no step is answered.
     private func outcome(of batch: [CommitQueue.PendingStep], apart: Bool) -> Failure? {
         var prepared: [Prepared] = []
         prepared.reserveCapacity(batch.count)
@@ -91,7 +97,7 @@ struct BatchWriter {
             self.meters.commit.record(duration)
             self.meters.batch.record(batch.count)
         } catch {
-            // Read before the rollback, whose calls to SQLite would overwrite it.
+            // Read this before the rollback, because its SQLite calls would overwrite it.
             let text = self.text(error)
             self.rollBack()
             let failure = self.failure(for: error, text)
@@ -104,12 +110,12 @@ struct BatchWriter {
         return nil
     }
 
-    /// Writes the number of the synced commit to the mark, before any answer is sent.
+    /// Writes the synced commit's number to the mark, before any answer is sent.
     private func noteCommit() {
         do throws(FileError) {
             try self.mark?.note(self.connection.generation)
         } catch {
-            // Storage that writes to new blocks needs free space even for this write.
+            // On storage that writes to new blocks, even this write needs free space.
             var isDiskFull = false
             if case .diskFull = error { isDiskFull = true }
             let reason = "wallet store: \(error); the process ends because lost attempts could go unnoticed"
@@ -117,7 +123,7 @@ struct BatchWriter {
         }
     }
 
-    /// Ends the use of the store in an orderly way: moves everything into the database and records that in the mark.
+    /// Shuts the store down cleanly: moves everything into the database and records that in the mark.
     ///
     /// If this fails, the mark still says that the store is in use, and the next start reads the log.
     func end() {
@@ -131,9 +137,11 @@ struct BatchWriter {
         return (answer, self.connection.mustTruncateLog)
     }
 
-    /// Runs a step within a savepoint; if the step throws, only this step is undone and refused.
+    /// Runs a step inside a savepoint.
     ///
-    /// The refusal waits for the commit like any other answer.
+    /// If the step throws, only this step is undone and refused.
+    ///
+    /// The refusal waits for the commit, like any other answer.
     private func runApart(_ step: CommitQueue.PendingStep) throws -> Prepared {
         let leafCount = self.connection.receipts?.count ?? 0
         try self.connection.beginStep()
@@ -153,7 +161,7 @@ struct BatchWriter {
 
     /// Sends the answers.
     ///
-    /// Answers to steps that destroyed shares wait until the log contains no older copies of those shares.
+    /// Answers to steps that destroyed shares are held back until the log contains no older copies of those shares.
     private func answer(_ prepared: [Prepared], to batch: [CommitQueue.PendingStep]) {
         let isEmptied = !prepared.contains(where: \.truncates) || self.emptyLog()
         for (step, done) in zip(batch, prepared) {
@@ -161,11 +169,13 @@ struct BatchWriter {
         }
     }
 
-    /// Empties the log; returns false if the disk is full.
+    /// Empties the log.
     ///
-    /// By then the step that destroyed shares is committed, and its caller may never repeat it, as in the case of a
-    /// wallet that has confirmed its next shares. Each later commit therefore tries again after its answers, until the
-    /// log is empty.
+    /// Returns false if the disk is full.
+    ///
+    /// At this point, the step that destroyed shares is already committed, and its caller may never repeat it. A wallet
+    /// that has confirmed its next shares is an example. Therefore, every later commit tries again after its answers
+    /// until the log is empty.
     private func emptyLog() -> Bool {
         do {
             try self.connection.truncateLog()
@@ -176,7 +186,7 @@ struct BatchWriter {
         }
     }
 
-    /// Runs deferred work outside the transaction, after the batch has been answered.
+    /// Runs deferred work outside the transaction, once the batch has been answered.
     private func runChores() {
         guard !self.connection.chores.isEmpty else { return }
         let chores = self.connection.chores
@@ -192,7 +202,9 @@ struct BatchWriter {
         }
     }
 
-    /// Classifies an error; does not return if it is a file error.
+    /// Classifies an error.
+    ///
+    /// Does not return if it is a file error.
     private func failure(for error: any Error, _ text: String? = nil) -> Failure {
         guard let error = error as? DatabaseError else { return .step }
         switch error.resultCode {
@@ -202,7 +214,9 @@ struct BatchWriter {
         }
     }
 
-    /// Returns the reason for the log; none of its text comes from a peer.
+    /// Returns the reason for the log.
+    ///
+    /// It never includes text from a peer.
     private func text(_ error: any Error) -> String {
         guard let error = error as? DatabaseError else { return "the store holds data that it did not write" }
         return "\(SQLiteFailure(error.extendedResultCode, of: self.connection.db))"
@@ -215,14 +229,14 @@ struct BatchWriter {
     }
 }
 
-/// Facts as of the last commit, which can be read without a step.
+/// Facts as of the last commit, which can be read without running a step.
 ///
 /// They are updated after the commit and before its answers, so a client that was notified of a change finds it here.
-/// No other process writes the file.
+/// No other process writes to the file.
 final class CommittedFacts: Sendable {
     let isSolutionRevoked = Atomic(false)
     let generation = Atomic<UInt64>(0)
-    /// The newest signed root of receipts, or nil before the first verdict.
+    /// The newest signed receipt root, or nil before the first verdict.
     let newestRoot = Mutex<SignedRoot?>(nil)
 
     func note(_ connection: StoreConnection) {

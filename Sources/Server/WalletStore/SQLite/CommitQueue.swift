@@ -1,39 +1,43 @@
 internal import Dispatch
 internal import Synchronization
 
-/// The queue of steps for the next commit, and the means to wake the thread that takes them.
+/// The queue of steps for the next commit.
+///
+/// Wakes the thread that runs them.
 ///
 /// A caller that finds the thread idle wakes it. Steps that arrive while a commit is being synced form the next batch,
 /// so batches grow with the load. Committing and syncing forty steps costs about as much as four
-/// (Benchmarks/experiments.md), so a batch also waits for the steps that are expected soon (``ExpectedSteps``), but no
-/// longer than the previous batch took. A lone caller never waits for others.
+/// (Benchmarks/experiments.md). A batch therefore also waits for steps that are expected soon (``ExpectedSteps``), but
+/// no longer than the previous batch took. A lone caller never waits for others.
 ///
-/// Steps that only read wait at most for the commit in progress, because the thread answers them between two
+/// Steps that only read wait no longer than the commit in progress, because the thread answers them between two
 /// transactions.
 final class CommitQueue: Sendable {
     /// The maximum number of steps that share one commit.
     static let largestBatch = 256
 
-    /// An atomic step that one caller has submitted.
+    /// An atomic step submitted by one caller.
     struct PendingStep: Sendable {
         /// Runs the step and returns a function that sends the answer.
         ///
-        /// The writer calls that function only once the batch is durable.
+        /// The writer calls that function only after the batch has become durable.
         let run: @Sendable (StoreConnection) throws -> @Sendable () -> Void
-        /// Answers that the step was not done, and why.
+        /// Tells the caller that the step was not done, and why.
         let refuse: @Sendable (StoreError) -> Void
         /// Runs the step outside a transaction if it writes nothing.
         ///
-        /// It returns a function that sends the answer, or nil if the step must run in a transaction. The property is
-        /// nil for a step that always writes.
+        /// Returns a function that sends the answer, or nil if the step must run in a transaction. The property itself
+        /// is nil for steps that always write.
         var read: (@Sendable (StoreConnection) throws -> (@Sendable () -> Void)?)?
     }
 
     private struct State {
-        /// The steps that may write nothing, which run before the next transaction.
+        /// Steps that may not need to write.
+        ///
+        /// They run before the next transaction.
         var reads: [PendingStep] = []
         var waiting: [PendingStep] = []
-        /// The time since which the first of these steps has been waiting.
+        /// The time at which the first waiting step was added.
         var since = ContinuousClock.now
         var isIdle = false
         /// Whether the thread is waiting for expected steps.
@@ -45,12 +49,14 @@ final class CommitQueue: Sendable {
         var isEmpty: Bool { self.waiting.isEmpty && self.reads.isEmpty }
 
         mutating func add(_ step: PendingStep) {
-            // The clock is read only once for each batch.
+            // Read the clock only once per batch.
             if self.waiting.isEmpty { self.since = .now }
             self.waiting.append(step)
         }
 
-        /// Takes the waiting steps, up to the size of a batch; usually takes all of them, without a copy.
+        /// Takes the waiting steps, up to the maximum batch size.
+        ///
+        /// Usually that is all of them, and nothing is copied.
         mutating func takeBatch() -> [PendingStep] {
             guard self.waiting.count > CommitQueue.largestBatch else {
                 defer { self.waiting = [] }
@@ -65,9 +71,9 @@ final class CommitQueue: Sendable {
     private let state = Mutex(State())
     private let wake = DispatchSemaphore(value: 0)
     private let meters: StoreMeters
-    /// The steps that are expected soon.
+    /// The steps expected soon.
     let expected = ExpectedSteps()
-    /// The longest time that a batch waits for expected steps, however slow the disk is.
+    /// The longest time that a batch waits for expected steps, no matter how slow the disk is.
     private let longestGathering: Duration
 
     init(meters: StoreMeters = .none, longestGathering: Duration = .milliseconds(1)) {
@@ -81,7 +87,7 @@ final class CommitQueue: Sendable {
     /// Whether the thread is waiting for expected steps.
     var isGathering: Bool { self.state.withLock(\.isGathering) }
 
-    /// Runs a step in the next batch and returns its result once that batch is durable.
+    /// Runs a step in the next batch and returns its result once the batch is durable.
     func perform<Answer: Sendable>(
         _ step: @escaping @Sendable (StoreConnection) throws -> Answer
     ) async throws(StoreError) -> Answer {
@@ -99,8 +105,9 @@ final class CommitQueue: Sendable {
         return try result.get()
     }
 
-    /// Runs a step in the next batch and, once that batch is durable, returns the answer that `answer` derives from its
-    /// result.
+    /// Runs a step in the next batch.
+    ///
+    /// Once the batch is durable, returns the answer derived by `answer` from the result.
     func perform<Found: Sendable, Answer: Sendable>(
         _ step: @escaping @Sendable (StoreConnection) throws -> Found,
         answering answer: @escaping @Sendable (Found) -> Result<Answer, StoreError>
@@ -119,8 +126,9 @@ final class CommitQueue: Sendable {
         return try result.get()
     }
 
-    /// Runs a step that usually writes nothing between two transactions, or in the next batch if `read` returns nil or
-    /// throws.
+    /// Runs a step that usually writes nothing.
+    ///
+    /// It runs between two transactions, or in the next batch if `read` returns nil or throws.
     func perform<Answer: Sendable>(
         reading read: @escaping @Sendable (StoreConnection) throws -> Answer?,
         otherwise step: @escaping @Sendable (StoreConnection) throws -> Answer
@@ -145,7 +153,7 @@ final class CommitQueue: Sendable {
 
     /// Runs work on the store's thread between two transactions, after the next batch has been answered.
     ///
-    /// All callers wait for this work, so it must not take more than a few hundred microseconds.
+    /// All callers wait for it, so it must not take more than a few hundred microseconds.
     func betweenBatches<Answer: Sendable>(
         _ chore: @escaping @Sendable (StoreConnection) -> Answer
     ) async throws(StoreError) -> Answer {
@@ -180,11 +188,13 @@ final class CommitQueue: Sendable {
         if !isTaken { step.refuse(.unavailable) }
     }
 
-    /// Waits for steps; returns nil once the queue is closed and empty.
+    /// Waits for steps.
+    ///
+    /// Returns nil once the queue is closed and empty.
     ///
     /// - Parameters:
-    ///   - previous: The time that the previous batch took, or zero if there was none.
-    ///   - read: Answers a step that writes nothing; returns false if the step must join the batch.
+    ///   - previous: How long the previous batch took, or zero if there was none.
+    ///   - read: Answers a step that writes nothing. Returns false if the step must join the batch.
     func nextBatch(after previous: Duration, _ read: (PendingStep) -> Bool) -> [PendingStep]? {
         while true {
             let (reads, isEmpty, isClosed) = self.state.withLock { state in
@@ -210,19 +220,21 @@ final class CommitQueue: Sendable {
         return batch
     }
 
-    /// Waits until no step is expected any longer or the time is over.
+    /// Waits until no more steps are expected or the time is up.
     private func gather(atMost limit: Duration) {
         guard !self.expected.isNone, limit > .zero else { return }
         let gathers = self.state.withLock { state in
             state.isGathering = !state.isClosed && state.waiting.count < Self.largestBatch
             return state.isGathering
         }
-        // A late signal only causes one more pass of the loop above.
+        // A late signal only causes one extra pass of the loop above.
         if gathers { _ = self.wake.wait(timeout: .now() + .nanoseconds(Int(limit / .nanoseconds(1)))) }
         self.state.withLock { $0.isGathering = false }
     }
 
-    /// Rejects further steps; steps that are waiting are still run.
+    /// Rejects further steps.
+    ///
+    /// Steps that are already waiting still run.
     func close() {
         let mustWake = self.state.withLock { state in
             state.isClosed = true
@@ -243,7 +255,9 @@ final class CommitQueue: Sendable {
         }
     }
 
-    /// Records that the thread has ended; called by the thread.
+    /// Records that the thread has ended.
+    ///
+    /// Called by the thread itself.
     func end() {
         let waiters = self.state.withLock { state in
             state.hasEnded = true

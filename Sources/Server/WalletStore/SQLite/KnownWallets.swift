@@ -5,10 +5,11 @@ import Vocabulary
 
 /// A cache of the rows of recently judged wallets, as of the current transaction.
 ///
-/// A PIN check that follows another one for the same wallet runs one statement instead of two.
+/// A PIN check right after another one for the same wallet runs one statement instead of two.
 ///
-/// Invariant: a cached row equals the stored one. Only one process has the file open and only one connection writes it
-/// (``Schema/settings``), so a row stays valid until that connection changes it. Its changes cannot leave a stale row:
+/// Invariant: a cached row equals the stored one. Only one process has the file open and only one connection writes to
+/// it (``Schema/settings``), so a row stays valid until that connection changes it. The connection's own changes cannot
+/// leave a stale row behind:
 ///
 /// - SQLite removes a wallet from the cache when any statement changes or deletes its row in `wallets`
 ///   (``attach(to:)``), so no share of an ended wallet is released from the cache.
@@ -16,13 +17,15 @@ import Vocabulary
 ///   (`StoreConnection.keep(_:of:)`). Such a row is deleted only together with the row in `wallets`.
 /// - A rollback empties the cache.
 final class KnownWallets: Sendable {
-    /// The capacity, about four megabytes; a full cache is emptied.
+    /// The capacity, about four megabytes.
+    ///
+    /// A full cache is emptied.
     private static let most = 4096
 
     private let wallets = Mutex<[WalletID: StoreConnection.Attempted]>([:])
     /// The sessions that are being opened.
     ///
-    /// Other threads read it. It changes only together with the cache.
+    /// Read by other threads. Changed only together with the cache.
     let openings: Openings
 
     init(_ openings: Openings) {
@@ -33,7 +36,7 @@ final class KnownWallets: Sendable {
         self.wallets.withLock { $0[wallet] }
     }
 
-    /// Caches a row whose attempts have just been written.
+    /// Caches a row whose attempts were just written.
     func remember(_ found: StoreConnection.Attempted, of wallet: WalletID) {
         self.openings.forget(wallet)
         self.wallets.withLock { wallets in
@@ -52,8 +55,8 @@ final class KnownWallets: Sendable {
         self.wallets.withLock { $0[wallet] = nil }
     }
 
-    /// Makes a connection report the wallet rows that it changes, and changes to the solution, through triggers that
-    /// are private to it.
+    /// Makes a connection report the wallet rows that it changes, and changes to the solution, by means of triggers
+    /// that are private to the connection.
     ///
     /// A connection reports to the cache that was attached last.
     func attach(to db: Database) throws {

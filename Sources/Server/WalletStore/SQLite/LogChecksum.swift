@@ -1,11 +1,11 @@
-/// The checksum of SQLite's write-ahead log (SQLite file format, 4.2).
+/// The checksum used in SQLite's write-ahead log (SQLite file format, 4.2).
 ///
-/// It depends on every bit and on the order of the bytes, but does not protect against an attacker.
+/// It depends on every bit and on byte order, but offers no protection against an attacker.
 struct LogChecksum: Hashable {
     var first: UInt32 = 0
     var second: UInt32 = 0
 
-    /// Continues the checksum with bytes, which are read as pairs of 32-bit words.
+    /// Adds bytes to the checksum, read as pairs of 32-bit words.
     ///
     /// - Precondition: The number of bytes is a multiple of 8.
     mutating func add(_ bytes: ArraySlice<UInt8>, isBigEndian: Bool) {

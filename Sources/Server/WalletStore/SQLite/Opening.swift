@@ -1,7 +1,7 @@
 import PINPolicy
 import Vocabulary
 
-/// The data that determines how a session is opened.
+/// The data needed to open a session.
 struct Opening: Sendable {
     let row: WalletRow
     /// The wallet's attempts, or nil if they are damaged.
@@ -9,19 +9,19 @@ struct Opening: Sendable {
     let revocation: Revocation?
     var nextPresenceShare: Sealed?
 
-    /// The outcome of a session, together with the rows that it changes.
+    /// The outcome of a session and the rows that it changes.
     struct Session {
         let outcome: SessionOutcome
         var newRow: WalletRow?
         var newAttempts: StoreConnection.Attempted?
 
-        /// The outcome, or nil if the session changes a row.
+        /// The outcome, or nil if the session changes any row.
         var outcomeWithoutChange: SessionOutcome? {
             self.newRow == nil && self.newAttempts == nil ? self.outcome : nil
         }
     }
 
-    /// Returns the session that begins if a proof was verified against this data.
+    /// Returns the session that results if a proof was verified against this data.
     func begin(_ session: NewSession) throws -> Session {
         var row = self.row
         let admission = row.admit(session)

@@ -1,17 +1,19 @@
 internal import Synchronization
 import Vocabulary
 
-/// The data of sessions that are being opened, so that most sessions need one step instead of two.
+/// The data for sessions that are being opened, so that most sessions need one step instead of two.
 ///
-/// The read that precedes the verification of a proof stores the data here, and the session takes it without using the
-/// store's thread.
+/// The read before a proof is verified stores the data here. The session then takes it without using the store's
+/// thread.
 ///
-/// Invariant (G7): the statement that changes a wallet's row or attempts, or the solution, removes the entry before the
+/// Invariant (G7): any statement that changes a wallet's row or attempts, or the solution, removes the entry before the
 /// commit (``KnownWallets/attach(to:)``). A session that finds an entry therefore precedes any revocation of the
-/// wallet, so its connection has joined the wallet and will be aborted (`ConnectionRegistry`). Entries contain only
-/// committed data, so none of them discloses a verdict that is not durable (G4).
+/// wallet. Its connection has then joined the wallet and will be aborted (`ConnectionRegistry`). Entries contain only
+/// committed data, so they never disclose a verdict that is not durable (G4).
 final class Openings: Sendable {
-    /// The capacity, which exceeds the number of handshakes that are usually in progress; a full table is emptied.
+    /// The capacity, more than the number of handshakes usually in progress.
+    ///
+    /// A full table is emptied.
     private static let most = 1024
 
     private let openings = Mutex<[WalletID: Opening]>([:])
@@ -23,7 +25,9 @@ final class Openings: Sendable {
         }
     }
 
-    /// Begins a session that changes nothing, or returns nil if the store must begin it.
+    /// Begins a session that changes nothing.
+    ///
+    /// Returns nil if the store must begin it.
     func begin(_ session: NewSession) -> SessionOutcome? {
         guard let opening = self.openings.withLock({ $0.removeValue(forKey: session.walletID) }) else { return nil }
         return (try? opening.begin(session))?.outcomeWithoutChange

@@ -1,11 +1,16 @@
 internal import HostSystem
 internal import PreparedSQL
 
-/// Copies of the whole store into another file, one at a time.
+/// Copies the whole store into another file.
+///
+/// Only one copy can be in progress at a time.
 extension SQLiteWalletStore {
-    /// Begins to copy the store into an existing empty file; ``endCopy()`` must follow.
+    /// Starts copying the store into an existing empty file.
     ///
-    /// Rejects the store's own folder: a file there may have a name that SQLite gives its log, or a later server.
+    /// Must be followed by ``endCopy()``.
+    ///
+    /// Rejects the store's own folder, because a file there might have a name that SQLite uses for its log, or that a
+    /// later server version uses.
     package func beginCopy(to path: String) async throws(StoreCopyError) {
         guard !DurableFile.isSame(DurableFile.folder(of: path), as: self.folder) else { throw .inStoreFolder }
         try await self.copying { connection throws(StoreCopyError) in
@@ -18,9 +23,9 @@ extension SQLiteWalletStore {
         }
     }
 
-    /// Copies at most `pages` pages.
+    /// Copies up to `pages` pages.
     ///
-    /// At its end, the copy equals the store at that time.
+    /// When the copy is complete, it equals the store at that time.
     package func stepCopy(pages: Int) async throws(StoreCopyError) -> StoreCopyProgress {
         try await self.copying { connection throws(StoreCopyError) in
             guard let copy = connection.copy else { throw .busy }
@@ -34,7 +39,9 @@ extension SQLiteWalletStore {
         }
     }
 
-    /// Closes the copy's file; throws if the copy is incomplete.
+    /// Closes the copy.
+    ///
+    /// Throws if it is incomplete.
     package func endCopy() async throws(StoreCopyError) {
         try await self.copying { connection throws(StoreCopyError) in
             guard let copy = connection.copy else { return }

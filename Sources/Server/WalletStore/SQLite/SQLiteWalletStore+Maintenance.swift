@@ -1,20 +1,22 @@
 package import Vocabulary
 
 extension SQLiteWalletStore: MaintenanceStore {
-    /// The maximum number of wallets that one step ends, so that PIN checks do not wait long.
+    /// The maximum number of wallets ended by one step, so that PIN checks do not wait long.
     private static let endedAtOnce = 500
 
-    /// Raises the generation above another one; used by a restore.
+    /// Raises the generation above the given one.
+    ///
+    /// Used by a restore.
     package func raiseGeneration(above other: UInt64) async throws(StoreError) {
         try await self.queue.perform { try $0.raiseGeneration(above: other) }
     }
 
-    /// Returns the number of requests made to a witness.
+    /// Returns the number of requests made to the witness.
     package func witnessStep() async throws(StoreError) -> UInt64 {
         try await self.queue.perform { try $0.witnessStep() }
     }
 
-    /// Raises the number of requests to a witness above its present value and above `other`, and returns it.
+    /// Raises the number of witness requests above both its current value and `other`, and returns it.
     package func raiseWitnessStep(above other: UInt64 = 0) async throws(StoreError) -> UInt64 {
         try await self.queue.perform { try $0.raiseWitnessStep(above: other) }
     }
@@ -51,7 +53,9 @@ extension SQLiteWalletStore: MaintenanceStore {
         try await self.queue.perform { try $0.open(epochs) }
     }
 
-    /// Checks the whole file, which takes as long as reading it; not while wallets are served.
+    /// Checks the whole file, which takes as long as reading it.
+    ///
+    /// Must not be called while wallets are served.
     package func inspect() async throws(StoreError) -> StoreInspection {
         try await self.queue.perform { try $0.inspect() }
     }
@@ -135,12 +139,13 @@ extension SQLiteWalletStore: MaintenanceStore {
         try await self.queue.perform { try $0.recordMACs() }
     }
 
-    /// Gives the attempt records of an earlier server version a MAC, if the store's records have none; returns their
-    /// number.
+    /// Adds MACs to the attempt records written by an earlier server version, if the store's records have none.
     ///
-    /// The records are trusted as they are. So the caller must have checked that the vault is the store's, and that
-    /// the records never had MACs before: an attacker who can write the database can also make it look like an
-    /// earlier version's.
+    /// Returns the number of records.
+    ///
+    /// The records are trusted as they are. The caller must therefore have checked that the vault belongs to the store,
+    /// and that the records never had MACs before: an attacker who can write to the database can also make it look like
+    /// one from an earlier version.
     package func adoptRecords() async throws(StoreError) -> Int {
         try await self.queue.perform { try $0.adoptRecords() }
     }

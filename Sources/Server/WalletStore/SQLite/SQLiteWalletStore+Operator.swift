@@ -1,9 +1,9 @@
 package import Vocabulary
 
 extension SQLiteWalletStore {
-    /// The maximum number of rows that one step writes, so that PIN checks do not wait long.
+    /// The maximum number of rows written by one step, so that PIN checks do not wait long.
     private static let keptAtOnce = 500
-    /// The maximum number of rows that one step reads, which takes about a millisecond if they are in memory.
+    /// The maximum number of rows read by one step, which takes about a millisecond if they are in memory.
     static let searchedAtOnce = 2000
 
     package func report(of wallet: WalletID) async throws(StoreError) -> StoredWallet? {
@@ -31,7 +31,7 @@ extension SQLiteWalletStore {
         } catch {
             result = .failure(error)
         }
-        // This is also done if the batch fails, because a rollback does not restore state in memory.
+        // Also needed if the batch failed, because a rollback does not restore state in memory.
         try? await self.queue.perform { $0.linkedDuring[search] = nil }
         return try result.get()
     }
@@ -97,7 +97,7 @@ extension SQLiteWalletStore {
         for wallets in Array(sessions.keys).pieces(of: Self.keptAtOnce) {
             places += try await self.queue.perform { try $0.places(of: wallets) }
         }
-        // Sorted by row, so that rows on the same page are written together.
+        // Sort by row, so that rows on the same page are written together.
         places.sort { $0.key.number < $1.key.number }
         for some in places.pieces(of: Self.keptAtOnce) {
             let known = some.compactMap { place in sessions[place.wallet].map { (wallet: place.wallet, at: $0) } }

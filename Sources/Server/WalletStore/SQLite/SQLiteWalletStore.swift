@@ -6,7 +6,7 @@ package import Metrics
 package import Statements
 package import Vocabulary
 
-/// A wallet store in one SQLite file, for one process.
+/// A wallet store in a single SQLite file, used by a single process.
 ///
 /// All steps run on one thread, which combines waiting steps into one transaction (``BatchWriter``). The folder
 /// contains `wallets.db`, its log while the store is open, its mark (``StoreMark``), and `lock`, which names the
@@ -14,9 +14,9 @@ package import Vocabulary
 package final class SQLiteWalletStore: WalletStore {
     /// The folder that contains the store's files.
     let folder: String
-    /// The version that the store had before this process upgraded it, or nil if it had this program's version.
+    /// The version of the store before this process upgraded it, or nil if no upgrade was needed.
     package let upgradedFrom: Int?
-    /// The version that this program reads and writes.
+    /// The store version that this program reads and writes.
     package static var version: Int { Schema.version }
     let queue: CommitQueue
     private let committed: CommittedFacts
@@ -24,7 +24,7 @@ package final class SQLiteWalletStore: WalletStore {
     private let openings: Openings
     package let commitLatency: CommitLatency
 
-    /// The maximum number of rows that one step of a sweep reads, so that PIN checks do not wait long.
+    /// The maximum number of rows read by one step of a sweep, so that PIN checks do not wait long.
     private static let sweptAtOnce = 500
     /// The maximum number of steps in one sweep, so that the caller can do other work in between.
     private static let sweepSteps = 20
@@ -53,14 +53,16 @@ package final class SQLiteWalletStore: WalletStore {
         self.queue.close()
     }
 
-    /// Opens the store in a folder, or creates an empty one if `creating` is true; blocks the calling thread.
+    /// Opens the store in a folder, or creates an empty one if `creating` is true.
+    ///
+    /// Blocks the calling thread.
     ///
     /// A missing store is an error unless `creating` is true, because an empty store in its place would forget every
-    /// count. If `acceptingDamage` is true, a store that lacks commits is opened as far as it goes. Such a store may be
-    /// copied but not served, and the next opening rejects it again. The same holds for a store that was moved, if
-    /// `acceptingMoved` is true. If there is a signer, every verdict gets a
-    /// receipt. `onRefusal` is called with the reason why steps were refused. `onFatal` is called after a file error
-    /// that may lose counts, and must end the process.
+    /// count. If `acceptingDamage` is true, a store that lacks commits is opened as far as possible. Such a store may
+    /// be copied but not served, and the next attempt to open it fails again. If `acceptingMoved` is true, the same
+    /// applies to a store that was moved. If there is a signer, every verdict gets a receipt. `onRefusal` is called
+    /// with the reason when steps are refused. `onFatal` is called after a file error that may lose counts, and must
+    /// end the process.
     package static func open(
         folder: String,
         key: RecordKey,
@@ -82,14 +84,15 @@ package final class SQLiteWalletStore: WalletStore {
         let mark: StoreMark?
         var upgradedFrom: Int?
         do {
-            // SQLite would open such a file read-only and fail later, with an error code that does not name the cause.
+            // SQLite would open such a file read-only and fail later, with an error code that does not explain the
+            // cause.
             try DurableFile.requireWritable(path)
             database = try DatabaseQueue(path: path, configuration: Schema.configuration())
             do {
                 mark = try database.inDatabase { db in
                     do {
                         upgradedFrom = try Schema.migrate(db, creating: creating, acceptingMoved: acceptingMoved)
-                        // Completes the work of a killed process, so that no older copy of a destroyed share survives a
+                        // Finish the work of a killed process, so that no older copy of a destroyed share survives a
                         // start.
                         _ = try db.checkpoint(.truncate)
                         let connection = try StoreConnection(db, key: key)
@@ -103,7 +106,8 @@ package final class SQLiteWalletStore: WalletStore {
                     }
                 }
             } catch {
-                // SQLite removes the log with the last connection. Only then can the mark say that there is no log.
+                // SQLite removes the log when the last connection is closed. Only then can the mark say that there is
+                // no log.
                 try? database.close()
                 throw error
             }
@@ -131,7 +135,7 @@ package final class SQLiteWalletStore: WalletStore {
                     onFatal: onFatal
                 )
             }
-            // Copies the log into the file and removes it. If that fails, the next start does it.
+            // Closing copies the log into the file and removes it. If that fails, the next start does it.
             try? database.close()
             if mark != nil { StoreMark.release(path) }
             lock.release()
@@ -150,10 +154,11 @@ package final class SQLiteWalletStore: WalletStore {
         )
     }
 
-    /// Checks that the store has every commit; returns whether it lacks some, which is an error unless `accepting` is
-    /// true.
+    /// Checks that the store has every commit.
     ///
-    /// SQLite removes the signs of damage when it opens the file, so the finding is kept in the store's mark.
+    /// Returns whether any are missing, which is an error unless `accepting` is true.
+    ///
+    /// SQLite removes all signs of damage when it opens the file, so the finding is kept in the store's mark.
     private static func isDamaged(_ path: String, accepting: Bool) throws(StoreOpenError) -> Bool {
         do throws(StoreOpenError) {
             try StoreCheck.run(path)
@@ -165,7 +170,7 @@ package final class SQLiteWalletStore: WalletStore {
         }
     }
 
-    /// Creates an empty file with the right mode, which the log inherits.
+    /// Creates an empty file with the right mode, which its log inherits.
     private static func makeFile(_ path: String, creating: Bool) throws(StoreOpenError) {
         guard !DurableFile.exists(path) else { return }
         guard creating else { throw .missing(path: path) }
@@ -181,18 +186,22 @@ package final class SQLiteWalletStore: WalletStore {
     /// The number of steps waiting for the next commit.
     package var waitingSteps: Int { self.queue.count }
 
-    /// Returns once the store's thread has run a step, which shows that the thread is alive and that its disk answers.
+    /// Returns after the store's thread has run a step, which shows that the thread is alive and its disk responds.
     package func answers() async {
         try? await self.queue.perform { _ in }
     }
 
-    /// The generation of the last durable commit: a number that increases with every commit that changes the store.
+    /// The generation of the last durable commit.
+    ///
+    /// It increases with every commit that changes the store.
     package var generation: UInt64 { self.committed.generation.load(ordering: .acquiring) }
 
-    /// Announces the newest durable entry of the audit log, which the next commit of a change on record stores.
+    /// Announces the newest durable audit log entry.
+    ///
+    /// The next commit with an audited change stores it.
     package func announce(_ newest: StoredAuditMark) { self.announced.mark = newest }
 
-    /// Rejects further steps, finishes the waiting ones and closes the files.
+    /// Rejects further steps, finishes those waiting and closes the files.
     package func close() async {
         self.queue.close()
         await self.queue.ended()
@@ -263,7 +272,7 @@ extension SQLiteWalletStore {
             { try $0.certify(attempt) },
             answering: { judged in
                 guard let leaf = judged.leaf else { return .success(CertifiedOutcome(judged.outcome)) }
-                // The attempt was counted but not certified, so no verdict may leave.
+                // The attempt was counted but not certified, so no verdict may be returned.
                 guard let receipt = leaf.batch.receipt(at: leaf.place) else { return .failure(.notCertified) }
                 return .success(CertifiedOutcome(judged.outcome, receipt))
             }
@@ -308,11 +317,13 @@ extension SQLiteWalletStore {
         self.committed.isSolutionRevoked.load(ordering: .acquiring)
     }
 
-    /// Removes registrations without a session, reading only a few rows however many the store has.
+    /// Removes registrations without a session.
     ///
-    /// Keys are assigned in the order of registration, so the rows that are due come first. If the clock was set back,
-    /// some of them may come after rows that are not due. A walk over all rows, which advances by one step in each
-    /// sweep, finds those.
+    /// Reads only a few rows, no matter how many the store has.
+    ///
+    /// Keys are assigned in order of registration, so the rows that are due come first. If the clock was set back, some
+    /// of them may come after rows that are not due. Those are found by a walk over all rows, which advances by one
+    /// step per sweep.
     package func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
         var removed = 0
         var start = Int64.min
@@ -335,7 +346,7 @@ extension SQLiteWalletStore {
 }
 
 extension Array {
-    /// Splits the elements, in order, into pieces of at most this size, each small enough for one step.
+    /// Splits the elements, in order, into chunks of at most this size, each small enough for one step.
     package func pieces(of most: Int) -> [[Element]] {
         stride(from: 0, to: self.count, by: most).map { [Element](self[$0..<Swift.min($0 + most, self.count)]) }
     }

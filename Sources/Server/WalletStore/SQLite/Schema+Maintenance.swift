@@ -1,5 +1,7 @@
 extension Schema {
-    /// Version 3: the epochs that restores opened; the first epoch has no row.
+    /// Version 3: the epochs opened by restores.
+    ///
+    /// The first epoch has no row.
     static let epochTable = """
         CREATE TABLE epochs (
             number INTEGER PRIMARY KEY CHECK (number > 1),
@@ -9,14 +11,13 @@ extension Schema {
         ) STRICT;
         """
 
-    /// Version 4: the data that remains of purged wallets.
+    /// Version 4: the data kept for purged wallets.
     static let purgeTable = """
         -- SHA-256 of deletion codes, so that each goes on saying done.
         CREATE TABLE purged_codes (digest BLOB PRIMARY KEY, revoked_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
         """
 
-    /// Version 5: the time when each vault key version began to seal, and the time when no value sealed with an older
-    /// version was left.
+    /// Version 5: when each vault key version began to seal, and when no value sealed with an older version was left.
     static let vaultTable = """
         CREATE TABLE vault_versions (
             version INTEGER PRIMARY KEY,
@@ -25,18 +26,20 @@ extension Schema {
         ) STRICT;
         """
 
-    /// Version 6: the check value of each version's key, which consists of four bytes derived from the key.
+    /// Version 6: a check value for each version's key, four bytes derived from the key.
     static let vaultChecks = "ALTER TABLE vault_versions ADD COLUMN key_check BLOB"
 
-    /// Version 7: each wallet's identity is sealed with a separate key; the tables are unchanged.
+    /// Version 7: each wallet's identity is sealed with a separate key.
     ///
-    /// An older server does not have these keys and must not serve the store.
+    /// The tables are unchanged.
+    ///
+    /// An older server does not have these keys, so it must not serve the store.
     static let identityKeys = "SELECT 7"
 
-    /// Version 8: an index of the wallets that have ended, so that a purge need not read all the others.
+    /// Version 8: an index of ended wallets, so that a purge does not have to read all the others.
     ///
-    /// The first purge finds the wallets that ended earlier, a few at a time. The migration does not, because a start
-    /// must not wait until every wallet has been read.
+    /// Wallets that ended earlier are found by the first purge, a few at a time. The migration does not search for
+    /// them, because a start must not wait until every wallet has been read.
     static let endedTable = """
         CREATE TABLE ended (wallet INTEGER PRIMARY KEY, at INTEGER NOT NULL) STRICT;
         -- The wallet after which the search for earlier ends continues; no row once it is complete.
@@ -44,7 +47,7 @@ extension Schema {
         INSERT INTO ended_search (id, place) SELECT 1, min(key) - 1 FROM wallets HAVING count(*) > 0;
         """
 
-    /// Version 9: the shares that replace a wallet's current ones, and the refresh that creates them.
+    /// Version 9: the shares that will replace a wallet's current ones, and the refresh that creates them.
     static let nextSharesTable = """
         -- Sealed; null once its wallet has confirmed it, and the row is gone once both are.
         CREATE TABLE next_shares (wallet INTEGER PRIMARY KEY, unlock_share BLOB, presence_share BLOB) STRICT;
@@ -59,8 +62,8 @@ extension Schema {
 
     /// Version 10: the hardware keys of wallets whose devices may not register again.
     ///
-    /// The migration adds the keys of wallets whose end is recorded, and the search for earlier ends adds the others.
-    /// The second byte of a wallet's state is the reason for its end, which is 3 for a recovery code (``WalletState``).
+    /// The migration adds the keys of wallets whose end is recorded. The search for earlier ends adds the others. The
+    /// second byte of a wallet's state is the reason for its end, which is 3 for a recovery code (``WalletState``).
     static let barredKeysTable = """
         CREATE TABLE barred_hardware_keys (digest BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
         INSERT OR IGNORE INTO barred_hardware_keys (digest)
@@ -70,12 +73,13 @@ extension Schema {
 
     /// Version 11: the permanently blocked wallets whose block is in the audit log.
     ///
-    /// This is a table and not a mark in the attempt record, because the commit of a verdict must not write more for a
-    /// wrong PIN than for a right one. The table is written later.
+    /// It is a table, rather than a flag in the attempt record, because the commit for a wrong PIN must not write more
+    /// than the commit for a right one. The table is written later.
     static let recordedBlocks = "CREATE TABLE recorded_blocks (wallet INTEGER PRIMARY KEY) STRICT"
 
-    /// Version 12: the audit log entry that was the newest at the last change on record; there is no row before the
-    /// first change.
+    /// Version 12: the newest audit log entry at the last audited change.
+    ///
+    /// There is no row before the first one.
     static let auditMark = """
         CREATE TABLE audit_mark (
             id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -84,7 +88,7 @@ extension Schema {
         ) STRICT
         """
 
-    /// Version 13: the store's generation, and the number of requests made to a witness.
+    /// Version 13: the store's generation and the number of witness requests.
     static let generation = """
         CREATE TABLE generation (
             id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -96,7 +100,7 @@ extension Schema {
 
     /// Version 14: attempt records end with a MAC, and every wallet has a record.
     ///
-    /// The MACs need the vault's key, so the server adds them once it has checked that the key is the store's
+    /// The MACs require the vault's key, so the server adds them after checking that the key belongs to the store
     /// (`StoreConnection.adoptRecords`). A row in this table shows that this was done, and with which key.
     static let recordKey = """
         CREATE TABLE record_key (id INTEGER PRIMARY KEY CHECK (id = 1), key_check BLOB NOT NULL) STRICT;

@@ -1,5 +1,5 @@
 extension Schema {
-    /// Version 2: the values set by operators, and the times of wallets' last sessions.
+    /// Version 2: the values set by operators, and the time of each wallet's last session.
     static let operatorTables = """
         CREATE TABLE operator_values (
             name TEXT PRIMARY KEY,

@@ -1,19 +1,20 @@
 internal import GRDB
 
-/// The tables, and the migrations from earlier versions.
+/// The tables and the migrations from earlier versions.
 ///
-/// A released version is never edited, except for its comments; a change is a new entry. Migrations cannot be reversed,
-/// so a file of a newer version is refused and never read under assumptions.
+/// A released version is never edited, except for its comments. Every change is a new entry. Migrations cannot be
+/// reversed, so a file written by a newer version is refused instead of being read under assumptions.
 enum Schema {
-    /// The `PRAGMA application_id` that identifies the file as a store of wallets: "rPIN".
+    /// The `PRAGMA application_id` that identifies the file as a wallet store: "rPIN".
     static let applicationID: Int64 = 0x7250_494E
-    /// The `PRAGMA application_id` that identifies the file as a backup, which is not served: "rPIB".
+    /// The `PRAGMA application_id` that identifies the file as a backup, which must not be served: "rPIB".
     static let backupID: Int64 = 0x7250_4942
-    /// The `PRAGMA application_id` that identifies the file as a store that was copied into a database of several
-    /// servers, which is not served: "rPIM".
+    /// The `PRAGMA application_id` of a store that was copied into a shared database and must not be served: "rPIM".
     static let movedID: Int64 = 0x7250_494D
 
-    /// The migration from each version n to n + 1; the first one creates a new store.
+    /// The migrations from version n to n + 1.
+    ///
+    /// The first one creates a new store.
     static let migrations = [
         """
         CREATE TABLE wallets (
@@ -61,13 +62,15 @@ enum Schema {
 
     static var version: Int { Self.migrations.count }
 
-    /// The settings of every connection.
+    /// The settings used for every connection.
     ///
-    /// Exclusive locking: only one process has the file open, and no shared memory is mapped, which a full disk could
-    /// take away. WAL with `synchronous = FULL`: each commit is synced before it returns. `secure_delete`: deleted
-    /// content is overwritten. No memory-mapped pages: for each mapped page SQLite first searches the log's index with
-    /// all copies of that page, so a page that every commit writes costs more the longer the log is. SQLite's own cache
-    /// is searched before the log. It has room for the index over some millions of wallets and grows only as needed.
+    /// - Exclusive locking: only one process has the file open. No shared memory is mapped, because a
+    ///   full disk could take it away.
+    /// - WAL with `synchronous = FULL`: each commit is synced before it returns.
+    /// - `secure_delete`: deleted content is overwritten.
+    /// - No memory-mapped pages: for each mapped page, SQLite first searches the log's index, which lists every copy of
+    ///   that page. A page that every commit writes would cost more the longer the log is. SQLite's own cache is
+    ///   searched before the log. It has room for the index of a few million wallets and grows only as needed.
     static let settings = [
         "PRAGMA locking_mode = EXCLUSIVE",
         "PRAGMA journal_mode = WAL",
@@ -89,8 +92,9 @@ enum Schema {
         return configuration
     }
 
-    /// Migrates a file to this version, with each step in a separate transaction; returns the version that an older
-    /// store had.
+    /// Migrates a file to this version, with each step in a separate transaction.
+    ///
+    /// Returns the store's previous version if it was older.
     @discardableResult
     static func migrate(_ db: Database, creating: Bool, acceptingMoved: Bool = false) throws -> Int? {
         let id = try Int64.fetchOne(db, sql: "PRAGMA application_id") ?? 0

@@ -1,25 +1,26 @@
 internal import Foundation
 internal import HostSystem
 
-/// A staging folder inside a store's folder, in which a backup becomes a store before any server can open it.
+/// A staging folder inside a store's folder.
+///
+/// A backup is turned into a store here before any server can open it.
 ///
 ///     the folder's lock ─▶ restoring/wallets.db, checked and changed ─▶ wallets.db
 ///
 /// Invariant: the last step is a single link(2). Before it, the folder contains no store, so a server does not start.
-/// After it, the folder contains the complete store. If a restore is killed, the next one removes its remains.
+/// After it, the folder contains the complete store. If a restore is killed, the next one removes what it left behind.
 package final class StagedStore: Sendable {
     private let folder: String
     private let lock: StoreLock
 
-    /// The SQLite file into which the caller writes the backup's pages.
+    /// The SQLite file that the caller writes the backup's pages to.
     package var file: String { self.staging + "/wallets.db" }
     private var staging: String { self.folder + "/restoring" }
 
-    /// Locks the folder, creating it if it is missing, and creates an empty staging folder in it.
+    /// Locks the folder, creating it if missing, and creates an empty staging folder in it.
     ///
-    /// A folder that contains a store or a part of one is rejected, because nothing may be overwritten and an earlier
-    /// store's log would be mistaken for the new store's. A mark alone does not count as a part, because ``place()``
-    /// removes it.
+    /// A folder that contains a store or part of one is rejected: nothing may be overwritten, and an earlier store's
+    /// log would be mistaken for the new store's. A mark alone is accepted, because ``place()`` removes it.
     package init(folder: String) throws(StoreOpenError) {
         self.folder = folder
         self.lock = try StoreLock(folder: folder, creating: true)
@@ -36,7 +37,7 @@ package final class StagedStore: Sendable {
         }
     }
 
-    /// Marks the written pages as a store and opens it.
+    /// Marks the written pages as a store and opens the store.
     package func open(
         key: RecordKey,
         onFatal: @escaping @Sendable (FatalStoreError) -> Never = { fatalError("\($0)") }
@@ -49,25 +50,25 @@ package final class StagedStore: Sendable {
         return try SQLiteWalletStore.open(folder: self.staging, key: key, onFatal: onFatal)
     }
 
-    /// Moves the closed store into its place and unlocks the folder.
+    /// Moves the closed store to its final place and unlocks the folder.
     package func place() throws(StoreOpenError) {
         do throws(FileError) {
-            // A log that could not be copied into the file contains data that the file lacks.
+            // A log that could not be copied into the file contains data missing from the file.
             guard !DurableFile.exists(self.file + "-wal") else { throw FileError.exists(self.file + "-wal") }
             try DurableFile.synchronize(self.file)
-            // The mark of a store that was moved away would cause this one to be rejected.
+            // The mark left by a store that was moved away would cause this one to be rejected.
             let mark = StoreMark.path(of: self.folder + "/wallets.db")
             if DurableFile.exists(mark) { try DurableFile.remove(mark) }
             try DurableFile.place(self.file, at: self.folder + "/wallets.db")
         } catch {
             throw StoreOpenError(error)
         }
-        // Only the staging folder's lock is left. If removing it fails, the next restore removes it.
+        // Only the staging folder's lock is left. If it cannot be removed, the next restore removes it.
         try? DurableFile.removeFolder(self.staging)
         self.lock.release()
     }
 
-    /// Unlocks the folder and leaves its content to the next restore.
+    /// Unlocks the folder and leaves its contents for the next restore.
     package func abandon() {
         self.lock.release()
     }

@@ -1,13 +1,13 @@
 internal import HostSystem
 import Vocabulary
 
-/// The check that a store has every synced commit, made before SQLite opens the store and changes its files.
+/// Checks that a store has every synced commit, before SQLite opens the store and changes its files.
 ///
 /// Invariant (G4): a counted attempt is never forgotten silently. The last transaction may be torn, because its callers
 /// are answered only after its sync. If anything else is missing, the log (``StoreLog``) or the mark (``StoreMark``)
 /// shows it.
 struct StoreCheck {
-    /// The first version in which stores have a mark.
+    /// The first store version that has a mark.
     private static let firstVersion = 14
 
     private let version: Int
@@ -15,16 +15,18 @@ struct StoreCheck {
     /// The length of the log, or nil if there is none.
     let logByteCount: Int?
     private let log: StoreLog
-    /// The page with the generation, or nil if the mark does not name one.
+    /// The page containing the generation, or nil if the mark does not name one.
     private let page: [UInt8]?
 
-    /// Rejects a store that lacks commits, and creates the mark of a sound store that has none.
+    /// Rejects a store that lacks commits.
+    ///
+    /// Creates the mark of a sound store that has none.
     static func run(_ path: String) throws(StoreOpenError) {
         guard try Self.look(path).mark == nil else { return }
         do throws(FileError) { try StoreMark.create(of: path) } catch { throw StoreOpenError(error) }
     }
 
-    /// Rejects a store that lacks commits; changes nothing.
+    /// Rejects a store that lacks commits, without changing anything.
     @discardableResult
     static func look(_ path: String) throws(StoreOpenError) -> StoreCheck {
         let check: StoreCheck
@@ -63,14 +65,14 @@ struct StoreCheck {
         return last < mark.generation ? .behind(last: last, mark: mark.generation) : nil
     }
 
-    /// Returns the generation from the only row of the table `generation`, given its page (SQLite file format, 1.6 and
-    /// 2.1).
+    /// Returns the generation from the page containing the only row of the table `generation` (SQLite file format, 1.6
+    /// and 2.1).
     static func generation(in page: [UInt8]) -> UInt64? {
-        // The page must be a leaf of a table and contain one cell.
+        // The page must be a table leaf with a single cell.
         guard page.count >= 512, page[0] == 13, page[3] == 0, page[4] == 1 else { return nil }
         let cell = Int(page[8..<10].bigEndian)
-        // The payload's length, row id 1, and a header of 4 bytes: its length, NULL in place of the id, the types of
-        // both values.
+        // Skip the payload's length, row id 1, and the four-byte header: its length, NULL in place of the id, and the
+        // types of both values.
         let start = cell + 6
         guard start <= page.count, page[cell + 1] == 1, page[cell + 2] == 4, page[cell + 3] == 0 else { return nil }
         let kind = Int(page[cell + 4])
@@ -81,7 +83,7 @@ struct StoreCheck {
             let count = [1, 2, 3, 4, 6, 8][kind - 1]
             guard start + count <= page.count else { return nil }
             let value = page[start..<(start + count)].bigEndian
-            // The value is sign-extended.
+            // Sign-extend the value.
             return UInt64(exactly: Int64(bitPattern: value << UInt64(64 - 8 * count)) >> Int64(64 - 8 * count))
         default: return nil
         }

@@ -4,11 +4,11 @@ import Vocabulary
 
 /// The mark that ties the store to its audit log.
 ///
-/// Invariant: each commit that changes something on record also stores the newest entry of the audit log. That entry is
-/// durable and not older than the entry that announced the change. A log that was cut, removed or replaced therefore
+/// Invariant: each commit with an audited change also stores the newest entry of the audit log. That entry is durable
+/// and no older than the entry that announced the change. If the log was truncated, removed or replaced, it therefore
 /// lacks the entry that the store names, which the next start detects.
 extension StoreConnection {
-    /// Stores the newest entry in the current transaction, unless it is already stored.
+    /// Stores the newest entry in the current transaction if it is not stored yet.
     func keepAuditMark() throws {
         guard let mark = self.announced.mark, mark != self.keptAuditMark else { return }
         try self.db.execute(
@@ -29,14 +29,15 @@ extension StoreConnection {
         return StoredAuditMark(number: number, mac: mac)
     }
 
-    /// Returns whether a wallet exists and has not ended; a wallet with a damaged row cannot be served and counts as
-    /// ended.
+    /// Returns whether a wallet exists and has not ended.
+    ///
+    /// A wallet with a damaged row cannot be served and is treated as ended.
     func isInUse(_ wallet: WalletID) throws -> Bool {
         try self.db.makeStatement(sql: "SELECT state FROM wallets WHERE id = ?")
             .first([wallet.blob]) { try? $0.walletState(0) }.flatMap(\.self).map { $0.revocation == nil } ?? false
     }
 
-    /// Returns whether a wallet is in use and not blocked permanently.
+    /// Returns whether a wallet is in use and not permanently blocked.
     func isUnblocked(_ wallet: WalletID) throws -> Bool {
         guard try self.isInUse(wallet), let found = try? self.attempted(wallet) else { return false }
         return !found.attempts.record.isBlockedPermanently

@@ -2,10 +2,11 @@ internal import GRDB
 import PINPolicy
 import Vocabulary
 
-/// Permanent blocks, and which of them are recorded in the audit log.
+/// Permanent blocks, and whether they are recorded in the audit log.
 extension StoreConnection {
-    /// Examines the next `most` attempt records after `place` and returns the permanently blocked wallets in use that
-    /// ``noteRecorded(blocksOf:)`` has not noted.
+    /// Examines the next `most` attempt records after `place`.
+    ///
+    /// Returns the permanently blocked wallets in use that ``noteRecorded(blocksOf:)`` has not marked yet.
     func unrecordedBlocks(after place: UInt64?, lookingAt most: Int) throws -> UnrecordedBlocks {
         let rows = try Row.fetchAll(
             self.db,
@@ -18,7 +19,7 @@ extension StoreConnection {
             arguments: [place.map { Int64(bitPattern: $0) } ?? .min, most]
         )
         let wallets = try rows.compactMap { row -> WalletID? in
-            // A damaged row is not judged; any access to its wallet reports the damage.
+            // A damaged row is not judged. Any access to its wallet reports the damage.
             guard row.hasNull(atIndex: 4), let wallet: WalletID = try? row.identifier(2),
                 try self.attempts(in: row, at: 1, of: wallet)?.record.isBlockedPermanently == true,
                 try row.walletState(3).revocation == nil
@@ -29,13 +30,13 @@ extension StoreConnection {
         return UnrecordedBlocks(wallets: wallets, next: next)
     }
 
-    /// Returns whether ``noteRecorded(blocksOf:)`` has noted the wallet's block.
+    /// Returns whether ``noteRecorded(blocksOf:)`` has marked the wallet's block.
     func isRecorded(blockOf wallet: WalletID) throws -> Bool {
         let sql = "SELECT 1 FROM recorded_blocks JOIN wallets ON key = wallet WHERE id = ?"
         return try Row.fetchOne(self.db, sql: sql, arguments: [wallet.blob]) != nil
     }
 
-    /// Notes that the audit log contains the permanent blocks of these wallets.
+    /// Marks the permanent blocks of these wallets as recorded in the audit log.
     func noteRecorded(blocksOf wallets: [WalletID]) throws {
         let statement = try self.db.makeStatement(
             sql: "INSERT OR IGNORE INTO recorded_blocks (wallet) SELECT key FROM wallets WHERE id = ?"
@@ -44,10 +45,11 @@ extension StoreConnection {
         try self.keepAuditMark()
     }
 
-    /// Permanently blocks the wallets that an audit log records as blocked, and returns how many were not blocked
-    /// before.
+    /// Permanently blocks the wallets that an audit log records as blocked.
     ///
-    /// Ignores unknown wallets, wallets that have ended and wallets with a damaged record, whose PINs are not judged.
+    /// Returns the number of newly blocked wallets.
+    ///
+    /// Ignores wallets that are unknown, have ended or have a damaged record. Their PINs are not judged.
     func blockPermanently(_ wallets: [WalletID]) throws -> Int {
         var blocked = 0
         for wallet in wallets {

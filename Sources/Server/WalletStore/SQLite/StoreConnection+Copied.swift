@@ -2,12 +2,14 @@ internal import GRDB
 import PINPolicy
 import Vocabulary
 
-/// The contents of the store for a copy into another kind of store, and the mark of a store that was moved there.
+/// Reads the store's contents for a copy into another kind of store, and marks a store that was moved there.
 ///
-/// Invariant (G3): a store that was moved is not served again, since its counts are those of the time of the copy. The
-/// mark is the file's application id, which every server reads before it opens the file.
+/// Invariant (G3): a store that was moved is never served again, because its counts are those at the time of the copy.
+/// It is marked by the file's application id, which every server reads before it opens the file.
 extension StoreConnection {
-    /// The operator's value that names the copy to which the store was moved; not copied itself.
+    /// The operator value that names the copy this store was moved to.
+    ///
+    /// It is not copied itself.
     private static let movedTo = "store.moved-to"
 
     func copiedFacts() throws -> CopiedFacts {
@@ -111,7 +113,7 @@ extension StoreConnection {
         )
     }
 
-    /// Returns the copy to which the store was moved; nil if it was not.
+    /// Returns the copy that the store was moved to, or nil if it was not moved.
     func movedTo() throws -> String? {
         let id = try Int64.fetchOne(self.db, sql: "PRAGMA application_id")
         guard id == Schema.movedID else { return nil }
@@ -145,12 +147,14 @@ extension SQLiteWalletStore: CopiedStore {
         try await self.queue.perform { try $0.copiedWallets(after: after, limit: limit) }
     }
 
-    /// Returns the copy to which the store was moved; nil if it was not.
+    /// Returns the copy that the store was moved to, or nil if it was not moved.
     package func movedTo() async throws(StoreError) -> String? {
         try await self.queue.perform { try $0.movedTo() }
     }
 
-    /// Marks the store as moved to this copy; no server opens it from here on.
+    /// Marks the store as moved to this copy.
+    ///
+    /// From then on, no server opens it.
     package func noteMoved(to copy: String) async throws(StoreError) {
         try await self.queue.perform { try $0.noteMoved(to: copy) }
     }

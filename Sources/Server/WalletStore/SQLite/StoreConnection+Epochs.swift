@@ -2,26 +2,30 @@ internal import GRDB
 import PINPolicy
 import Vocabulary
 
-/// The charges of restores, which are applied to each wallet when its next PIN is judged.
+/// Restore charges, which are applied to each wallet when its next PIN is judged.
 ///
-/// Invariant (G3): a wallet whose row names an earlier epoch than the store's is judged as if the rules of all epochs
-/// since then had been applied. The commit that applies a charge also names the new epoch, so a charge is neither
-/// forgotten nor applied twice. That commit is the same for every verdict.
+/// Invariant (G3): if a wallet's row names an epoch earlier than the store's, the wallet is judged as if the rules of
+/// all epochs since then had been applied. The commit that applies a charge also writes the new epoch, so a charge is
+/// neither forgotten nor applied twice. That commit is the same for every verdict.
 extension StoreConnection {
-    /// Applies the charges that the wallet's counts do not include yet; returns whether any charge applied.
+    /// Applies the charges that the wallet's counts do not include yet.
     ///
-    /// This only compares two numbers, except for a wallet's first attempt after a restore.
+    /// Returns whether any charge applied.
+    ///
+    /// Except for a wallet's first attempt after a restore, this only compares two numbers.
     func enterEpoch(_ found: inout Attempted, policy: AttemptPolicy) throws -> Bool {
         guard found.row.state.epoch != self.epoch else { return false }
         return found.attempts.enter(try self.charges(after: found.row.state), policy: policy)
     }
 
-    /// Returns the charges that a wallet's counts do not include yet; throws if the wallet comes from another file.
+    /// Returns the charges that a wallet's counts do not include yet.
+    ///
+    /// Throws if the wallet comes from another file.
     func charges(after state: WalletState) throws -> ArraySlice<EpochCharge> {
         try state.missing(of: self.epochCharges)
     }
 
-    /// Writes the store's epoch into the wallet's row, because the wallet's attempts are charged up to that epoch.
+    /// Writes the store's epoch to the wallet's row, because the wallet's attempts have been charged up to that epoch.
     func nameEpoch(of wallet: WalletID) throws {
         guard var row = try self.wallet(wallet) else { throw StoreError.corrupt }
         row.state.epoch = self.epoch
@@ -56,7 +60,7 @@ extension StoreConnection {
                 sql: "INSERT INTO epochs (number, rule, opened_at, mac) VALUES (?, ?, ?, ?)",
                 arguments: [epoch.number, epoch.rule.rawValue, epoch.openedAt.milliseconds, epoch.mac.blob]
             )
-            // Restarts the period for a first session, because sessions opened since the backup are unknown.
+            // Restart the period for the first session, because sessions opened since the backup are unknown.
             try self.db.execute(
                 sql: "UPDATE unopened SET registered_at = max(registered_at, ?)",
                 arguments: [epoch.openedAt.milliseconds]

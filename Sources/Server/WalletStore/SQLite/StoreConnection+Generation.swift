@@ -1,12 +1,12 @@
 internal import GRDB
 internal import PreparedSQL
 
-/// The store's generation: a number that increases with every commit that changes the store.
+/// The store's generation, a number that increases with every commit that changes the store.
 ///
 /// The write that raises the generation is the same for all verdicts.
 ///
-/// Invariant: the generation never decreases. A mark, a log or a witness with a higher one proves that the store lacks
-/// commits or is an older copy.
+/// Invariant: the generation never decreases. A mark, log or witness with a higher generation proves that the store
+/// lacks commits or is an older copy.
 extension StoreConnection {
     func write(generation: UInt64) throws {
         let statement = self.statements.setGeneration
@@ -14,7 +14,9 @@ extension StoreConnection {
         try statement.run()
     }
 
-    /// Makes this transaction write a generation above both `other` and the store's present one; used by a restore.
+    /// Makes this transaction write a generation above both `other` and the store's current one.
+    ///
+    /// Used by a restore.
     func raiseGeneration(above other: UInt64) throws {
         self.generation = max(self.generation, other)
         try self.write(generation: self.generation)
@@ -26,7 +28,9 @@ extension StoreConnection {
         self.generation = generation
     }
 
-    /// Returns the number of the page that contains the generation, which counts from 1 and never changes.
+    /// Returns the number of the page containing the generation.
+    ///
+    /// Pages are numbered from 1, and this number never changes.
     func generationPage() throws -> UInt32 {
         let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'generation'"
         guard let page = try UInt32.fetchOne(self.db, sql: sql) else { throw StoreError.corrupt }
@@ -39,7 +43,7 @@ extension StoreConnection {
         return step
     }
 
-    /// Sets the step to one more than the higher of the store's step and `other`, and returns it.
+    /// Sets the witness step to one more than the higher of its current value and `other`, and returns it.
     func raiseWitnessStep(above other: UInt64) throws -> UInt64 {
         let step = max(try self.witnessStep(), other) + 1
         try self.db.execute(sql: "UPDATE generation SET witness_step = ?", arguments: [Int64(clamping: step)])

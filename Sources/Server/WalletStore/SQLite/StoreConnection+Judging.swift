@@ -3,21 +3,21 @@ import PINPolicy
 internal import PreparedSQL
 import Vocabulary
 
-/// The step on which G3 and G4 depend.
+/// The step that G3 and G4 depend on.
 ///
-/// The writes must not distinguish a right PIN from a wrong one by their kind, number of pages or width. Otherwise PINs
-/// could be judged for free on a disk that is full to the last page:
+/// The writes for a right PIN and a wrong one must not differ in kind, number of pages or width. Otherwise, PINs could
+/// be tried for free on a disk that is full to the last page:
 ///
 /// - The attempt record is written with the same width after every judged attempt, and always differs from its
-///   predecessor (``KeptAttempts``). Its row exists from the registration until the wallet is removed.
+///   predecessor (``KeptAttempts``). Its row exists from registration until the wallet is removed.
 /// - An instruction that writes the wallet's row (a new PIN key or a link) writes it in place after every judged
 ///   attempt, with new or old values and a changed number of writes (``WalletState``). None of the written columns is
 ///   indexed, and a row fits into one page.
-/// - The first judged attempt after a restore also writes the wallet's row with the store's epoch, whatever the verdict
-///   is.
+/// - The first judged attempt after a restore also writes the store's epoch to the wallet's row, regardless of the
+///   verdict.
 /// - An instruction that only reads (a share or the deletion code) writes nothing in either case.
 ///
-/// All writes are in one transaction with the rest of the batch, and no answer leaves before that transaction is
+/// All writes are in the same transaction as the rest of the batch, and no answer is sent before that transaction is
 /// synced.
 extension StoreConnection {
     /// Judges an attempt and adds its verdict to this transaction's receipts.
@@ -28,10 +28,12 @@ extension StoreConnection {
         return JudgedStep(outcome: outcome, leaf: (batch, batch.add(leaf, at: attempt.now)))
     }
 
-    /// An outcome, with the place of its verdict among the receipts.
+    /// An outcome and the position of its verdict among the receipts.
     struct JudgedStep: Sendable {
         var outcome: AttemptOutcome
-        /// The place of the verdict, or nil if there is no verdict or the store issues no receipts.
+        /// The position of the verdict.
+        ///
+        /// Nil if there is no verdict or the store issues no receipts.
         var leaf: (batch: ReceiptBatch, place: Int)?
     }
 
@@ -55,8 +57,8 @@ extension StoreConnection {
         guard isJudged else { return .notValid(verdict) }
         switch attempt.effect {
         case .releaseShare:
-            // Read for every verdict, because a damaged row must not leave a right PIN uncounted while a wrong one is
-            // counted.
+            // Read this for every verdict. Otherwise, with a damaged row, a wrong PIN would be counted but a right one
+            // would not.
             let next = try self.nextShares(of: found.row.key).unlock
             guard verdict == .valid else { return .notValid(verdict, hasNextShare: next != nil) }
             return .valid(.unlockShare(found.row.unlockShare, next: next))
@@ -69,7 +71,9 @@ extension StoreConnection {
         }
     }
 
-    /// Writes the wallet's row for every verdict, but the effect only for a valid PIN.
+    /// Writes the wallet's row for every verdict.
+    ///
+    /// The effect is included only if the PIN is valid.
     private func writeEffect(of attempt: Attempt, verdict: PINVerdict) throws -> AttemptOutcome {
         guard var row = try self.wallet(attempt.walletID) else { throw StoreError.corrupt }
         let outcome = verdict == .valid ? try self.apply(attempt, to: &row) : .notValid(verdict)
@@ -79,8 +83,8 @@ extension StoreConnection {
 
     /// Applies the effect of a right PIN.
     ///
-    /// A link checks the deny list in the same step, so that no link to a denied code escapes, whichever of the two
-    /// comes first.
+    /// A link checks the deny list in the same step. Whether the link or the denial comes first, no link to a denied
+    /// code is missed.
     private func apply(_ attempt: Attempt, to row: inout WalletRow) throws -> AttemptOutcome {
         let outcome = try row.apply(attempt.effect) { try self.isDenied($0) }
         if outcome == .valid(.recoveryCodeLinked) {

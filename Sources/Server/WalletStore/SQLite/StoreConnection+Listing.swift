@@ -2,9 +2,11 @@ internal import GRDB
 import PINPolicy
 import Vocabulary
 
-/// Operators' searches over all wallets, which read a few rows at a time so that PIN checks do not wait long.
+/// Operator searches over all wallets.
+///
+/// They read a few rows at a time so that PIN checks do not wait long.
 extension StoreConnection {
-    /// Returns rows in the order of registration, starting after the one at place `after`.
+    /// Returns rows in order of registration, starting after the one at place `after`.
     func listing(after: UInt64?, limit: Int) throws -> [StoredListing] {
         let rows = try Row.fetchAll(
             self.db,

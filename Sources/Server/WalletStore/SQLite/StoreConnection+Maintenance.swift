@@ -26,7 +26,7 @@ extension StoreConnection {
         )
     }
 
-    /// Returns all schema objects in a file, as SQLite stores them.
+    /// Returns all schema objects in a file, as stored by SQLite.
     private static func definitions(in db: Database) throws -> Set<String> {
         let rows = try Row.fetchAll(db, sql: "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master")
         return Set(
@@ -49,11 +49,12 @@ extension StoreConnection {
         return ending
     }
 
-    /// Searches the next wallets for links to a recovery code; returns the linked ones, including ended ones, and the
-    /// place to continue after.
+    /// Searches the next wallets for links to a recovery code.
     ///
-    /// The column has no index, because only a right PIN would write the index. Every wallet is read instead, a few at
-    /// a time.
+    /// Returns the linked ones, including ended ones, and the place to continue after.
+    ///
+    /// The column has no index, because only a right PIN would write to it. Instead, every wallet is read, a few at a
+    /// time.
     ///
     /// - Returns: Nil after the last wallet.
     func linked(
@@ -92,7 +93,8 @@ extension StoreConnection {
         }
     }
 
-    /// Replaces sealed values after comparing each old value with the stored one, so that no change in between is lost.
+    /// Replaces sealed values after comparing each old value with the stored one, so that no change made in the
+    /// meantime is lost.
     func replace(_ values: [SealedReplacement]) throws {
         for replacement in values {
             guard var row = try self.wallet(replacement.walletID) else { continue }

@@ -2,19 +2,21 @@ internal import GRDB
 internal import PreparedSQL
 import Vocabulary
 
-/// The replacement of shares: a refresh offers next shares to all wallets, and each wallet confirms its own.
+/// Replaces shares: a refresh offers next shares to all wallets, and each wallet confirms its own.
 ///
 ///     no next shares ──offer──▶ current and next ──confirm──▶ the next ones are current
 ///
-/// Invariant: both shares exist until the confirmation, so a wallet that a crash or a lost reply left with its data
-/// sealed under either share can unlock. The confirmation overwrites the old share in the step that makes the next one
-/// current, and a revocation destroys both.
+/// Invariant: both shares exist until the confirmation. If a crash or a lost reply left a wallet's data sealed under
+/// either share, the wallet can still unlock it. The confirmation overwrites the old share in the same step that makes
+/// the next one current, and a revocation destroys both.
 ///
-/// Invariant: a PIN change that a wallet sent before a confirmation takes effect before the confirmation or never,
-/// because the wallet may have sealed the slot for that PIN under the old share alone. The confirmation therefore needs
-/// the identity for which the wallet's PIN was valid, and replaces its sealed value, which a PIN change names.
+/// Invariant: a PIN change sent by a wallet before a confirmation takes effect before the confirmation or never,
+/// because the wallet may have sealed the slot for that PIN under the old share alone. The confirmation therefore
+/// requires the identity for which the wallet's PIN was valid, and replaces its sealed value, which a PIN change names.
 extension StoreConnection {
-    /// Returns the wallet's next shares, which a step may read at any time.
+    /// Returns the wallet's next shares.
+    ///
+    /// Any step may read them at any time.
     func nextShares(of wallet: WalletKey) throws -> NextShares {
         guard self.hasNextShares else { return NextShares() }
         let statement = self.statements.nextShares
@@ -47,7 +49,7 @@ extension StoreConnection {
         return .replaced
     }
 
-    /// Writes a wallet's next shares, or removes the row once there are none.
+    /// Writes a wallet's next shares, or removes the row if there are none.
     func keep(_ next: NextShares, of wallet: WalletKey) throws {
         guard !next.isEmpty else { return try self.removeNextShares(of: wallet) }
         try self.db.makeStatement(
@@ -65,15 +67,15 @@ extension StoreConnection {
         try self.findNextShares()
     }
 
-    /// Notes whether any wallet has next shares.
+    /// Determines whether any wallet has next shares.
     ///
-    /// If none does, the other steps do not search for them.
+    /// If not, the other steps do not look for them.
     func findNextShares() throws {
         self.hasNextShares = try Row.fetchOne(self.db, sql: "SELECT 1 FROM next_shares LIMIT 1") != nil
     }
 }
 
-/// The refresh that offers next shares.
+/// The refresh that offers next shares to wallets.
 extension StoreConnection {
     func beginShareRefresh(at now: Timestamp) throws {
         try self.db.execute(
@@ -85,9 +87,9 @@ extension StoreConnection {
         )
     }
 
-    /// Returns wallets that the refresh has not reached.
+    /// Returns wallets that the refresh has not reached yet.
     ///
-    /// A wallet with a damaged row counts as ended, so that the others need not wait for it.
+    /// A wallet with a damaged row is treated as ended, so that the others do not have to wait for it.
     func walletsToRefresh(limit: Int) throws -> [RefreshableWallet]? {
         guard let refresh = try Row.fetchOne(self.db, sql: "SELECT place, last FROM share_refresh") else { return nil }
         return try Row.fetchAll(
@@ -103,8 +105,9 @@ extension StoreConnection {
         }
     }
 
-    /// Stores next shares after looking at each wallet again, because it may have ended since it was read, or another
-    /// wallet may have its row number.
+    /// Stores next shares after reading each wallet again.
+    ///
+    /// It may have ended since it was read, or another wallet may now have its row number.
     func offer(_ shares: [OfferedShares]) throws {
         guard let last = shares.last else { return try self.db.execute(sql: "DELETE FROM share_refresh") }
         let look = try self.db.makeStatement(sql: "SELECT state FROM wallets WHERE key = ? AND id = ?")

@@ -2,9 +2,9 @@ internal import GRDB
 import PINPolicy
 import Vocabulary
 
-/// The reads and changes that operators make.
+/// Reads and changes made by operators.
 ///
-/// They are rare, so their statements are compiled for each use and add no cost to PIN checks.
+/// They are rare, so their statements are compiled on each use and add no cost to PIN checks.
 extension StoreConnection {
     func report(of wallet: WalletID) throws -> StoredWallet? {
         guard let row = try self.wallet(wallet) else { return nil }
@@ -36,7 +36,9 @@ extension StoreConnection {
         )
     }
 
-    /// Sets whether the solution is revoked; returns whether this changed anything.
+    /// Sets whether the solution is revoked.
+    ///
+    /// Returns whether this changed anything.
     func changeSolution(isRevoked: Bool) throws -> Bool {
         guard self.isSolutionRevoked != isRevoked else { return false }
         try self.setSolutionRevoked(isRevoked)
@@ -44,7 +46,7 @@ extension StoreConnection {
     }
 
     func denied(after: RecoveryCodeMAC?, limit: Int) throws -> (entries: [StoredDenial], hasMore: Bool) {
-        // Reading one more than requested shows whether others follow. Every MAC is greater than an empty value.
+        // Read one more than requested to see whether there are more. Every MAC is greater than an empty value.
         let rows = try Row.fetchAll(
             self.db,
             sql: "SELECT mac, denied_at FROM denied_recovery_codes WHERE mac > ? ORDER BY mac LIMIT ?",
@@ -100,7 +102,7 @@ extension StoreConnection {
         return try self.operatorValues()
     }
 
-    /// Returns the row numbers of wallets, skipping unknown wallets.
+    /// Returns the row numbers of the given wallets, skipping unknown ones.
     func places(of wallets: [WalletID]) throws -> [(wallet: WalletID, key: WalletKey)] {
         let statement = try self.db.makeStatement(sql: "SELECT key FROM wallets WHERE id = ?")
         return try wallets.compactMap { wallet in
@@ -108,8 +110,9 @@ extension StoreConnection {
         }
     }
 
-    /// Stores the times of last sessions, finding each wallet by its id because its place may belong to another wallet
-    /// by now.
+    /// Stores the time of each wallet's last session.
+    ///
+    /// Looks wallets up by id, because a row number may have been reused since.
     func keepLastSessions(_ sessions: [(wallet: WalletID, at: Timestamp)]) throws {
         let statement = try self.db.makeStatement(
             sql: """

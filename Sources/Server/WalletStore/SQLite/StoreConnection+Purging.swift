@@ -3,10 +3,11 @@ import Vocabulary
 
 /// The removal of wallets that ended long ago.
 extension StoreConnection {
-    /// Examines the next `most` wallets and records those that ended before ends were recorded; the next call continues
-    /// after them.
+    /// Examines the next `most` wallets and records those that ended before ends were recorded.
     ///
-    /// - Returns: Whether more may follow.
+    /// The next call continues after them.
+    ///
+    /// - Returns: Whether there may be more.
     func findEarlierEnds(lookingAt most: Int) throws -> Bool {
         guard let place = try Int64.fetchOne(self.db, sql: "SELECT place FROM ended_search") else { return false }
         let rows = try Row.fetchAll(
@@ -15,7 +16,7 @@ extension StoreConnection {
             arguments: [place, most]
         )
         for row in rows {
-            // A damaged row is not purged; any access to its wallet reports the damage.
+            // A damaged row is not purged. Any access to its wallet reports the damage.
             guard let state = try? row.walletState(1), let revocation = state.revocation else { continue }
             if !revocation.mayRegisterAnew { try self.bar(row.identifier(2)) }
             try self.noteEnd(of: WalletKey(number: try row.number(0)), at: state.revokedAt)
@@ -28,14 +29,17 @@ extension StoreConnection {
         return false
     }
 
-    /// Records a wallet's end; if it is called again, the first end counts.
+    /// Records a wallet's end.
+    ///
+    /// If called again, the first end counts.
     func noteEnd(of wallet: WalletKey, at time: Timestamp) throws {
         try self.db.makeStatement(sql: "INSERT INTO ended (wallet, at) VALUES (?, ?) ON CONFLICT (wallet) DO NOTHING")
             .run([wallet.number, time.milliseconds])
     }
 
-    /// Examines the next `most` ended wallets; returns those that ended before `limit` and the place to continue after,
-    /// which is nil at the end.
+    /// Examines the next `most` ended wallets.
+    ///
+    /// Returns those that ended before `limit` and the place to continue after, or nil at the end.
     ///
     /// Reads only ended wallets, and only the rows of those that may be due.
     func purgeable(after: UInt64?, lookingAt most: Int, endedBefore limit: Timestamp) throws -> Purgeable {
@@ -56,7 +60,9 @@ extension StoreConnection {
         return Purgeable(wallets: wallets, next: next)
     }
 
-    /// Removes wallets after checking each of them again; keeps those that are in use or ended later.
+    /// Removes wallets after checking each of them again.
+    ///
+    /// Keeps those that are in use or ended later.
     func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) throws -> Int {
         var gone: [WalletKey] = []
         for id in wallets {
@@ -77,7 +83,7 @@ extension StoreConnection {
         return gone.count
     }
 
-    /// Returns the time when the wallet with this deletion code ended, if it has been purged since.
+    /// Returns the time at which the wallet with this deletion code ended, if it has been purged since.
     func purged(deletionCode digest: SHA256Digest) throws -> Timestamp? {
         try self.db.makeStatement(sql: "SELECT revoked_at FROM purged_codes WHERE digest = ?")
             .first([digest.blob]) { Timestamp(milliseconds: try $0.number(0)) }

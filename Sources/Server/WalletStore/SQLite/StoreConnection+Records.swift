@@ -2,9 +2,9 @@ internal import GRDB
 internal import PreparedSQL
 import Vocabulary
 
-/// The check of attempt records, and the adoption of records from an earlier server version, which have no MACs.
+/// Checks attempt records, and adopts those from an earlier server version, which have no MACs.
 extension StoreConnection {
-    /// The number of wallets that one query reads when records are adopted.
+    /// The number of wallets read by one query when records are adopted.
     private static let adoptedAtOnce: Int64 = 1000
 
     func addAttempts(_ attempts: KeptAttempts, of wallet: WalletID, at place: WalletKey) throws {
@@ -14,7 +14,9 @@ extension StoreConnection {
         try statement.run()
     }
 
-    /// Claims a store without wallets for this key; ``adoptRecords()`` claims a store with wallets.
+    /// Claims a store without wallets for this key.
+    ///
+    /// A store with wallets is claimed by ``adoptRecords()``.
     func claimIfEmpty() throws {
         try self.db.execute(
             sql: """
@@ -30,10 +32,11 @@ extension StoreConnection {
         return try check.bytes(0) == self.key.check ? .present : .ofAnotherKey
     }
 
-    /// Adds MACs to the records of an earlier version and gives wallets without a record an empty one; runs once for
-    /// each store.
+    /// Adds MACs to the records of an earlier version and gives wallets without a record an empty one.
     ///
-    /// A record that cannot be decoded stays as it is, and its wallet is rejected.
+    /// Runs once per store.
+    ///
+    /// A record that cannot be decoded is left as it is, and its wallet is rejected.
     func adoptRecords() throws -> Int {
         guard try self.recordMACs() == .missing else { return 0 }
         let wallets = try PreparedStatement(
@@ -90,7 +93,9 @@ extension StoreConnection {
         return RecordCheck(damaged: damaged, next: next)
     }
 
-    /// Returns the attempts in a column, or nil if there are none or this server did not write them for this wallet.
+    /// Returns the attempts stored in a column.
+    ///
+    /// Returns nil if there are none or if this server did not write them for this wallet.
     func attempts(in row: Row, at column: Int, of wallet: WalletID) throws -> KeptAttempts? {
         try row.bytesIfAny(column).flatMap { KeptAttempts(decoding: $0, of: wallet, by: self.key) }
     }

@@ -2,9 +2,11 @@ internal import GRDB
 import PINPolicy
 import Vocabulary
 
-/// Registration, and the removal of wallets.
+/// Registration and removal of wallets.
 extension StoreConnection {
-    /// The maximum sizes of the sealed values, which together keep a row within one page of 4096 bytes.
+    /// The maximum sizes of the sealed values.
+    ///
+    /// Together, they ensure that a row fits into one page of 4096 bytes.
     private static let largestIdentity = 2048
     private static let largestShare = 512
 
@@ -13,7 +15,7 @@ extension StoreConnection {
         if try self.isBarred(registration.hardwareKeyDigest) { return .hardwareKeyBarred }
         if let row = try self.wallet(registration.walletID) {
             if let rejection = row.rejection(of: registration) { return rejection }
-            // Inserted at the end instead of being rewritten in place, because its values may differ in length.
+            // Insert the row at the end instead of rewriting it in place, because its values may differ in length.
             try self.remove([row.key])
         }
         try self.insert(registration)
@@ -22,8 +24,8 @@ extension StoreConnection {
 
     /// Bars the hardware key of a wallet whose device may not register again.
     ///
-    /// The key stays barred when the wallet is purged. A new hardware key is not affected, because the deny list
-    /// rejects the wallet's next link to the recovery code.
+    /// The key stays barred after the wallet is purged. If the device registers with a new hardware key, the deny list
+    /// rejects its next link to the recovery code.
     func bar(_ hardwareKey: SHA256Digest) throws {
         try self.db.makeStatement(sql: "INSERT OR IGNORE INTO barred_hardware_keys (digest) VALUES (?)")
             .run([hardwareKey.blob])
@@ -57,7 +59,7 @@ extension StoreConnection {
             registration.walletID.blob, registration.deletionCode?.digest.blob, registration.now.milliseconds,
         ])
         let key = self.db.lastInsertedRowID
-        // Added at registration, so that a missing row is damage and not an empty record.
+        // Added at registration, so that a missing row means damage and not an empty record.
         try self.addAttempts(KeptAttempts(), of: registration.walletID, at: WalletKey(number: key))
         try self.db.makeStatement(sql: "INSERT INTO attestations (wallet, attested) VALUES (?, ?)")
             .run([key, registration.attested])

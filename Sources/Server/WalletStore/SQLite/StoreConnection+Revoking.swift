@@ -1,9 +1,9 @@
 internal import GRDB
 import Vocabulary
 
-/// The ends of wallets.
+/// The steps that end wallets.
 ///
-/// Each of them destroys both shares in its commit. A wallet that has ended before is left as it is.
+/// Each of them destroys both shares in the same commit. A wallet that has already ended is left unchanged.
 extension StoreConnection {
     func revoke(byDeletionCode digest: SHA256Digest, at now: Timestamp) throws -> CodeRevocationOutcome {
         let statement = try self.db.makeStatement(sql: "SELECT id FROM wallets WHERE deletion_digest = ?")
@@ -20,7 +20,7 @@ extension StoreConnection {
         try self.revoke(&row, .byUser, at: now)
     }
 
-    /// Revokes wallets after reading every one of them, so that nothing is written if one is unknown.
+    /// Revokes wallets after reading all of them, so that nothing is written if one is unknown.
     func revoke(wallets: [WalletID], at now: Timestamp) throws -> WalletsRevocationOutcome {
         var rows: [WalletRow] = []
         var unknown: [WalletID] = []
@@ -36,9 +36,9 @@ extension StoreConnection {
         return .revoked(now: ended, before: rows.count - ended)
     }
 
-    /// Denies a code and ends its wallets in one step that is ordered with every link.
+    /// Denies a code and ends its wallets in a single step that is ordered with respect to every link.
     ///
-    /// These wallets are the ones that the search found and the ones linked since the search began.
+    /// These wallets are the ones that the search found, plus those linked since the search began.
     ///
     /// - Parameter found: The results of ``linked(to:after:atMost:)``, all obtained since `search` began.
     func revoke(
@@ -59,7 +59,7 @@ extension StoreConnection {
         var linked: Set<WalletID> = []
         var ended = 0
         for id in linkedMeanwhile.union(found) {
-            // A wallet that was found may have been purged since.
+            // A wallet found by the search may have been purged since.
             guard var row = try self.wallet(id), row.state.isLinked, row.recoveryMAC == mac.bytes else { continue }
             linked.insert(id)
             if row.state.revocation == nil { ended += 1 }
@@ -74,7 +74,7 @@ extension StoreConnection {
     }
 }
 
-/// Identifies a search for the wallets of a recovery code, which takes many steps.
+/// Identifies a search for a recovery code's wallets, which takes many steps.
 struct LinkSearch: Hashable {
     private let number = UInt64.random(in: .min ... .max)
 }

@@ -2,9 +2,9 @@ internal import GRDB
 internal import PreparedSQL
 import Vocabulary
 
-/// The opening of a session: first a read to verify the proof, then the session itself.
+/// Opens a session: a read provides the data to verify the proof, then the session itself begins.
 extension StoreConnection {
-    /// Returns the data for verifying a proof, and keeps the rest for the session (``Openings``).
+    /// Returns the data needed to verify a proof, and keeps the rest for the session (``Openings``).
     func identity(of wallet: WalletID) throws -> StoredIdentity? {
         guard let opening = try self.opening(of: wallet) else { return nil }
         let isPlain = opening.row.state.epoch == self.epoch && !self.hasNextShares
@@ -25,7 +25,9 @@ extension StoreConnection {
         return begun.outcome
     }
 
-    /// Returns the outcome of a session that changes nothing, as most do, or nil if a transaction must begin it.
+    /// Returns the outcome of a session that changes nothing, as most do.
+    ///
+    /// Returns nil if it must begin in a transaction.
     func sessionWithoutChange(_ session: NewSession) throws -> SessionOutcome? {
         guard session.assertionCounter == nil else { return nil }
         return try self.findSession(session).begun.outcomeWithoutChange
@@ -44,7 +46,9 @@ extension StoreConnection {
         return (try opening.begin(session), isBehind)
     }
 
-    /// Reads a wallet and its attempts; damage in the attempts concerns the session but not the proof.
+    /// Reads a wallet and its attempts.
+    ///
+    /// Damaged attempts affect the session but not the proof.
     private func opening(of wallet: WalletID) throws -> Opening? {
         let statement = self.statements.opening
         statement.bind(wallet.bytes, at: 1)

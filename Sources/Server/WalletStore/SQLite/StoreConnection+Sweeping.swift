@@ -1,11 +1,11 @@
 internal import GRDB
 import Vocabulary
 
-/// The removal of rows that are no longer needed, a few at a time.
+/// Removes rows that are no longer needed, a few at a time.
 extension StoreConnection {
     /// Removes registrations made before `limit` that have had no session, among the next `most` marks after `start`.
     ///
-    /// A wallet's first session leaves its mark in place, because each removal would write a separate page. Here the
+    /// A wallet's first session does not remove its mark, because each removal would write a separate page. Here, the
     /// marks of one step are adjacent, and the wallet's row shows whether it has had a session. A wallet that ended
     /// before its first session is kept, so that its code is still recognized and its token counts as used.
     func sweepUnopened(since limit: Timestamp, after start: Int64, most: Int) throws -> SweptMarks {
@@ -22,7 +22,7 @@ extension StoreConnection {
         for row in rows where try row.number(1) < limit.milliseconds {
             let key = try row.number(0)
             swept.due += 1
-            // A damaged row stays, so that an access to its wallet reports the damage.
+            // Keep a damaged row, so that any access to its wallet reports the damage.
             let found = try state.first([key]) { try? $0.walletState(0) } ?? nil
             if let found, !found.sessionOpened, found.revocation == nil {
                 unopened.append(WalletKey(number: key))
@@ -35,11 +35,13 @@ extension StoreConnection {
         return swept
     }
 
-    /// The result of sweeping marks of registrations without a session.
+    /// The result of sweeping the marks of registrations without a session.
     struct SweptMarks {
-        /// The number of marks that were old enough, all of which are removed.
+        /// The number of marks that were old enough.
+        ///
+        /// All of them are removed.
         var due = 0
-        /// The number of wallets removed with them.
+        /// The number of wallets removed along with them.
         var removed = 0
         /// The mark to continue after, or nil at the end.
         var next: Int64?

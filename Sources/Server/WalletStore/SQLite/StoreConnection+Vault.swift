@@ -1,9 +1,13 @@
 internal import GRDB
 import Vocabulary
 
-/// The records of the vault's key versions, which contain no keys.
+/// Records of the vault's key versions.
+///
+/// They contain no keys.
 extension StoreConnection {
-    /// Records that a version seals values, with the check value of its key, unless the version is known.
+    /// Records that a version seals values, along with the check value of its key.
+    ///
+    /// Does nothing if the version is known.
     ///
     /// Returns all versions in ascending order.
     func note(vaultVersion version: UInt32, check: [UInt8], at now: Timestamp) throws -> [StoredVaultVersion] {
@@ -32,9 +36,11 @@ extension StoreConnection {
         }
     }
 
-    /// Records that no value is sealed with an older version any longer, or removes that record if `now` is nil.
+    /// Records that no value is sealed with an older version anymore.
+    ///
+    /// If `now` is nil, removes that record.
     func noteSealedAnew(vaultVersion version: UInt32, at now: Timestamp?) throws {
-        // The old values must then leave the log as well. Removing the record destroys nothing.
+        // The old values must then be removed from the log as well. Removing the record destroys nothing.
         if now != nil { self.noteDestroyed() }
         try self.db.execute(
             sql: "UPDATE vault_versions SET sealed_anew_at = ? WHERE version = ?",

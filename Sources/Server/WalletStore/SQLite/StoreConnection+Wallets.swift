@@ -4,15 +4,17 @@ import PreparedSQL
 import Vocabulary
 
 extension StoreConnection {
-    /// The data that every judged step reads, in a single query.
+    /// The data read for every judged attempt, in a single query.
     struct Attempted: Sendable {
         let row: JudgedRow
         var attempts: KeptAttempts
-        /// The attempts in their stored form.
+        /// The attempts as stored.
         var onFile: [UInt8]
     }
 
-    /// The part of a wallet's row that judging needs; an immutable class, because it is cached and shared.
+    /// The part of a wallet's row needed for judging.
+    ///
+    /// It is an immutable class because it is cached and shared.
     final class JudgedRow: Sendable {
         let key: WalletKey
         let state: WalletState
@@ -33,7 +35,7 @@ extension StoreConnection {
         }
     }
 
-    /// Returns the data for judging a wallet's attempts, as of the current transaction.
+    /// Returns the data needed to judge a wallet's attempts, as of the current transaction.
     func attempted(_ wallet: WalletID) throws -> Attempted? {
         if let known = self.known[wallet] { return known }
         let statement = self.statements.attempted
@@ -47,7 +49,9 @@ extension StoreConnection {
         return try statement.first { try WalletRow($0) }
     }
 
-    /// Writes a wallet's row in place; the row always changes and keeps its width.
+    /// Writes a wallet's row in place.
+    ///
+    /// The row always changes and keeps its width.
     func keep(_ row: WalletRow) throws {
         var state = row.state
         state.writes &+= 1
@@ -61,11 +65,13 @@ extension StoreConnection {
         try statement.run()
     }
 
-    /// Writes an attempt record of fixed width that the caller has changed.
+    /// Writes an attempt record, which the caller has changed.
     ///
-    /// Invariant (G4): an attempt is counted only on top of the record that it replaces. The statement compares the
-    /// stored record with the one from which the attempt was judged. If they differ, the step fails and is repeated
-    /// from the stored record (``BatchWriter``).
+    /// Its width is fixed.
+    ///
+    /// Invariant (G4): an attempt is only counted on top of the record that it replaces. The statement compares the
+    /// stored record with the one that the attempt was judged from. If they differ, the step fails and is repeated from
+    /// the stored record (``BatchWriter``).
     func keep(_ found: Attempted, of wallet: WalletID) throws {
         var kept = found
         kept.onFile = kept.attempts.encoded(of: wallet, by: self.key)
@@ -77,7 +83,7 @@ extension StoreConnection {
         self.known.remember(kept, of: wallet)
     }
 
-    /// Ends a wallet permanently, if it has not ended yet.
+    /// Permanently ends a wallet, unless it has already ended.
     func revoke(_ row: inout WalletRow, _ revocation: Revocation, at now: Timestamp) throws {
         guard row.state.revocation == nil else { return self.noteDestroyedBefore() }
         self.noteDestroyed()
@@ -89,14 +95,17 @@ extension StoreConnection {
         try self.keepAuditMark()
     }
 
-    /// Returns the revocation that forbids any release to a wallet: the wallet's, or if it has none, the solution's.
+    /// Returns the revocation that prevents any release to a wallet: the wallet's own or, if there is none, the
+    /// solution's.
     func revocation(of state: WalletState) -> Revocation? {
         state.revocation(isSolutionRevoked: self.isSolutionRevoked)
     }
 }
 
 extension StoreConnection.Attempted {
-    /// Reads a row; a missing record is damage, because every wallet has attempts from its registration on.
+    /// Reads a row.
+    ///
+    /// A missing record means damage, because every wallet has attempts from registration on.
     fileprivate init(_ row: borrowing PreparedRow, of wallet: WalletID, by key: RecordKey) throws {
         let onFile = try row.kept(4)
         guard let attempts = KeptAttempts(decoding: onFile, of: wallet, by: key) else { throw StoreError.corrupt }

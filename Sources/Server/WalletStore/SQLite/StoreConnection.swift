@@ -3,45 +3,56 @@ import PINPolicy
 import PreparedSQL
 import Vocabulary
 
-/// The database and its prepared statements, which only the store's thread uses.
+/// The database and its prepared statements.
+///
+/// Used only on the store's thread.
 final class StoreConnection {
     let db: Database
     /// The key for the MACs of attempt records.
     let key: RecordKey
     private(set) var statements: Statements
-    /// Whether the solution is revoked, as of the current transaction; read again after a rollback, otherwise changed
-    /// only here.
+    /// Whether the solution is revoked, as of the current transaction.
+    ///
+    /// Read again after a rollback and otherwise changed only here.
     private(set) var isSolutionRevoked = false
-    /// The charges of all epochs except the first, in order; only a restore changes them, before the store is served.
+    /// The charges of all epochs except the first, in order.
+    ///
+    /// Only a restore changes them, before the store is served.
     private(set) var epochCharges: [EpochCharge] = []
     /// The store's epoch, which starts at 1.
     private(set) var epoch: UInt32 = 1
-    /// The cached rows of recently judged wallets, so that judging one of them again reads nothing.
+    /// The cached rows of recently judged wallets, so that judging one of them again requires no read.
     let known: KnownWallets
-    /// Whether any wallet has next shares; changed only in StoreConnection+NextShares.swift.
+    /// Whether any wallet has next shares.
+    ///
+    /// Changed only in StoreConnection+NextShares.swift.
     var hasNextShares = false
-    /// Set by a step that destroyed shares, so that the log is emptied before any step is answered.
+    /// Set by a step that destroyed shares.
+    ///
+    /// The log is then emptied before any step is answered.
     var mustTruncateLog = false
     /// Whether the log may contain copies of destroyed shares.
     private(set) var owesTruncation = false
-    /// The verdicts of this transaction, or nil if the store issues no receipts.
+    /// The verdicts in this transaction, or nil if the store issues no receipts.
     private(set) var receipts: ReceiptBatch?
     private let issuesReceipts: Bool
-    /// The work for this thread to do after the transaction's steps have been answered.
+    /// Work for this thread to do after the transaction's steps have been answered.
     var chores: [() -> Void] = []
-    /// The generation of the last commit; the current transaction gets the next one if it changes the store.
+    /// The generation of the last commit.
+    ///
+    /// If the current transaction changes the store, it gets the next one.
     var generation: UInt64 = 0
     private var changesBefore = 0
     /// The newest entry of the audit log.
     var announced = AnnouncedEntry()
-    /// The entry that the transaction has stored, or nil if it is unknown.
+    /// The entry stored by the transaction, or nil if unknown.
     var keptAuditMark: StoredAuditMark?
     /// The copy in progress, if any.
     var copy: DatabaseCopy?
     /// The searches for a recovery code's wallets that are in progress, each with the wallets linked to any code since
     /// it began.
     ///
-    /// A link that was undone stays in the set, because the reader of the set checks the row.
+    /// A link that was undone stays in the set. Readers of the set must check the wallet's row.
     var linkedDuring: [LinkSearch: Set<WalletID>] = [:]
 
     init(_ db: Database, key: RecordKey, issuesReceipts: Bool = false, openings: Openings = Openings()) throws {
@@ -70,7 +81,9 @@ final class StoreConnection {
         try self.statements.begin.run()
     }
 
-    /// Commits, with the next generation if the transaction changed anything, and returns whether it did.
+    /// Commits the transaction and returns whether it changed anything.
+    ///
+    /// If so, it gets the next generation.
     func commit() throws -> Bool {
         let changes = self.db.totalChangesCount != self.changesBefore
         if changes { try self.write(generation: self.generation + 1) }
@@ -80,7 +93,7 @@ final class StoreConnection {
     }
 
     func rollBack() throws {
-        // After some failures, SQLite has rolled back by itself.
+        // After some failures, SQLite has already rolled back.
         if self.db.isInsideTransaction { try self.db.execute(sql: "ROLLBACK") }
         try self.startAgain()
     }
@@ -98,8 +111,10 @@ final class StoreConnection {
         try self.startAgain()
     }
 
-    /// Recovers after a rollback: replaces the statements, because a failed one fails again when it is reused
-    /// (`sqlite3_reset(3)`), and reads values that may have changed.
+    /// Recovers after a rollback.
+    ///
+    /// Replaces the statements, because one that failed fails again when reused (`sqlite3_reset(3)`), and rereads
+    /// values that may have changed.
     private func startAgain() throws {
         self.known.forgetAll()
         self.keptAuditMark = nil
@@ -115,16 +130,16 @@ final class StoreConnection {
         self.owesTruncation = false
     }
 
-    /// Records that this step destroyed shares or other values that must no longer be readable.
+    /// Records that this step destroyed shares or other values that must become unreadable.
     func noteDestroyed() {
         self.owesTruncation = true
         self.mustTruncateLog = true
     }
 
-    /// Records that an earlier step destroyed the values that this step would destroy.
+    /// Records that an earlier step already destroyed the values that this step would destroy.
     ///
-    /// The log is emptied only if that failed at the time or is still pending. Otherwise the owner of an ended wallet
-    /// could make every batch of other wallets wait for it.
+    /// The log is emptied only if emptying it failed at the time or is still pending. Otherwise, the owner of an ended
+    /// wallet could make every batch of other wallets wait for it.
     func noteDestroyedBefore() {
         if self.owesTruncation { self.mustTruncateLog = true }
     }
@@ -143,7 +158,7 @@ final class StoreConnection {
     }
 }
 
-/// The frequently used statements, compiled once.
+/// Frequently used statements, compiled once.
 struct Statements {
     let begin, commit, solution, setGeneration: PreparedStatement
     let wallet, opening, keepWallet, nextShares, isDenied: PreparedStatement
@@ -193,7 +208,9 @@ struct Statements {
 }
 
 extension Statement {
-    /// Reads the first row, if any; the row is valid only during the call, because the statement owns its bytes.
+    /// Reads the first row, if any.
+    ///
+    /// The row is valid only during the call, because the statement owns its bytes.
     func first<Value>(_ arguments: StatementArguments, _ read: (Row) throws -> Value) throws -> Value? {
         self.setUncheckedArguments(arguments)
         let rows = try Row.fetchCursor(self)

@@ -1,15 +1,16 @@
-/// A sign that a store lacks commits that were synced.
+/// Evidence that a store lacks synced commits.
 package enum StoreDamage: Hashable, Sendable, CustomStringConvertible {
-    /// A frame of the write-ahead log does not match its checksum although commits follow it; frame 0 is the log's
-    /// header.
+    /// A frame of the write-ahead log does not match its checksum although commits follow it.
+    ///
+    /// Frame 0 is the log's header.
     case log(frame: Int)
-    /// The server was not stopped in an orderly way, and the write-ahead log is gone.
+    /// The server was not shut down cleanly, and the write-ahead log is gone.
     case logMissing
-    /// The write-ahead log has commits, and the mark beside it is missing or damaged.
+    /// The write-ahead log contains commits, but the mark is missing or damaged.
     case markMissing
-    /// The last commit is older than the one that the mark names.
+    /// The last commit is older than the one named in the mark.
     case behind(last: UInt64, mark: UInt64)
-    /// The page with the number of the last commit cannot be read.
+    /// The page containing the number of the last commit cannot be read.
     case generation
 
     package var description: String {

@@ -1,11 +1,11 @@
 package import HostSystem
 
-/// The header of an SQLite file, which is read and written without SQLite.
+/// Reads and writes the header of an SQLite file without using SQLite.
 package enum StoreFile {
     /// The kind of a file according to its `PRAGMA application_id`: a store that can be served, or a backup that must
     /// be restored.
     ///
-    /// A server does not use a backup that was copied into a store's place, because that would allow fresh guesses.
+    /// A server does not use a backup that was copied to a store's place, because that would allow fresh guesses.
     package enum Kind: Sendable {
         case store, backup
 
@@ -17,7 +17,7 @@ package enum StoreFile {
         }
     }
 
-    // Offsets in the header (SQLite file format, 1.3) of the magic string, the page size, the two numbers that show
+    // Offsets in the header (SQLite file format, 1.3): the magic string, the page size, the two numbers that tell
     // whether the file has a log, `user_version` and `application_id`.
     fileprivate static let headByteCount = 100
     private static let magic = Array("SQLite format 3\0".utf8)
@@ -26,7 +26,9 @@ package enum StoreFile {
     fileprivate static let versionOffset = 60
     private static let applicationIDOffset = 68
 
-    /// The numbers in a header that the check of a store needs; 0 if the file is empty.
+    /// The header fields needed to check a store.
+    ///
+    /// All are 0 if the file is empty.
     struct Head {
         static let byteCount = StoreFile.headByteCount
         let pageSize: Int
@@ -42,7 +44,7 @@ package enum StoreFile {
         }
     }
 
-    /// Sets the kind of a file that no process has open and that neither has nor needs a log.
+    /// Sets the kind of a file that no process has open and that has no log and needs none.
     package static func mark(_ path: String, as kind: Kind) throws(FileError) {
         let file = try RecordFile(opening: path)
         let id = UInt32(truncatingIfNeeded: kind.applicationID)
@@ -51,11 +53,11 @@ package enum StoreFile {
         try file.synchronize()
     }
 
-    /// Rejects a file that is not a store of this version or an earlier one.
+    /// Rejects a file unless it is a store of this version or an earlier one.
     ///
     /// Invariant: a rejected file is not changed. SQLite writes to the header of any database that it opens with a
-    /// store's settings, and a backup whose header has changed no longer matches its label. The header is therefore
-    /// read first.
+    /// store's settings, and a backup with a changed header no longer matches its label. The header is therefore read
+    /// first.
     ///
     /// While a file is being created, its header may still be in its log, which only SQLite can read (``Schema``).
     static func refuseOthers(
@@ -83,7 +85,7 @@ package enum StoreFile {
         }
     }
 
-    /// Returns the signed number in four bytes, as both pragmas report it.
+    /// Returns the signed four-byte number at an offset, as reported by both pragmas.
     private static func number(at offset: Int, in head: [UInt8]) -> Int64 {
         Int64(Int32(bitPattern: head[offset..<(offset + 4)].reduce(0) { $0 << 8 | UInt32($1) }))
     }

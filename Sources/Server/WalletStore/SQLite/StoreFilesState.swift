@@ -1,7 +1,7 @@
 internal import HostSystem
 internal import PreparedSQL
 
-/// The state of a store's files, which is read without changing them, even while a server has them open.
+/// The state of a store's files, read without changing them, even while a server has them open.
 package struct StoreFilesState: Sendable {
     /// The process that has the store open, or nil if there is none.
     package let holder: Int32?
@@ -9,13 +9,15 @@ package struct StoreFilesState: Sendable {
     package let byteCount: Int
     /// The length of the write-ahead log, or nil if there is none.
     package let logByteCount: Int?
-    /// Whether the last process that had the store open did not close it.
+    /// Whether the last process that opened the store failed to close it.
     package let isLeftOpen: Bool
 
-    /// Reads the files of the store in a folder; throws the error with which a start would reject them.
+    /// Reads the store files in a folder.
     ///
-    /// The search for missing commits is skipped while a process has the store open, because the files change while
-    /// they are read and that process made the search when it started.
+    /// If a start would reject them, throws the same error.
+    ///
+    /// The search for missing commits is skipped while a process has the store open, because the files change as they
+    /// are read and that process has already searched them.
     package init(folder: String) throws(StoreOpenError) {
         let path = folder + "/wallets.db"
         guard DurableFile.exists(path) else { throw .missing(path: path) }
@@ -35,10 +37,9 @@ package struct StoreFilesState: Sendable {
         self.isLeftOpen = isLeftOpen
     }
 
-    /// Returns SQLite's findings about the structure of a store that no process has open and that has no log; empty if
-    /// it is sound.
+    /// Returns SQLite's findings about the structure of a store, empty if it is sound.
     ///
-    /// This takes as long as reading the file.
+    /// No process may have the store open, and it must have no log. This takes as long as reading the file.
     package static func structureFindings(in folder: String) -> [String] {
         StructureCheck.findings(in: folder + "/wallets.db")
     }

@@ -3,30 +3,34 @@ import Vocabulary
 
 /// Reads SQLite's write-ahead log (SQLite file format, 4) without SQLite, before SQLite opens the store.
 ///
-/// SQLite treats the first frame that does not match its checksum as the end of the log, and forgets all commits after
-/// it. That is right for the last transaction, which a crash may have torn. Each commit is synced before the next one
-/// begins, so nothing else can be torn. If a later commit is intact, the disk or an attacker damaged the log.
+/// SQLite treats the first frame that does not match its checksum as the end of the log and forgets all later commits.
+/// That is right for the last transaction, which may have been torn by a crash. Nothing else can be torn, because each
+/// commit is synced before the next one begins. If a later commit is intact, the log was damaged by the disk or an
+/// attacker.
 struct StoreLog {
-    /// The last committed content of the requested page, or nil if the log does not contain it.
+    /// The last committed contents of the requested page, or nil if it is not in the log.
     private(set) var page: [UInt8]?
-    /// The number of the first damaged frame, counting from 1, or 0 for the header; nil if the log is sound or only its
-    /// end is torn.
+    /// The number of the first damaged frame, counting from 1, or 0 for the header.
+    ///
+    /// Nil if the log is sound or only its end is torn.
     private(set) var damage: Int?
 
     private static let headerByteCount = 32
     private static let frameHeaderByteCount = 24
     private static let magic: UInt32 = 0x377F_0682
 
-    /// Reads a log; a missing or empty one is sound.
+    /// Reads a log.
+    ///
+    /// A missing or empty log is sound.
     ///
     /// - Parameters:
     ///   - pageSize: The page size of the database.
-    ///   - wanted: The page whose committed content is kept.
+    ///   - wanted: The page whose committed contents to keep.
     init(reading path: String, pageSize: Int, wanted: UInt32) throws(FileError) {
         guard pageSize > 0, DurableFile.exists(path) else { return }
         let file = try AppendFile(reading: path)
         let header = try file.read(at: 0, atMost: Self.headerByteCount)
-        // A log that is shorter than its header has never contained a commit.
+        // A log shorter than its header has never contained a commit.
         guard header.count == Self.headerByteCount else { return }
         var scan = Scan(header: header, pageSize: pageSize, wanted: wanted)
         let frameByteCount = Self.frameHeaderByteCount + pageSize
@@ -40,21 +44,25 @@ struct StoreLog {
         (self.page, self.damage) = (scan.committedPage, scan.damage)
     }
 
-    /// The state of reading a log.
+    /// The state while reading a log.
     private struct Scan {
         let pageSize: Int
         let wanted: UInt32
         let isBigEndian: Bool
         let isHeaderGood: Bool
         let headerSalt: UInt64
-        /// The salt of the frames that belong to the log's present use; those of earlier uses have other salts.
+        /// The salt of frames that belong to the current use of the log.
+        ///
+        /// Frames from earlier uses have other salts.
         var salt: UInt64
-        /// The checksum stored in the previous frame, which the next frame's checksum continues.
+        /// The checksum stored in the previous frame, which the next frame's checksum builds on.
         var previous: LogChecksum
         var previousCommits = false
         /// The number of frames read.
         var count = 0
-        /// The first frame that does not match, after which SQLite reads no further.
+        /// The first frame that does not match.
+        ///
+        /// SQLite reads no further.
         var firstBad: Int?
         /// Whether the first bad frame or a later one commits a transaction.
         var hasLostCommit = false
@@ -77,11 +85,11 @@ struct StoreLog {
             if !self.isHeaderGood { self.firstBad = 0 }
         }
 
-        /// Reads the next frame: page number, size of the database after a commit or 0, salts, checksum, page.
+        /// Reads the next frame: page number, database size after a commit or 0, salts, checksum, page.
         mutating func take(_ frame: [UInt8]) {
             self.count += 1
             let salt = frame.salt(at: 8)
-            // The damage may be in the header's salts.
+            // The header's salts may be the damaged part.
             if self.count == 1, !self.isHeaderGood { self.salt = salt }
             let stored = LogChecksum(first: frame.number(at: 16), second: frame.number(at: 20))
             var sum = self.previous
@@ -103,12 +111,12 @@ struct StoreLog {
             (self.previous, self.previousCommits) = (stored, commits)
         }
 
-        /// Determines whether a frame after the first bad one shows that the bad one was once synced.
+        /// Determines whether a frame after the first bad one proves that the bad one was synced.
         private mutating func judge(isIntact: Bool, commits: Bool, bad: Int) {
             guard isIntact else { return }
-            // A header is synced before its first frame is written.
+            // The header is synced before the first frame is written.
             let followsHeader = self.count == 1 && self.salt == self.headerSalt
-            // A transaction begins only when the one before it is synced.
+            // A transaction begins only after the previous one was synced.
             let followsCommit = self.hasLostCommit && (commits || self.previousCommits)
             if followsHeader || followsCommit { self.damage = bad }
         }

@@ -1,21 +1,23 @@
 internal import HostSystem
 import Vocabulary
 
-/// The mark beside a store: the number of its last synced commit, and whether a process has the store open.
+/// A file next to the store that contains the number of the last synced commit and whether a process has the store
+/// open.
 ///
-/// The mark is written after each commit's sync and before its answers, but it is not synced. It therefore survives any
-/// end of the process. After a power failure it may name an earlier commit, but never one that the store lacks. A store
-/// that ends before its mark has lost counted attempts.
+/// The mark is written after each commit is synced and before its answers are sent, but it is not synced itself. It
+/// therefore survives the end of the process, however it ends. After a power failure, it may name an earlier commit,
+/// but never one that the store lacks. If the mark names a later commit than the store's last one, counted attempts
+/// were lost.
 ///
 ///     0–7     "rPINmark"
 ///     8       version of the form, 1
 ///     9       1 while a process has the store open
 ///     10–11   0
-///     12–15   the page of the database that contains the generation, from 1 on
+///     12–15   the database page that contains the generation, counting from 1
 ///     16–23   the generation
 ///     24–31   the checksum of all the bytes before it
 final class StoreMark: Sendable {
-    /// The values of a mark.
+    /// The contents of a mark.
     struct Content: Hashable {
         var isInUse = false
         var page: UInt32 = 0
@@ -33,9 +35,11 @@ final class StoreMark: Sendable {
     private let file: RecordFile
     private let page: UInt32
 
-    /// Marks an open store as in use, and returns once the mark has reached the device.
+    /// Marks an open store as in use.
     ///
-    /// It must be called once the log exists, because the log's name becomes durable together with the mark's.
+    /// Returns once the mark has reached the device.
+    ///
+    /// Must be called after the log was created, because the log's name becomes durable together with the mark's.
     init(of store: String, page: UInt32, generation: UInt64) throws(FileError) {
         self.path = Self.path(of: store)
         self.page = page
@@ -45,12 +49,13 @@ final class StoreMark: Sendable {
         try DurableFile.synchronizeFolder(of: self.path)
     }
 
-    /// Creates the mark of a store that has none, because it was not open since it was created, restored or upgraded.
+    /// Creates the mark of a store that has none because it has not been opened since it was created, restored or
+    /// upgraded.
     static func create(of store: String) throws(FileError) {
         try DurableFile.write(Content().encoded(), to: Self.path(of: store))
     }
 
-    /// Writes a mark that makes every later check reject the store, because the first page never contains the
+    /// Writes a mark that makes every later check reject the store: it names the first page, which never contains the
     /// generation.
     static func condemn(_ store: String) throws(FileError) {
         try DurableFile.write(
@@ -66,7 +71,7 @@ final class StoreMark: Sendable {
         return Content(decoding: try DurableFile.read(path, atMost: Self.byteCount + 1))
     }
 
-    /// Marks a closed store as not in use if SQLite has copied the log into the store and removed it.
+    /// Marks a closed store as not in use, if SQLite has copied the log into the store and removed it.
     static func release(_ store: String) {
         guard !DurableFile.exists(store + "-wal"), var content = try? self.read(of: store), content.isInUse else {
             return
@@ -80,7 +85,7 @@ final class StoreMark: Sendable {
         try self.file.write(Content(isInUse: true, page: self.page, generation: generation).encoded(), at: 0)
     }
 
-    /// Records an orderly end, after the log was copied into the store and removed.
+    /// Records a clean shutdown, after the log was copied into the store and removed.
     func end(_ generation: UInt64) throws(FileError) {
         try self.file.write(Content(isInUse: false, page: self.page, generation: generation).encoded(), at: 0)
         try self.file.synchronize()

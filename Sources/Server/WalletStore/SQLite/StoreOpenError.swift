@@ -2,27 +2,43 @@ internal import GRDB
 internal import HostSystem
 internal import PreparedSQL
 
-/// A reason why a store was not opened; nothing in it was changed.
+/// A reason why a store could not be opened.
+///
+/// Nothing in it was changed.
 ///
 /// Show the text to the operator and exit.
 package enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Another process, whose id is nil if it is unknown, has this folder open; stop that process first.
+    /// Another process has this folder open.
+    ///
+    /// Stop that process first. Its id is nil if it is unknown.
     case inUse(pid: Int32?)
-    /// A newer version of the server wrote the store; use that version.
+    /// The store was written by a newer version of the server.
+    ///
+    /// Use that version.
     case newerVersion(found: Int, known: Int)
-    /// No store exists at this path; `init` creates one.
+    /// There is no store at this path.
+    ///
+    /// Create one with `init`.
     case missing(path: String)
-    /// The file is not a store or is damaged; restore a backup.
+    /// The file is not a store or is damaged.
+    ///
+    /// Restore a backup.
     case notAStore
-    /// The file is a backup; restore it, which charges wallets for guesses that may have been made since then.
+    /// The file is a backup.
+    ///
+    /// Restore it, which charges wallets for guesses that may have been made since the backup.
     case backup
-    /// The store was copied into a database of several servers, which has counted attempts since; use that database.
+    /// The store was copied into a shared database, which has counted attempts since.
+    ///
+    /// Use that database.
     case moved
-    /// The disk is full; free some space.
+    /// The disk is full.
+    ///
+    /// Free some space.
     case diskFull
     /// Counted attempts are missing: the store ends before a commit that was synced.
     case damaged(StoreDamage)
-    /// The files cannot be used, for the reason given in the text.
+    /// The files cannot be used, for the reason given.
     case files(String)
 
     package var description: String {
@@ -52,14 +68,14 @@ package enum StoreOpenError: Error, Hashable, Sendable, CustomStringConvertible 
 }
 
 extension StoreOpenError {
-    /// Translates an error from a statement on an open database, adding the system's error and the path.
+    /// Converts an error from a statement on an open database, adding the system error and the path.
     init(_ error: any Error, of db: Database) {
         self = Self(error)
         guard case .files = self, let error = error as? DatabaseError else { return }
         self = .files("SQLite failed: \(SQLiteFailure(error.extendedResultCode, of: db))")
     }
 
-    /// Translates an error that occurred while opening a store.
+    /// Converts an error that occurred while opening a store.
     init(_ error: any Error) {
         switch error {
         case let error as StoreOpenError: self = error

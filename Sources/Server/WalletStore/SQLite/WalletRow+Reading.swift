@@ -4,7 +4,7 @@ internal import PreparedSQL
 import Vocabulary
 
 extension WalletRow {
-    /// The columns in the order in which ``init(_:)`` reads them.
+    /// The columns, in the order in which ``init(_:)`` reads them.
     static let columns = """
         key, state, pin_key_id, unlock_share, identity, presence_share, deletion_code, recovery_mac, hardware_key
         """
@@ -29,7 +29,7 @@ extension WalletRow {
 }
 
 extension PreparedRow {
-    /// Reads the wallet's key and state, which are the first columns in every read.
+    /// Reads the wallet's key and state, which are always the first columns.
     borrowing func keyAndState() throws -> (WalletKey, WalletState) {
         guard let key = self.number(0), let state = WalletState(decoding: try self.kept(1)) else {
             throw StoreError.corrupt
@@ -37,7 +37,9 @@ extension PreparedRow {
         return (WalletKey(number: key), state)
     }
 
-    /// Returns the bytes of a column; throws for any other type, which this code never writes.
+    /// Returns the bytes in a column.
+    ///
+    /// Throws if it has any other type, which this code never writes.
     borrowing func kept(_ column: Int32) throws -> [UInt8] {
         guard let bytes = self.bytes(column) else { throw StoreError.corrupt }
         return bytes
@@ -50,7 +52,9 @@ extension PreparedRow {
 }
 
 extension Row {
-    /// Returns the bytes of a column; throws for any other type, which this code never writes.
+    /// Returns the bytes in a column.
+    ///
+    /// Throws if it has any other type, which this code never writes.
     func bytes(_ index: Int) throws -> [UInt8] {
         guard let bytes = try self.bytesIfAny(index) else { throw StoreError.corrupt }
         return bytes
