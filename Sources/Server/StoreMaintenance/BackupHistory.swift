@@ -1,20 +1,21 @@
 package import AuditLog
 package import Vocabulary
 
-/// The backups that an audit log records.
+/// The backups recorded in an audit log.
 package struct BackupHistory: Sendable {
-    /// The time when the newest completed backup was recorded.
+    /// The time at which the newest completed backup was recorded.
     package private(set) var lastMade: Timestamp?
-    /// The time of the newest failure and its reason, or nil if a backup was completed since.
+    /// The time and reason of the newest failure, or nil if a backup has been completed since.
     package private(set) var failure: (at: Timestamp, reason: String)?
 
     package init() {}
 
-    /// The result in the entry with which a running server records that copying has begun; a later entry records the
-    /// end.
+    /// The result that a running server records when copying begins.
+    ///
+    /// Another entry records the end.
     private static let begun = "begun"
 
-    /// Processes the log's next entry.
+    /// Processes the next log entry.
     package mutating func read(_ entry: AuditEntry) {
         guard entry.record.event == .backup else { return }
         switch entry.record.phase {

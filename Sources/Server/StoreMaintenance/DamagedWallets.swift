@@ -2,11 +2,13 @@ internal import Vault
 internal import Vocabulary
 internal import WalletStore
 
-/// The wallets in use that have a sealed value which cannot be opened.
+/// Wallets in use with a sealed value that cannot be opened.
 struct DamagedWallets: Error, Hashable, CustomStringConvertible {
     var ids: [WalletID]
 
-    /// Describes the problem and its remedy, in fewer characters than the limit for a sentence in an answer.
+    /// Describes the problem and how to solve it.
+    ///
+    /// The text must be shorter than the limit for a sentence in an answer.
     var description: String {
         "The sealed values of \(self.ids.named(atMost: 4)) do not open with the keys of the key file. If no copy of "
             + "the file has the missing key, end these wallets with `admin revoke wallet`; the rotation then continues."
@@ -14,7 +16,7 @@ struct DamagedWallets: Error, Hashable, CustomStringConvertible {
 }
 
 extension [WalletID] {
-    /// Returns the first ids and the number of the others, such as "wallet …" or "wallets …, … and 3 more".
+    /// Returns the first ids and the number of remaining ones, such as "wallet …" or "wallets …, … and 3 more".
     package func named(atMost limit: Int) -> String {
         let more = self.count > limit ? " and \(self.count - limit) more" : ""
         let names = self.prefix(limit).map(\.description).joined(separator: ", ")
@@ -23,7 +25,7 @@ extension [WalletID] {
 }
 
 extension MaintenanceStore {
-    /// Calls `body` with the sealed values of every wallet, in steps of at most `limit` wallets.
+    /// Calls `body` with the sealed values of every wallet, in steps of up to `limit` wallets.
     func forEachStep(of limit: Int, _ body: ([SealedWallet]) async throws -> Void) async throws {
         var after: UInt64?
         while true {
@@ -36,12 +38,12 @@ extension MaintenanceStore {
 }
 
 extension SealedWallet {
-    /// Whether the wallet has ended, so that its shares are destroyed and only its identity is left.
+    /// Whether the wallet has ended, in which case its shares are destroyed and only its identity remains.
     var hasEnded: Bool { self.values.shares == nil }
 }
 
 extension SealedValues {
-    /// The sealed values, each with the field that it was sealed for.
+    /// The sealed values, each with the field it was sealed for.
     var byField: [(field: VaultField, sealed: Sealed)] {
         var values: [(VaultField, Sealed)] = [(.identity, self.identity)]
         if let shares {

@@ -3,12 +3,15 @@ package import Vault
 internal import Vocabulary
 package import WalletStore
 
-/// The records of epochs, each with a MAC by the vault that also covers the previous record's MAC.
+/// The records of epochs.
 ///
-/// An attacker who can write the database but cannot use the vault can remove records, which the epochs in the audit
-/// log reveal. The attacker can neither forge nor change a record, so a rule cannot be replaced by a more lenient one.
+/// Each has a MAC by the vault that also covers the previous record's MAC.
+///
+/// An attacker who can write to the database but cannot use the vault can remove records, which is detected by means of
+/// the epochs in the audit log. The attacker can neither forge nor change a record, so a rule cannot be replaced with a
+/// more lenient one.
 package enum EpochRecords {
-    /// Returns whether every record is unchanged since a restore with this vault created it.
+    /// Returns whether every record is unchanged since it was created by a restore with this vault.
     package static func areGenuine(_ epochs: [StoredEpoch], by vault: any Vault) async throws(VaultError) -> Bool {
         var previous: [UInt8] = []
         var previousMAC: VersionedMAC?
@@ -22,10 +25,10 @@ package enum EpochRecords {
         return true
     }
 
-    /// Creates the records that lead from `epochs` to the epoch `number`.
+    /// Creates the records that lead from `epochs` to epoch `number`.
     ///
-    /// Interrupted restores may have used up the numbers in between. The records for those numbers charge no attempts,
-    /// and only the last record has the rule.
+    /// Interrupted restores may have used up the numbers in between. The records for those numbers do not charge any
+    /// attempts. Only the last record has the rule.
     static func next(
         _ number: Int,
         _ rule: EpochRule,

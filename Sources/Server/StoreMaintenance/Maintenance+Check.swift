@@ -3,23 +3,24 @@ internal import Synchronization
 internal import Vocabulary
 internal import WalletStore
 
-// The search for damaged attempt records, which finds them before the wallets' calls do. The structure of the database
-// is checked in each backup instead, because no second connection may read it while the store is open.
+// Searches for damaged attempt records, to find them before a wallet's call does. The structure of the database is
+// checked in each backup instead, because no second connection may read it while the store is open.
 extension Maintenance {
     private static let stepSize = 200
     private static let pause: Duration = .milliseconds(5)
-    /// The interval between checks, and the delay of the first check after the start.
+    /// The interval between checks, and the delay of the first check after a start.
     private static let interval: Duration = .seconds(86_400)
     private static let firstDelay: Duration = .seconds(3600)
 
-    /// The number of damaged records that the last check found.
+    /// The number of damaged records found by the last check.
     package var damageCount: Int { self.state.withLock { $0.damageCount } }
 
-    /// Checks the attempt records unless this was done within the last day.
+    /// Checks the attempt records, unless that was done within the last day.
     func runDueCheck() async {
         let now = self.parts.clock.now()
         let isDue = self.state.withLock { state in
-            // Not at the start, when every wallet returns. A clock that was set back makes the check due as well.
+            // Do not check right after the start, when every wallet reconnects. If the clock was set back, the check is
+            // also due.
             let next = state.nextCheck ?? now + Self.firstDelay
             state.nextCheck = next
             guard next <= now || next > now + Self.interval else { return false }
@@ -38,7 +39,7 @@ extension Maintenance {
                 self.parts.log.error("an attempt record is damaged", metadata: ["wallet": "\(wallet)"])
             }
         } catch StoreError.corrupt {
-            // This raises the alert, because the rows of some wallet cannot be read.
+            // Raise the alert, because some wallet's rows cannot be read.
             self.state.withLock { $0.damageCount = max(1, $0.damageCount) }
             self.parts.log.error("the store cannot be read in full; its next backup will show the damage")
         } catch {

@@ -4,24 +4,24 @@ internal import Synchronization
 internal import Vocabulary
 internal import WalletStore
 
-// The removal of wallets some time after their end.
+// Removes wallets some time after they ended.
 //
-// Until then, a phone that was switched off can still learn that its wallet was revoked, and why. Two things outlive
+// Until then, a phone that was switched off can still find out that its wallet was revoked, and why. Two things outlive
 // the wallet: the digest of its deletion code with the time of its end, so that the code is still answered with "done",
-// and the deny list, which belongs to no wallet.
+// and the deny list, which does not belong to any wallet.
 extension Maintenance {
     /// The number of wallets that one step examines and may remove.
     private static let stepSize = 200
     private static let pause: Duration = .milliseconds(5)
-    /// The interval between examinations of all ended wallets, measured with the server's clock.
+    /// The interval between passes over all ended wallets, measured by the server's clock.
     private static let interval: Duration = .seconds(3600)
 
-    /// Removes the wallets that are due, unless this was done within the last hour.
+    /// Removes the wallets that are due, unless that was done within the last hour.
     package func runDuePurge() async {
         guard let after = self.parts.purgeAfter else { return }
         let now = self.parts.clock.now()
         let isDue = self.state.withLock { state in
-            // A clock that was set back also makes the purge due.
+            // If the clock was set back, the purge is also due.
             if let last = state.lastPurge, last <= now, now < last + Self.interval { return false }
             state.lastPurge = now
             return true
@@ -54,7 +54,9 @@ extension Maintenance {
         }
     }
 
-    /// Removes wallets after recording their ids, as is done for every end of a wallet.
+    /// Removes wallets after recording their ids.
+    ///
+    /// Every end of a wallet is recorded in this way.
     private func purge(_ wallets: [WalletID], endedBefore limit: Timestamp) async throws -> Int {
         let (audit, subject) = (self.parts.audit, AuditSubject(wallets: wallets))
         let begun = try await audit.append(.purge, by: .server, on: subject, .begun).number

@@ -7,41 +7,42 @@ internal import Synchronization
 internal import Vocabulary
 internal import WalletStore
 
-// The rotation of the vault's keys: a new version starts to seal at once, and values sealed with older versions are
-// resealed in the background.
+// Rotates the vault's keys: a new version starts sealing at once, and values sealed with older versions are resealed in
+// the background.
 //
 //     key file, durable ─▶ passes over all wallets until one finds no old value ─▶ recorded in the store
 //
-// An interrupted pass leaves no record, so the next start repeats it and finds that the resealed values are up to date.
-// A resealed value replaces the old one only if the store still contains the old one, so that no PIN key, share or code
-// that was written in the meantime is lost.
+// An interrupted pass leaves no record. The next start therefore repeats it and finds that the resealed values are up
+// to date. A resealed value replaces the old one only if the store still contains the old one, so that no PIN key,
+// share or code written in the meantime is lost.
 extension Maintenance {
-    /// The number of wallets that one step reads and writes.
+    /// The number of wallets read and written by one step.
     private static let resealStep = 16
     private static let countStep = 500
     private static let pause: Duration = .milliseconds(2)
-    /// An upper bound on the time that a call takes from sealing a value to its commit.
+    /// An upper bound on the time between sealing a value in a call and committing it.
     private static let inFlight: Duration = .seconds(600)
 
-    /// The time for which values outside the store may need an older version: those in enrollment tokens and in calls
-    /// in flight.
+    /// How long values outside the store may need an older version: those in enrollment tokens and in calls in flight.
     private var neededFor: Duration { self.parts.tokenLifetime + Self.inFlight }
 
-    /// Adds a key version; ``resealIfDue()`` does the rest.
+    /// Adds a key version.
     ///
-    /// The rotation is rejected while the last one is in progress or tokens from before it are still valid, because
-    /// after two rotations in a row no key would accept the tokens from before the first one.
+    /// ``resealIfDue()`` does the rest.
+    ///
+    /// The rotation is rejected while the previous one is in progress or tokens from before it are still valid. After
+    /// two rotations in a row, no key would accept the tokens from before the first one.
     package func rotate() async throws {
         let now = self.parts.clock.now()
         let versions = try await self.recordedVersions(at: now)
-        // Nothing was done, so the error is not `unavailable`, which the audit log would record as unclear.
+        // Nothing was done, so do not throw `unavailable`, which the audit log would record as unclear.
         if let active = versions.last {
             guard active.sealedAnewAt != nil || self.parts.vault.versions.count == 1 else {
                 throw MaintenanceFailure.notAllowed(
                     "The last rotation is not finished; `vault status` shows its progress.\(self.damage)"
                 )
             }
-            // The first version of a key file has no predecessor.
+            // The first version in a key file has no predecessor.
             if versions.count > 1, now < active.activeSince + self.neededFor {
                 throw MaintenanceFailure.notAllowed(
                     "Enrollments from before the last rotation may still need the previous version; retry after "
@@ -59,7 +60,7 @@ extension Maintenance {
         self.askedReseals.yield()
     }
 
-    /// Records the active version and returns all versions that the store has on record.
+    /// Records the active version and returns all versions recorded in the store.
     private func recordedVersions(at now: Timestamp) async throws -> [StoredVaultVersion] {
         try await self.record(self.parts.vault.activeVersion, at: now)
     }
@@ -69,7 +70,7 @@ extension Maintenance {
         return try await self.parts.store.note(vaultVersion: version, check: check, at: now)
     }
 
-    /// Reseals the values of older versions, unless that was done since the active version began to seal.
+    /// Reseals values of older versions, unless that was done after the active version started sealing.
     func resealIfDue() async {
         let active = self.parts.vault.activeVersion
         do {
@@ -81,17 +82,17 @@ extension Maintenance {
             while true {
                 let pass = try await self.resealPass()
                 count += pass.replaced
-                // An operator must end a wallet that cannot be opened; the others do not wait for it.
+                // An operator must end a wallet that cannot be opened. The others do not wait for it.
                 self.state.withLock { $0.damaged = pass.damaged }
                 if let damaged = pass.damaged { throw damaged }
                 if pass.replaced == 0 { break }
             }
-            // If a rotation took place in between, it starts a separate pass.
+            // If another rotation took place in the meantime, it starts its own pass.
             guard self.parts.vault.activeVersion == active else { return }
             do {
                 try await self.parts.store.noteSealedAnew(vaultVersion: active, at: self.parts.clock.now())
             } catch StoreError.notErased {
-                // The record is withdrawn, so that the next run repeats the erasure.
+                // Withdraw the record, so that the next run repeats the erasure.
                 try? await self.parts.store.noteSealedAnew(vaultVersion: active, at: nil)
                 throw StoreError.notErased
             }
@@ -102,7 +103,7 @@ extension Maintenance {
                 self.state.withLock { $0.reseal?.state = .done }
             }
         } catch is CancellationError {
-            // The next start continues.
+            // The next start continues from here.
         } catch {
             self.parts.log.warning("resealing failed and is retried", metadata: ["reason": "\(error)"])
             self.state.withLock { state in
@@ -112,10 +113,11 @@ extension Maintenance {
         }
     }
 
-    /// Examines every wallet once; returns the number of wallets resealed, and the wallets in use that cannot be
-    /// opened.
+    /// Examines every wallet once.
     ///
-    /// An ended wallet has only its identity left, and no rotation waits for one that cannot be opened.
+    /// Returns the number of resealed wallets, and the wallets in use that cannot be opened.
+    ///
+    /// An ended wallet has only its identity left. If that cannot be opened, no rotation waits for it.
     private func resealPass() async throws -> (replaced: Int, damaged: DamagedWallets?) {
         let wallets = try await self.parts.store.walletCount()
         var (replaced, done) = (0, 0)
@@ -171,7 +173,7 @@ extension Maintenance {
 }
 
 extension Maintenance {
-    /// Examines every wallet and returns how each version is used.
+    /// Examines every wallet and returns how much each version is used.
     package func vaultKeys() async throws -> [VaultKeyUsage] {
         let (vault, store, now) = (self.parts.vault, self.parts.store, self.parts.clock.now())
         let noted = try await self.recordedVersions(at: now)
@@ -185,7 +187,7 @@ extension Maintenance {
         }
         let active = vault.activeVersion
         let rest = (noted.last { $0.version == active }?.activeSince).map { $0 + self.neededFor }
-        // This includes versions that sealed a value but are missing from the key file; their values cannot be opened.
+        // Include versions that sealed a value but are missing from the key file. Their values cannot be opened.
         let versions = Set(vault.versions).union(counts.keys.filter { $0 > 0 }).sorted()
         return versions.map { version in
             VaultKeyUsage(
@@ -198,21 +200,20 @@ extension Maintenance {
         }
     }
 
-    /// Returns whether a wallet needs its keys, because it is in use or because its identity can be opened after its
-    /// end.
+    /// Returns whether a wallet needs its keys, because it is in use or because its identity can still be opened.
     private func needsItsKeys(_ wallet: SealedWallet) async throws -> Bool {
         let (vault, identity) = (self.parts.vault, wallet.values.identity)
         guard wallet.hasEnded, vault.keyVersion(of: identity) != vault.activeVersion else { return true }
         return try await vault.opens(identity, as: .identity, of: wallet.walletID)
     }
 
-    /// A sentence about the wallets that the last pass could not reseal, or an empty string if it resealed all of them.
+    /// A sentence about the wallets that the last pass could not reseal, empty if it resealed all of them.
     private var damage: String { self.state.withLock { $0.damaged.map { " \($0)" } ?? "" } }
 
-    /// Removes the versions that no value needs, and returns the others.
+    /// Removes the versions that no value needs and returns the others.
     ///
-    /// If an older version still seals a value, such as one that a call in flight stored after the last pass, a new
-    /// pass is requested to reseal it.
+    /// If a value is still sealed with an older version, for example because a call in flight stored it after the last
+    /// pass, a new pass is requested to reseal it.
     package func retire() async throws -> [VaultKeyUsage] {
         let versions = try await self.vaultKeys()
         let retirable = Set(versions.filter(\.isRetirable).map(\.version)).intersection(self.parts.vault.versions)
@@ -232,7 +233,7 @@ extension Maintenance {
 }
 
 extension Maintenance {
-    /// Returns the reason why no version can be removed, with the time from which one can.
+    /// Returns the reason why no version can be removed, with the time at which one can be.
     private func reasonForNone(of versions: [VaultKeyUsage]) async throws -> String {
         let older = versions.filter { !$0.isActive }
         guard !older.isEmpty else { return "Nothing was removed: the only version is the active one." }
@@ -256,7 +257,7 @@ extension Maintenance {
 }
 
 extension MaintenanceFailure {
-    /// Distinguishes a key file that was certainly not changed from one that may have been.
+    /// Distinguishes a key file that was definitely not changed from one that may have been.
     fileprivate init(_ error: KeyFileError) {
         self = if case .otherKeys = error { .notAllowed("\(error)") } else { .unavailable("\(error)") }
     }

@@ -6,17 +6,19 @@ internal import Vault
 internal import Vocabulary
 internal import WalletStore
 
-// The replacement of all wallets' shares, after a theft of the store and its key.
+// Replaces the shares of all wallets, after the store and its key were stolen.
 //
 //     refresh begun, durable ─▶ next shares for every wallet ─▶ each wallet confirms its own after a right PIN
 //
-// If a pass is interrupted, the next start continues after the last wallet that it reached.
+// If a pass is interrupted, the next start continues after the last wallet that the pass reached.
 extension Maintenance {
-    /// The number of wallets that one step reads and writes.
+    /// The number of wallets read and written by one step.
     private static let refreshStep = 64
     private static let refreshPause: Duration = .milliseconds(2)
 
-    /// Begins to replace the shares of all wallets; ``refreshSharesIfDue()`` does the rest.
+    /// Starts replacing the shares of all wallets.
+    ///
+    /// ``refreshSharesIfDue()`` does the rest.
     package func refreshShares() async throws -> ShareRefreshProgress {
         try await self.parts.store.beginShareRefresh(at: self.parts.clock.now())
         let wallets = try await self.parts.store.walletCount()
@@ -27,7 +29,7 @@ extension Maintenance {
         return progress
     }
 
-    /// Creates next shares for the wallets that the current refresh, if any, has not reached.
+    /// Creates next shares for the wallets that the current refresh has not reached yet, if there is a refresh.
     func refreshSharesIfDue() async {
         let store = self.parts.store
         do {
@@ -55,7 +57,7 @@ extension Maintenance {
             self.parts.log.notice("next shares made for all wallets; each receives them at its next unlock")
             self.state.withLock { $0.refresh?.state = .done }
         } catch is CancellationError {
-            // The next start continues.
+            // The next start continues from here.
         } catch {
             self.parts.log.warning("making next shares failed and is retried", metadata: ["reason": "\(error)"])
             self.state.withLock { state in
@@ -73,7 +75,7 @@ extension Maintenance {
         )
     }
 
-    /// Returns the number of wallets that have not confirmed all their next shares.
+    /// Returns the number of wallets that have not yet confirmed all their next shares.
     package func unconfirmedShares() async throws -> Int {
         try await self.parts.store.unconfirmedShares()
     }

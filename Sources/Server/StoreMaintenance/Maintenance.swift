@@ -7,12 +7,12 @@ package import Vault
 package import Vocabulary
 package import WalletStore
 
-/// Performs work on the whole store while wallets are served, in steps so small that no PIN check waits for them.
+/// Performs work on the whole store while wallets are served, in small steps so that PIN checks do not wait for it.
 ///
-/// Only one task of each kind runs at a time. A task that an operator started continues if the operator disconnects. An
-/// interrupted resealing continues after a restart, but an interrupted backup does not.
+/// Only one task of each kind runs at a time. A task started by an operator continues if the operator disconnects.
+/// Interrupted resealing continues after a restart, but an interrupted backup does not.
 package final class Maintenance: Sendable {
-    /// The dependencies and settings of the maintenance.
+    /// The dependencies and settings for maintenance.
     package struct Parts: Sendable {
         package var store: any MaintenanceStore
         package var vault: any RotatingVault
@@ -20,11 +20,11 @@ package final class Maintenance: Sendable {
         package var audit: AuditLog
         /// The store's epoch.
         package var epoch: Int
-        /// The time after which ended wallets are removed, or nil to keep them.
+        /// How long ended wallets are kept before they are removed, or nil to keep them.
         package var purgeAfter: Duration?
         /// The lifetime of an enrollment token.
         package var tokenLifetime: Duration
-        /// The time of the last backup on record, or nil if there is none.
+        /// The time of the last recorded backup, or nil if there is none.
         package var lastBackup: Timestamp?
         package var log: Logger
 
@@ -71,7 +71,7 @@ package final class Maintenance: Sendable {
         var lastBackup: Timestamp?
     }
 
-    /// The interval between checks for due work, in real time.
+    /// The interval at which to check for due work, in real time.
     private static let interval: Duration = .seconds(30)
 
     package init(_ parts: Parts) {
@@ -88,15 +88,15 @@ package final class Maintenance: Sendable {
         }
     }
 
-    /// The time of the last backup on record, or nil if there is none.
+    /// The time of the last recorded backup, or nil if there is none.
     package var lastBackup: Timestamp? { self.state.withLock(\.lastBackup) }
 
-    /// Requests a backup, which ``run()`` makes.
+    /// Requests a backup, to be made by ``run()``.
     package func startBackup(at path: String) throws(MaintenanceFailure) {
         guard self.parts.store is SQLiteWalletStore else {
             throw .notAllowed("The store is a PostgreSQL database; back it up with its own tools (docs/cluster.md).")
         }
-        // Checked again when the backup is made; here, so that the operator sees the error.
+        // Checked again when the backup is made. Checking here lets the operator see the error.
         guard !DurableFile.exists(path) else {
             throw .notAllowed("\(path) exists and is not overwritten; nothing was done. Name another file.")
         }
@@ -109,7 +109,7 @@ package final class Maintenance: Sendable {
         self.askedBackups.yield(path)
     }
 
-    /// Makes requested backups and does work that is due, until graceful shutdown or cancellation.
+    /// Makes requested backups and performs due work until graceful shutdown or cancellation.
     package func run() async {
         await cancelWhenGracefulShutdown {
             async let backups: Void = self.makeBackups()
@@ -150,7 +150,7 @@ package final class Maintenance: Sendable {
                 }
             }
             let result = "\(backup.byteCount) bytes, epoch \(backup.epoch)"
-            // The request is on record. If the audit log is full, PIN checks must continue without this entry.
+            // The request has been recorded. If the audit log is full, PIN checks must continue without this entry.
             await audit.tryAppend(.backup, by: .server, .done(of: nil, result: result), detail: path)
             parts.log.notice("backup made", metadata: ["file": "\(path)", "bytes": "\(backup.byteCount)"])
             self.state.withLock { state in

@@ -4,10 +4,10 @@ package import Vocabulary
 package struct MaintenanceReport: Hashable, Sendable {
     /// The store's epoch, which starts at 1.
     package var epoch: Int
-    /// The newest backup and the newest resealing since the process started.
+    /// The newest backup since the process started, and the newest resealing.
     package var backup: BackupProgress?
     package var reseal: ResealProgress?
-    /// The newest refresh of shares since the process started.
+    /// The newest share refresh since the process started.
     package var refresh: ShareRefreshProgress?
 }
 
@@ -23,21 +23,23 @@ package struct BackupProgress: Hashable, Sendable {
     package var path: String
     package var state = MaintenanceState.running
     package var pagesCopied = 0
-    /// The number of pages, or 0 until the first ones are copied.
+    /// The total number of pages, or 0 until the first ones have been copied.
     package var pages = 0
-    /// The length of the file, once the backup is done.
+    /// The size of the file, once the backup is done.
     package var byteCount = 0
-    /// The time whose state the backup contains, or nil until it is done.
+    /// The time as of which the backup is current, or nil until it is done.
     package var takenAt: Timestamp?
     /// The reason for a failure.
     package var problem: String?
 }
 
-/// The progress of resealing values that older key versions sealed.
+/// The progress of resealing values that were sealed with older key versions.
 package struct ResealProgress: Codable, Hashable, Sendable {
-    /// The key version that is active now.
+    /// The currently active key version.
     package var version: UInt32
-    /// The state of the task; a failed pass is retried.
+    /// The state of the task.
+    ///
+    /// A failed pass is retried.
     package var state = MaintenanceState.running
     package var walletsDone = 0
     package var wallets = 0
@@ -47,7 +49,9 @@ package struct ResealProgress: Codable, Hashable, Sendable {
 
 /// The progress of creating next shares for all wallets.
 package struct ShareRefreshProgress: Codable, Hashable, Sendable {
-    /// The state of the task; a failed pass is retried.
+    /// The state of the task.
+    ///
+    /// A failed pass is retried.
     package var state = MaintenanceState.running
     package var walletsDone = 0
     package var wallets = 0
@@ -55,22 +59,24 @@ package struct ShareRefreshProgress: Codable, Hashable, Sendable {
     package var problem: String?
 }
 
-/// A version of the vault's keys, and how it is used.
+/// A vault key version and how it is used.
 package struct VaultKeyUsage: Hashable, Sendable {
     package var version: UInt32
     /// Whether the version seals new values.
     package var isActive: Bool
-    /// The number of stored values that the version sealed.
+    /// The number of stored values sealed with the version.
     package var values: Int
-    /// The time when the version became active, or nil if it is unknown.
+    /// The time at which the version became active, or nil if unknown.
     package var activeSince: Timestamp?
-    /// Whether only older backups still need the version.
+    /// Whether the version is needed only for older backups.
     package var isRetirable: Bool
 }
 
-/// A request that ``Maintenance`` rejected; the sentence states the reason and the next step.
+/// A request rejected by ``Maintenance``.
 ///
-/// Requests can also throw the errors of the store and the vault.
+/// The text contains the reason and the next step.
+///
+/// Requests can also throw store and vault errors.
 package enum MaintenanceFailure: Error, Hashable, Sendable {
     /// Nothing was done.
     case notAllowed(String)

@@ -2,11 +2,11 @@ internal import HostSystem
 internal import Vault
 internal import WalletStore
 
-/// The state that a new server starts with: a vault key and an empty store.
+/// The initial state of a new server: a vault key and an empty store.
 package enum NewServerState {
-    /// Creates the key file and a store without wallets.
+    /// Creates the key file and an empty store.
     ///
-    /// - Throws: The error of the file or the store. An existing file is never overwritten.
+    /// - Throws: A file or store error. An existing file is never overwritten.
     package static func create(vaultKey: String, data: String) async throws {
         try KeyFileVault.create(at: vaultKey)
         try DurableFile.makeFolder(data)
@@ -20,14 +20,16 @@ package enum NewServerState {
         await store.close()
     }
 
-    /// Throws unless the folder is missing or empty.
+    /// Throws if the folder exists and is not empty.
     package static func requireUnused(_ folder: String) throws(FolderInUse) {
         guard DurableFile.exists(folder) else { return }
         let names = DurableFile.isFolder(folder) ? try? DurableFile.names(in: folder) : nil
         guard names == [] else { throw FolderInUse(path: folder) }
     }
 
-    /// The folder is not empty, or there is a file in its place; choose another folder.
+    /// The folder is not empty, or there is a file in its place.
+    ///
+    /// Choose another folder.
     package struct FolderInUse: Error, CustomStringConvertible {
         let path: String
 

@@ -2,36 +2,37 @@ package import AuditLog
 package import Vocabulary
 package import WalletStore
 
-/// Checks at a start that the store contains everything that its audit log has on record.
+/// Checks at start that the store contains everything recorded in its audit log.
 ///
-/// Invariant (G7): a revocation on record is in force after any start. If a revocation that is on record as done is
-/// missing from the store, the store is an older copy and is not served. A revocation that was begun but not completed
-/// is carried out.
+/// Invariant (G7): after any start, every recorded revocation is in force. If a revocation recorded as done is missing
+/// from the store, the store is an older copy and is not served. A revocation that was begun but not completed is
+/// carried out.
 package struct StartCheck {
     private var replay: AuditReplay
-    /// The highest generation of the store that is on record.
+    /// The highest store generation on record.
     private var generation: UInt64 = 0
     private var recordsHadMACs = false
 
-    /// - Parameter mark: The store's mark; the store contains every change that was completed before that entry.
+    /// - Parameter mark: The store's mark. The store contains every change completed before that entry.
     package init(after mark: AuditMark?) {
         self.replay = AuditReplay(after: mark)
     }
 
-    /// Processes the log's next entry.
+    /// Processes the next log entry.
     package mutating func read(_ entry: AuditEntry) {
         self.replay.read(entry)
         self.generation = max(self.generation, entry.record.generation ?? 0)
         if entry.record.event.showsRecordMACs { self.recordsHadMACs = true }
     }
 
-    /// Adds MACs to the attempt records of an earlier server version, records this in the log, and returns their
-    /// number.
+    /// Adds MACs to the attempt records of an earlier server version and records this in the log.
     ///
-    /// Invariant (G4): records without MACs are trusted at most once. The log shows that the store's records had MACs
-    /// before, although the database no longer does.
+    /// Returns their number.
+    ///
+    /// Invariant (G4): records without MACs are trusted at most once. Afterwards, the log shows that the store's
+    /// records had MACs, even if the database no longer does.
     package func adoptRecords(of store: any ServedStore, in audit: AuditLog) async throws -> Int {
-        // Only the embedded store had an earlier version without MACs.
+        // Only the embedded store ever had records without MACs.
         guard let store = store as? SQLiteWalletStore else { return 0 }
         guard try await store.recordMACs() == .missing else { return 0 }
         guard !self.recordsHadMACs else { throw OlderStore.recordMACs }
@@ -40,10 +41,10 @@ package struct StartCheck {
         return adopted
     }
 
-    /// Compares the store with the changes on record as done.
+    /// Compares the store with the changes recorded as done.
     ///
-    /// Changes that can be undone are compared only if no other server changes the store: another server's log has
-    /// their undoing.
+    /// Changes that can be reversed are only compared if no other server changes the store, because a reversal may be
+    /// in another server's log.
     package func check(_ store: any ServedStore) async throws {
         if let generation = store.soleGeneration, generation < self.generation {
             throw OlderStore.generation(store: generation, log: self.generation)
@@ -73,7 +74,9 @@ package struct StartCheck {
         }
     }
 
-    /// Completes a revocation that an earlier process left unfinished; returns false for any other command.
+    /// Completes a revocation that an earlier process left unfinished.
+    ///
+    /// Returns false for any other command.
     package static func carryOut(_ record: AuditRecord, on store: any ServedStore) async throws -> Bool {
         guard let step = AuditReplay.ending(record) else { return false }
         var report = ReplayReport()
@@ -82,17 +85,19 @@ package struct StartCheck {
     }
 }
 
-/// A change on record that the store lacks, which shows that it is an older copy; an operator must restore a backup.
+/// A recorded change is missing from the store, which is therefore an older copy.
+///
+/// An operator must restore a backup.
 package enum OlderStore: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The store has a lower generation than an entry in the log.
+    /// The store's generation is lower than that of a log entry.
     case generation(store: UInt64, log: UInt64)
     case revocation(WalletID)
     case block(WalletID)
-    /// A recovery code's denial, or the removal of the denial, is missing.
+    /// A recovery code's denial is missing, or the removal of a denial.
     case denial(RecoveryCodeMAC)
-    /// The revocation of the solution, or its reversal, is missing.
+    /// The revocation of the solution is missing, or its reversal.
     case solution
-    /// The attempt records have no MACs, although they had them before.
+    /// The attempt records have no MACs although they had them before.
     case recordMACs
 
     package var description: String {
@@ -112,7 +117,7 @@ package enum OlderStore: Error, Hashable, Sendable, CustomStringConvertible {
         return "the store is an older copy: the audit log records \(change). \(Self.wayOut)"
     }
 
-    /// The operator's next step.
+    /// What the operator can do next.
     package static let wayOut =
         "Move the data folder away and restore a backup with `remote-pin-server restore`. To keep this store, first "
         + "copy it with `remote-pin-server backup FILE`, and restore FILE: the restore opens an epoch and repeats the "

@@ -4,11 +4,11 @@ package import WalletStore
 
 /// Checks that a vault has the keys that a store was used with.
 ///
-/// A key file from before a rotation opens only values that were sealed before it. The next rotation would then assign
-/// a number that the store knows to a different key, after which no key file would be the right one. The store
-/// therefore records the versions that sealed values in it, and a server does not start with other keys.
+/// A key file from before a rotation only opens values sealed before it. The next rotation would then assign a version
+/// number that the store already knows to a different key, after which no key file would be right. The store therefore
+/// records the versions that sealed its values, and a server does not start with other keys.
 package enum VaultHistory {
-    /// Compares the keys with the store's records, and records the version that seals from now on.
+    /// Compares the keys with the store's records, and records the version that will be used for sealing.
     package static func check(
         _ vault: any RotatingVault,
         of store: any MaintenanceStore,
@@ -25,7 +25,7 @@ package enum VaultHistory {
             throw .otherKey(known.version, check: check.hex)
         }
         let check = vault.check(of: active) ?? []
-        // Nothing is written unless the version is new, so that a full disk does not keep a server from starting.
+        // Nothing is written unless the version is new, so that a full disk does not prevent a start.
         if !noted.contains(where: { $0.version == active && $0.check != nil }) {
             do { _ = try await store.note(vaultVersion: active, check: check, at: now) } catch { throw .store }
         }
@@ -35,13 +35,21 @@ package enum VaultHistory {
     }
 }
 
-/// A reason why a server does not start with this vault; each description states the remedy.
+/// A reason why a server does not start with this vault.
+///
+/// Each description says how to fix it.
 package enum VaultMismatch: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The key file ends before the version that was active last; install its newest copy.
+    /// The key file ends before the version that was last active.
+    ///
+    /// Install its newest copy.
     case older(file: UInt32, store: UInt32)
-    /// The key of this version is not the one that the store was used with; `check` identifies the right key.
+    /// The key for this version is not the one that the store was used with.
+    ///
+    /// `check` identifies the right key.
     case otherKey(UInt32, check: String)
-    /// The attempt records have MACs made with another `index` key; install the newest copy of the key file.
+    /// The MACs of the attempt records were made with another `index` key.
+    ///
+    /// Install the newest copy of the key file.
     case recordKey
     /// The store cannot be read or written.
     case store

@@ -3,30 +3,36 @@ internal import Foundation
 internal import Vault
 internal import Vocabulary
 
-/// The label at the end of a backup, which describes the backup's pages and has a MAC by the vault.
+/// The label at the end of a backup.
+///
+/// It describes the backup's pages and is authenticated by the vault.
 ///
 ///     {"remotePINBackup":1,"takenAt":…,"epoch":1,"auditNumber":…,"auditMAC":"…","byteCount":…,"sha256":"…","mac":"…"}
 ///
-/// It is one line of ``byteCount`` bytes, padded with spaces. The MAC covers everything before `,"mac":` directly, and
-/// the pages through their digest. A changed attempt count, an undone revocation or a page from another backup is
+/// It is a single line of ``byteCount`` bytes, padded with spaces. The MAC covers everything before `,"mac":` directly,
+/// and the pages through their digest. A changed attempt count, an undone revocation or a page from another backup is
 /// therefore detected before a restore begins.
 struct BackupLabel: Hashable {
-    /// The time at which the copy was complete, in milliseconds since 1970.
+    /// The time at which the copy was complete, stored in milliseconds since 1970.
     var takenAt: Timestamp
     var epoch: Int
-    /// The audit log's newest entry just before the copy was complete; a restore replays the later entries.
+    /// The newest audit log entry just before the copy was complete.
+    ///
+    /// A restore replays the entries after it.
     var audit: AuditMark
     /// The total length of the pages.
     var pagesByteCount: Int
-    /// The SHA-256 of the pages.
+    /// The SHA-256 digest of the pages.
     var digest: [UInt8]
-    /// Whether the store lacked counted attempts when it was copied, so that a restore must charge for them.
+    /// Whether the store lacked counted attempts when it was copied, in which case a restore must charge for them.
     var isDamaged = false
 
-    /// The name of the backup in the audit log, by which its restores are counted: the beginning of the digest.
+    /// The name of the backup in the audit log, made from the beginning of the digest.
+    ///
+    /// Restores of the backup are counted by it.
     var name: String { "sha256 \(Array(self.digest.prefix(8)).hex)" }
 
-    /// The length of every label, which fits the longest numbers.
+    /// The length of every label, large enough for the longest numbers.
     static let byteCount = 512
     private static let macName = Array(",\"mac\":\"".utf8)
     private static let end = Array("\"}".utf8)
@@ -42,7 +48,7 @@ struct BackupLabel: Hashable {
         let damaged: Bool?
     }
 
-    /// Returns the label as a line.
+    /// Returns the label as a line of text.
     func line(by vault: any Vault) async throws -> [UInt8] {
         let text =
             "{\"remotePINBackup\":1,\"takenAt\":\(self.takenAt.milliseconds),\"epoch\":\(self.epoch),"
@@ -56,15 +62,17 @@ struct BackupLabel: Hashable {
         return line + [UInt8](repeating: 0x20, count: Self.byteCount - 1 - line.count) + [0x0A]
     }
 
-    /// A reason why bytes are rejected as a label.
+    /// A reason why bytes are not accepted as a label.
     enum Problem: Error {
         /// The bytes cannot be decoded, so the file is not a backup or is incomplete.
         case malformed
-        /// This vault did not make the label, or the label was changed.
+        /// The label was made with another vault, or it was changed.
         case foreign
     }
 
-    /// Decodes a line that this vault made, and rejects any other.
+    /// Decodes a line made with this vault.
+    ///
+    /// Any other line is rejected.
     static func read(_ bytes: [UInt8], by vault: any Vault) async throws -> BackupLabel {
         guard bytes.count == Self.byteCount, bytes.last == 0x0A else { throw Problem.malformed }
         let filling = bytes.dropLast().reversed().prefix { $0 == 0x20 }.count

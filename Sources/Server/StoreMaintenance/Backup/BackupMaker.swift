@@ -9,11 +9,12 @@ package import WalletStore
 ///
 ///     pages, a few at a time ─▶ marked as a backup ─▶ label with digest and MAC ─▶ synced ─▶ final name
 ///
-/// A file with the final name is always complete. The backup does not contain the vault's key, so nobody can open a
-/// wallet with the backup alone, and the backup is useless without the key.
+/// A file with the final name is always complete. The backup does not contain the vault key: without the key, the
+/// backup is useless, and nobody can open a wallet with it.
 package struct BackupMaker: Sendable {
-    /// The number of pages copied in one step, and the pause after it; together they use less than a tenth of the
-    /// store's time.
+    /// The number of pages copied in one step, and the pause after each step.
+    ///
+    /// Together, they use less than a tenth of the store's time.
     private static let pagesAtOnce = 32
     private static let pause: Duration = .milliseconds(2)
     private static let chunk = 1 << 20
@@ -26,9 +27,9 @@ package struct BackupMaker: Sendable {
     private let newestEntry: @Sendable () -> AuditMark
 
     /// - Parameters:
-    ///   - stateOf: The time whose state the store contains, if it is not the present.
+    ///   - stateOf: The time as of which the store is current, if that is not the present.
     ///   - isDamaged: Whether the store was opened although it lacks counted attempts.
-    ///   - newestEntry: Returns the audit log's newest entry.
+    ///   - newestEntry: Returns the newest audit log entry.
     package init(
         store: SQLiteWalletStore,
         vault: any Vault,
@@ -47,14 +48,16 @@ package struct BackupMaker: Sendable {
 
     /// A finished backup.
     package struct Backup: Hashable, Sendable {
-        /// The length of the file, including the label.
+        /// The size of the file, including the label.
         package var byteCount: Int
-        /// The time whose state the backup contains.
+        /// The time as of which the backup is current.
         package var takenAt: Timestamp
         package var epoch: Int
     }
 
-    /// Makes a backup in a file that must not exist yet, and reports the progress after each step.
+    /// Makes a backup in a file that must not exist yet.
+    ///
+    /// Reports progress after each step.
     package func make(
         at path: String,
         progress: @Sendable (_ copied: Int, _ pages: Int) -> Void
@@ -62,7 +65,7 @@ package struct BackupMaker: Sendable {
         let temporary = path + ".partial"
         do {
             guard !DurableFile.exists(path) else { throw FileError.exists(path) }
-            // A killed server left this file behind; a running one makes only one backup at a time.
+            // This file was left behind by a killed server: a running server makes only one backup at a time.
             if DurableFile.exists(temporary) { try DurableFile.remove(temporary) }
             try DurableFile.makeEmpty(temporary)
             do {
@@ -77,7 +80,9 @@ package struct BackupMaker: Sendable {
         }
     }
 
-    /// Copies all pages; returns the audit log's newest entry just before the copy was complete.
+    /// Copies all pages.
+    ///
+    /// Returns the newest audit log entry just before the copy was complete.
     private func copy(
         to path: String,
         progress: @Sendable (_ copied: Int, _ pages: Int) -> Void
@@ -85,8 +90,8 @@ package struct BackupMaker: Sendable {
         try await self.store.beginCopy(to: path)
         do {
             while true {
-                // An entry precedes its commit. Each commit that the copy lacks therefore has an entry after this one,
-                // or a begun entry before it whose outcome no entry states.
+                // An entry precedes its commit. For each commit that the copy lacks, there is therefore an entry after
+                // this one, or a begun entry before it with no recorded outcome.
                 let mark = self.newestEntry()
                 let step = try await self.store.stepCopy(pages: Self.pagesAtOnce)
                 progress(step.copied, step.pages)
@@ -132,28 +137,37 @@ package struct BackupMaker: Sendable {
             if bytes.isEmpty { break }
             hash.update(data: bytes)
             count += bytes.count
-            // Lets calls run, which are answered on the same threads.
+            // Let calls run, because they are answered on the same threads.
             await Task.yield()
         }
         return (count, Array(hash.finalize()))
     }
 }
 
-/// A reason why no backup was made; no file is left behind.
+/// A reason why no backup was made.
+///
+/// No file is left behind.
 package enum BackupFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The backup's file cannot be written; name another file or free some disk space.
+    /// The backup's file cannot be written.
+    ///
+    /// Choose another file or free some disk space.
     case file(FileError)
     /// The store was not copied.
     case copy(StoreCopyError)
-    /// The copied database is damaged, as the store is; restore an earlier backup. The value contains SQLite's
-    /// findings.
+    /// The copied database is damaged, just like the store.
+    ///
+    /// Restore an earlier backup.
+    ///
+    /// The associated value contains SQLite's findings.
     case unsound([String])
-    /// The vault did not answer; retry later.
+    /// The vault did not answer.
+    ///
+    /// Retry later.
     case vault
     /// The server is stopping.
     case stopped
 
-    /// Translates an error from a step of the backup.
+    /// Converts an error thrown by a step of the backup.
     fileprivate init(_ error: any Error) {
         self =
             switch error {

@@ -2,41 +2,45 @@ internal import AuditLog
 internal import Vocabulary
 internal import WalletStore
 
-/// The changes since a backup, according to an audit log, that restoring the backup must not undo: revocations and
-/// permanent blocks.
+/// The changes recorded in an audit log that restoring a backup must not undo: revocations and permanent blocks made
+/// since the backup.
 ///
-/// The end of a wallet counts from its `begun` entry on unless a `failed` entry refers to it, because its commit may
-/// have been the last step before a crash. A reversal (the removal of a code from the deny list, or the restoration of
-/// the solution) counts only with a `done` entry. If in doubt, a wallet stays ended.
+/// A wallet's end counts from its `begun` entry on, unless a `failed` entry refers to it, because its commit may have
+/// been the last step before a crash. A reversal (the removal of a code from the deny list, or the restoration of the
+/// solution) counts only if it has a `done` entry. When in doubt, a wallet stays ended.
 struct AuditReplay {
-    /// One change to repeat, in the order of the log.
+    /// A change to repeat.
+    ///
+    /// Changes are repeated in log order.
     enum Step: Hashable {
         case end([WalletID], Revocation, at: Timestamp)
-        /// Contains the wallets that were linked at that time, whether or not the backup contains their links.
+        /// Contains the wallets that were linked at that time, whether or not their links are in the backup.
         case deny(RecoveryCodeMAC, linked: [WalletID], at: Timestamp)
         case allow(RecoveryCodeMAC)
         case setSolutionRevoked(Bool)
         case block([WalletID])
     }
 
-    /// The number of the newest entry at the time of the backup, or 0 to replay every entry.
+    /// The number of the newest entry when the backup was made, or 0 to replay every entry.
     private let mark: UInt64
-    /// The changes that were begun up to the mark and have no known outcome, so they may have been committed after the
-    /// copy.
+    /// Changes with a `begun` entry up to the mark and no known outcome.
+    ///
+    /// They may have been committed after the copy.
     private var open: [UInt64: AuditRecord] = [:]
-    /// The changes by entry number, which is that of the `begun` entry, or of the `done` entry for a reversal or a
-    /// permanent block.
+    /// The changes by entry number.
+    ///
+    /// This is the number of the `begun` entry or, for a reversal or a permanent block, of the `done` entry.
     private var steps: [UInt64: Step] = [:]
-    /// The keys in `steps` of the changes that are on record as done.
+    /// The keys in `steps` of changes recorded as done.
     private var done: Set<UInt64> = []
-    /// The details of the restores that did not fail, by the numbers of their `begun` entries.
+    /// The details of restores that did not fail, by the number of their `begun` entries.
     private var restores: [UInt64: String] = [:]
 
     init(after mark: AuditMark?) {
         self.mark = mark?.number ?? 0
     }
 
-    /// Processes the log's next entry.
+    /// Processes the next log entry.
     mutating func read(_ entry: AuditEntry) {
         let record = entry.record
         switch record.phase {
@@ -64,7 +68,7 @@ struct AuditReplay {
                 self.steps[of] = Self.ending(record)
             }
         case .unclear(let of, _):
-            // The store had made its decision, so a copy that was completed later contains the change.
+            // The store had decided by then, so a copy completed later contains the change.
             if entry.number <= self.mark { self.open[of] = nil }
         case .done(nil, _):
             // The entry follows its commit, so a backup with a later mark contains the block.
@@ -84,15 +88,17 @@ struct AuditReplay {
         return steps.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    /// Returns the changes that are on record as done, in order.
+    /// Returns the changes recorded as done, in order.
     func doneSteps() -> [Step] {
         self.steps.filter { self.done.contains($0.key) }.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    /// Returns the number of restores whose details contain the name of a backup.
+    /// Returns the number of restores whose details contain a backup's name.
     func restores(of backup: String) -> Int { self.restores.values.count { $0.contains(backup) } }
 
-    /// Returns the step that repeats a revocation, or nil for any other command.
+    /// Returns the step that repeats a revocation.
+    ///
+    /// Returns nil for any other command.
     static func ending(_ record: AuditRecord) -> Step? {
         let (wallets, at) = (record.subject.wallets, record.at)
         switch record.event {
@@ -118,13 +124,15 @@ struct AuditReplay {
 
 /// The result of a replay.
 package struct ReplayReport: Hashable, Sendable {
-    /// The number of wallets in use in the backup that were ended again.
+    /// The number of wallets ended again that were in use in the backup.
     package var ended = 0
-    /// The number of repeated denials; a recovery code that was denied several times counts once for each.
+    /// The number of repeated denials.
+    ///
+    /// If a recovery code was denied several times, each denial counts.
     package var denied = 0
     /// The number of codes removed from the deny list.
     package var allowed = 0
-    /// The number of wallets that were blocked permanently again.
+    /// The number of wallets permanently blocked again.
     package var blocked = 0
     /// Whether the solution is revoked after the replay.
     package var isSolutionRevoked = false
@@ -133,8 +141,9 @@ package struct ReplayReport: Hashable, Sendable {
 }
 
 extension AuditReplay {
-    /// Repeats the changes, adding to the report on earlier logs; the commits that end wallets also destroy their
-    /// shares.
+    /// Repeats the changes and adds them to the report on earlier logs.
+    ///
+    /// The commits that end wallets also destroy their shares.
     func carryOut(
         on store: SQLiteWalletStore,
         after earlier: ReplayReport
@@ -147,7 +156,9 @@ extension AuditReplay {
 }
 
 extension AuditReplay.Step {
-    /// Repeats the change; has no effect on a store that already contains it.
+    /// Repeats the change.
+    ///
+    /// Has no effect if the store already contains it.
     func carryOut(on store: any ServedStore, _ report: inout ReplayReport) async throws {
         switch self {
         case .end(let wallets, let revocation, let at):

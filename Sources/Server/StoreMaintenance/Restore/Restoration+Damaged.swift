@@ -4,16 +4,17 @@ internal import Vault
 internal import Vocabulary
 internal import WalletStore
 
-// Every sealed value is opened once, so that nothing is restored with a wrong key and a damaged value is found here and
+// Opens every sealed value once, so that nothing is restored with the wrong key, and a damaged value is found now and
 // not by the wallet's user.
 extension Restoration {
-    /// The number of wallets whose values one step reads.
+    /// The number of wallets whose values are read by one step.
     private static let stepSize = 500
 
-    /// Opens every sealed value, so that an outdated key file is found now and not one wallet at a time.
+    /// Opens every sealed value, so that an outdated key file is noticed now rather than one wallet at a time.
     ///
     /// - Returns: The wallets in use with a value that cannot be opened although its key is the right one, or with an
-    ///   attempt record whose MAC does not match. An ended wallet needs none of its values.
+    ///   attempt record whose MAC does not match. Ended wallets are not included, because they need none of their
+    ///   values.
     func damagedWallets(of store: SQLiteWalletStore) async throws -> [WalletID] {
         var (opened, unopened): (Set<UInt32>, [(wallet: WalletID, version: UInt32?)]) = ([], [])
         try await store.forEachStep(of: Self.stepSize) { wallets in
@@ -40,7 +41,7 @@ extension Restoration {
         return damaged + miscounted.filter { !damaged.contains($0) }
     }
 
-    /// Returns the wallets in use whose attempt record no server wrote for them.
+    /// Returns the wallets in use whose attempt record was not written for them by a server.
     private func walletsWithoutRecord(in store: SQLiteWalletStore) async throws -> [WalletID] {
         var (damaged, place): ([WalletID], UInt64?) = ([], nil)
         repeat {
@@ -51,11 +52,11 @@ extension Restoration {
         return damaged
     }
 
-    /// Returns whether a key that opens no value is nevertheless the key that the store knows under its version.
+    /// Returns whether a key that opens no value is still the right key for its version, according to the store.
     ///
-    /// This is also true if no key has ever sealed a value in this store under that version, because the version number
-    /// in the value is then damaged. A store cannot tell for versions before its first one, or for the one after its
-    /// last, which a rotation may have begun without recording it.
+    /// Also returns true if the store never recorded a value sealed under that version, because the version number in
+    /// the value is then damaged. A store cannot tell for versions before its first one, or for the one right after its
+    /// last, which a rotation may have started using without recording it.
     private func isRightKey(_ version: UInt32, by noted: [StoredVaultVersion]) -> Bool {
         guard let first = noted.first?.version, let last = noted.last?.version, version >= first,
             UInt64(version) != UInt64(last) + 1
@@ -65,9 +66,9 @@ extension Restoration {
         return check == self.parts.vault.check(of: version)
     }
 
-    /// Ends the damaged wallets that are still in use, if the operator chose to do so.
+    /// Ends the damaged wallets that are still in use, if the operator chose to.
     ///
-    /// This runs after the replay, because an earlier restore may have ended them on record.
+    /// Runs after the replay, because the audit log may show that an earlier restore has ended them.
     func end(_ damaged: [WalletID], in store: SQLiteWalletStore) async throws -> [WalletID] {
         var inUse: [WalletID] = []
         for wallet in damaged {
@@ -80,7 +81,9 @@ extension Restoration {
         return inUse
     }
 
-    /// Records that damaged wallets are about to end, as is done before every end of a wallet.
+    /// Records that damaged wallets are about to end.
+    ///
+    /// Every end of a wallet is recorded in this way.
     func beginEnds(
         of wallets: [WalletID],
         in audit: AuditLog
@@ -106,7 +109,7 @@ extension Restoration {
         return ends
     }
 
-    /// Records that ends which were begun did not happen, so that a later restore does not repeat them.
+    /// Records that the ends recorded as begun did not happen, so that a later restore does not repeat them.
     func undo(_ ends: [(subject: AuditSubject, begun: UInt64)], in audit: AuditLog, for reason: String) async {
         for end in ends {
             let phase = AuditPhase.failed(of: end.begun, reason: reason)

@@ -4,7 +4,7 @@ internal import Vault
 internal import Vocabulary
 internal import WalletStore
 
-// The checks of the staged store, and the changes to it.
+// Checks and changes the staged store.
 extension Restoration {
     func change(_ store: SQLiteWalletStore, _ plan: Plan) async throws -> Report {
         let inspection = try await store.inspect()
@@ -20,8 +20,9 @@ extension Restoration {
         case .present: break
         case .ofAnotherKey: throw RestoreFailure.foreign(self.parts.backup)
         case .missing:
-            // The label's MAC covers every page, so records of an earlier version are those of the store that was
-            // backed up. A copy of an altered store has a label as well, but the log shows that the store had MACs.
+            // The label's MAC covers every page, so records written by an earlier version are those of the store that
+            // was backed up. A copy of an altered store also has a label, but the log shows that the store had MACs
+            // before.
             let first = plan.logs.recordMACsSince
             guard first.map({ plan.takenAt < $0 }) ?? true else { throw RestoreFailure.recordMACs(self.parts.backup) }
             _ = try await store.adoptRecords()
@@ -37,7 +38,7 @@ extension Restoration {
             by: self.parts.vault
         )
         try await store.open(records)
-        // The restored store's generation must be later than any that a log entry or a witness knows.
+        // The generation of the restored store must be later than any known to a log entry or a witness.
         let witnessed = self.parts.witnessed
         try await store.raiseGeneration(above: max(plan.logs.generation, witnessed.generation))
         _ = try await store.raiseWitnessStep(above: witnessed.step)

@@ -6,14 +6,14 @@ package import Vault
 package import Vocabulary
 internal import WalletStore
 
-/// The restore of a backup, which grants no fresh attempts and revives no revoked wallet.
+/// Restores a backup without granting fresh attempts or reviving a revoked wallet.
 ///
 ///     label, log ─▶ pages, digest ─▶ soundness, every sealed value ─▶ epoch ─▶ revocations ─▶ on record ─▶ in place
 ///
-/// Invariants: the new epoch is later than any in the backup or the audit log, so no row of the backup passes for one
-/// of the new epoch, however often and in whatever order backups are restored. The store is moved into place only after
-/// all other steps and a durable audit entry that announces it. If a restore is killed before that, it leaves no store
-/// and must be started again.
+/// Invariants: the new epoch is later than any in the backup or the audit log. No row from the backup can therefore
+/// pass for one from the new epoch, no matter how often and in which order backups are restored. The store is moved
+/// into place only after all other steps and a durable audit entry that announces it. If a restore is killed before
+/// that, it leaves no store behind and must be started again.
 package struct Restoration: Sendable {
     /// The inputs of a restore.
     package struct Parts: Sendable {
@@ -22,16 +22,20 @@ package struct Restoration: Sendable {
         package var auditLog: String
         package var vault: any RotatingVault
         package var clock: any WallClock
-        /// The actor to record in the audit log.
+        /// The actor recorded in the audit log.
         package var actor: AuditActor
         package var rule: EpochRule
-        /// The audit log's newest entry according to the server's log stream, or nil if it is unknown.
+        /// The newest audit log entry according to the server's log, or nil if unknown.
         package var last: AuditMark?
-        /// Whether wallets with a sealed value that cannot be opened are ended; otherwise they prevent the restore.
+        /// Whether to end wallets with a sealed value that cannot be opened.
+        ///
+        /// If false, such wallets prevent the restore.
         package var endsDamaged = false
-        /// The generation and the step that a witness has on record, or 0 if there is no witness.
+        /// The generation and step on record with a witness, or 0 if there is no witness.
         package var witnessed: (generation: UInt64, step: UInt64) = (0, 0)
-        /// Called as each stage begins; if it throws, the restore stops there as if the process had been killed.
+        /// Called at the beginning of each stage.
+        ///
+        /// If it throws, the restore stops there as if the process had been killed.
         package var stage: @Sendable (Stage) throws -> Void
         package var onNewest: @Sendable (AuditMark) -> Void
         package var onWritten: @Sendable (AuditEntry, [UInt8]) -> Void = { _, _ in }
@@ -69,15 +73,17 @@ package struct Restoration: Sendable {
         case copying, checking, openingValues, openingEpoch, replaying, recording, placing, finishing
     }
 
-    /// The result of reading the backup and the logs, before any change.
+    /// The result of reading the backup and the logs.
+    ///
+    /// Nothing has been changed.
     package struct Plan: Sendable {
         let label: BackupLabel
         let logs: RestoreLogs
-        /// The reason why the logs do not cover all changes since the backup, or nil if they do.
+        /// The reason the logs do not cover all changes since the backup, or nil if they do.
         package var problem: LogProblem? { self.logs.problem }
-        /// The time whose state the backup contains.
+        /// The time as of which the backup is current.
         package var takenAt: Timestamp { self.label.takenAt }
-        /// The epoch of the backup, and the latest epoch in the backup and the logs.
+        /// The epoch of the backup, and the latest epoch found in the backup and the logs.
         package var backupEpoch: Int { self.label.epoch }
         package var latestEpoch: Int { max(self.label.epoch, self.logs.epoch) }
     }
@@ -87,13 +93,13 @@ package struct Restoration: Sendable {
         package var epoch: Int
         package var wallets: Int
         package var replayed: ReplayReport
-        /// The wallets that were ended because they were damaged.
+        /// The wallets ended because they were damaged.
         package var damaged: [WalletID]
-        /// The time whose state the backup contained.
+        /// The time as of which the backup was current.
         package var takenAt: Timestamp
         /// The number of earlier restores of the same backup, each of which may have granted further attempts.
         package var earlierRestores: Int
-        /// The reason why the logs did not cover all changes since the backup, or nil if they did.
+        /// The reason the logs did not cover all changes since the backup, or nil if they did.
         package var problem: LogProblem?
     }
 
@@ -103,7 +109,7 @@ package struct Restoration: Sendable {
         self.parts = parts
     }
 
-    /// Reads the backup's label and the audit logs; changes nothing.
+    /// Reads the backup's label and the audit logs without changing anything.
     package func plan() async throws -> Plan {
         try await Self.translating {
             let label = try await self.label()
@@ -111,7 +117,7 @@ package struct Restoration: Sendable {
         }
     }
 
-    /// Runs a part of a restore, and translates every error from a layer below to a ``RestoreFailure``.
+    /// Runs part of a restore and converts every error from a lower layer to a ``RestoreFailure``.
     private static func translating<Result>(_ body: () async throws -> Result) async throws -> Result {
         do { return try await body() } catch { throw RestoreFailure(error) ?? error }
     }
@@ -137,10 +143,13 @@ package struct Restoration: Sendable {
 }
 
 extension Restoration {
-    /// Restores the backup unless `confirm` throws; if there is a ``Plan/problem``, an operator must accept the loss.
+    /// Restores the backup unless `confirm` throws.
     ///
-    /// The data folder is locked before anything is read, so that the plan stays valid: no other process can restore a
-    /// backup, or serve and revoke wallets, in between. A damaged log is not continued, but kept next to the new one.
+    /// If there is a ``Plan/problem``, an operator must accept the loss.
+    ///
+    /// The data folder is locked before anything is read, so that the plan stays valid: in the meantime, no other
+    /// process can restore a backup, serve wallets or revoke them. A damaged log is not continued but kept next to the
+    /// new one.
     package func run(_ confirm: (Plan) throws -> Void = { _ in }) async throws -> Report {
         try await Self.translating {
             let staged = try StagedStore(folder: self.parts.dataFolder)
@@ -180,7 +189,9 @@ extension Restoration {
         }
     }
 
-    /// Moves the store into place between its two audit entries; the store names the first of them.
+    /// Moves the store into place between its two audit entries.
+    ///
+    /// The store names the first of them.
     private func place(
         _ staged: StagedStore,
         _ store: SQLiteWalletStore,
@@ -234,10 +245,10 @@ extension Restoration {
         }
     }
 
-    /// Returns a number of times in words.
+    /// Formats a number of times.
     package static func times(_ count: Int) -> String { count == 1 ? "1 time" : "\(count) times" }
 
-    /// Returns a number of wallets in words.
+    /// Formats a number of wallets.
     package static func wallets(_ count: Int) -> String { count == 1 ? "1 wallet" : "\(count) wallets" }
 
     private func openAudit(_ plan: Plan, _ store: SQLiteWalletStore, epoch: Int) async throws -> AuditLog {
@@ -261,7 +272,7 @@ extension Restoration {
     }
 
     /// Copies the pages and compares the digest of the copied bytes with the label, so that the bytes checked are the
-    /// bytes used.
+    /// ones used.
     private func copyPages(_ label: BackupLabel, to path: String) async throws {
         var hash = SHA256()
         let source = try AppendFile(reading: self.parts.backup)

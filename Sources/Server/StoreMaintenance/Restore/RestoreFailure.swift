@@ -4,46 +4,61 @@ internal import Vault
 package import Vocabulary
 package import WalletStore
 
-/// A reason why a backup was not restored; the data folder then contains no store, except after ``placed(_:)``.
+/// A reason why a backup was not restored.
+///
+/// Except after ``placed(_:)``, the data folder contains no store.
 package enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The file is not a backup or is incomplete; use another one.
-    case notABackup(String)
-    /// The backup was not made with this vault's key or was changed since; use another backup, or the matching key
-    /// file.
-    case foreign(String)
-    /// The bytes do not match the digest in the label, because the disk is damaged or the file was changed; use another
-    /// backup.
-    case damaged(String)
-    /// The database is damaged or has definitions that this server does not create; use another backup.
-    case unsound(String, [String])
-    /// A sealed value cannot be opened with this vault's key; use the key file that has the versions from the time of
-    /// the backup.
-    case sealed(wallet: String)
-    /// These wallets have values that cannot be opened although the key is the right one, or attempt records without a
-    /// valid MAC.
+    /// The file is not a backup or is incomplete.
     ///
-    /// End the wallets with ``Restoration/Parts/endsDamaged``, or use an older backup.
+    /// Use another one.
+    case notABackup(String)
+    /// The backup was not made with this vault's key, or it was changed since.
+    ///
+    /// Use another backup or the matching key file.
+    case foreign(String)
+    /// The bytes do not match the digest in the label, because the disk is damaged or the file was changed.
+    ///
+    /// Use another backup.
+    case damaged(String)
+    /// The database is damaged or contains definitions that this server does not create.
+    ///
+    /// Use another backup.
+    case unsound(String, [String])
+    /// A sealed value cannot be opened with this vault's key.
+    ///
+    /// Use the key file with the versions from the time of the backup.
+    case sealed(wallet: String)
+    /// These wallets have values that cannot be opened although the key is right, or attempt records without a valid
+    /// MAC.
+    ///
+    /// End the wallets with ``Restoration/Parts/endsDamaged`` or use an older backup.
     case damagedWallets([WalletID])
-    /// The backup is of a store that lacks counted attempts, but the rule charges none.
+    /// The backup was made from a store that lacks counted attempts, but the rule does not charge any.
     case uncharged(String)
-    /// The attempt records have no MACs, although those of the store had them; use another backup.
+    /// The attempt records have no MACs, although the store's records had them.
+    ///
+    /// Use another backup.
     case recordMACs(String)
-    /// No restore created a record of an epoch, or the epoch that a wallet names.
+    /// An epoch record, or the epoch that a wallet names, was not created by a restore.
     case epochs(String)
-    /// The data folder contains a store, or cannot be used.
+    /// The data folder contains a store or cannot be used.
     case store(StoreOpenError)
-    /// The staged store failed; start the restore again.
+    /// A step on the staged store failed.
+    ///
+    /// Start the restore again.
     case step(StoreError)
-    /// The audit log rejected the restore, so nothing is restored.
+    /// The audit log rejected the restore, so nothing was restored.
     case audit(AuditLogError)
     /// The backup or the data folder cannot be read or written.
     case file(FileError)
     /// The vault did not answer.
     case vault
-    /// The store is in place, but the audit log rejected the entry that records it.
+    /// The store is in place, but the audit log rejected the entry for it.
     case placed(AuditLogError)
 
-    /// Translates an error from a step of the restore, or returns nil for an error from the caller's closures.
+    /// Converts an error from a step of the restore.
+    ///
+    /// Returns nil for an error from the caller's closures.
     init?(_ error: any Error) {
         switch error {
         case let error as RestoreFailure: self = error
@@ -93,9 +108,11 @@ package enum RestoreFailure: Error, Hashable, Sendable, CustomStringConvertible 
 package enum LogProblem: Hashable, Sendable, CustomStringConvertible {
     /// The log does not exist.
     case missing(String)
-    /// The log was changed; it is intact up to some entry.
+    /// The log was changed.
+    ///
+    /// It is intact up to some entry.
     case damaged(String, AuditProblem)
-    /// The log lacks the entry that was the newest at the time of the backup, so it was truncated or is another log.
+    /// The log lacks the entry that was newest at the time of the backup, so it was truncated or is a different log.
     case otherLog(String, AuditProblem)
 
     package var description: String {

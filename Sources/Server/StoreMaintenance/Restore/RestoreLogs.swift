@@ -5,50 +5,52 @@ internal import Vault
 internal import Vocabulary
 internal import WalletStore
 
-/// The audit logs since a backup: the one at `audit.file`, and those next to it that earlier restores set aside because
-/// they were damaged.
+/// The audit logs since a backup: the one at `audit.file`, and the damaged ones next to it that earlier restores set
+/// aside.
 ///
-/// Invariant: every end since the backup that a log records is repeated, however many restores took place in between. A
-/// log that was set aside is therefore read like the one that replaced it.
+/// Invariant: every end recorded in a log since the backup is repeated, no matter how many restores took place in
+/// between. A log that was set aside is therefore read in the same way as the one that replaced it.
 struct RestoreLogs {
     /// The result of reading one log.
     private struct Found {
         let path: String
         let verification: AuditVerification
         let replay: AuditReplay
-        /// The reason why the log lacks the entry that was the newest at the time of the backup, or nil if it contains
-        /// that entry.
+        /// The reason the log lacks the entry that was newest at the time of the backup.
+        ///
+        /// Nil if it contains that entry.
         let isOther: AuditProblem?
-        /// The epoch and the time of the log's first entry.
+        /// The epoch and time of the first log entry.
         let beginning: (epoch: Int, at: Timestamp)
-        /// The highest generation of the store in the log.
+        /// The highest store generation in the log.
         let generation: UInt64
-        /// The time of the first entry from a server that adds MACs to attempt records.
+        /// The time of the first entry written by a server that adds MACs to attempt records.
         let recordMACsSince: Timestamp?
 
-        /// The damage to the log; an entry that a crash left incomplete does not count.
+        /// The damage to the log.
+        ///
+        /// An entry left incomplete by a crash does not count.
         var damage: AuditProblem? {
             if case .tornTail? = self.verification.problem { nil } else { self.verification.problem }
         }
     }
 
-    /// The latest epoch in any of the logs, or 0 if there is none.
+    /// The latest epoch in any of the logs, or 0 if there are none.
     let epoch: Int
-    /// The changes to repeat, log by log.
+    /// The changes to repeat, one element per log.
     let replays: [AuditReplay]
-    /// The reason why the logs do not cover all changes since the backup, or nil if they do.
+    /// The reason the logs do not cover all changes since the backup, or nil if they do.
     let problem: LogProblem?
-    /// The highest generation of the store in any of the logs, or 0 if there is none.
+    /// The highest store generation in any of the logs, or 0 if there are none.
     let generation: UInt64
-    /// The time since which the store's attempt records have had MACs according to the logs, or nil if none of them
-    /// shows it.
+    /// The time since which attempt records have had MACs, or nil if no log shows it.
     let recordMACsSince: Timestamp?
-    /// The number of earlier restores of this backup in all logs.
+    /// The number of earlier restores of this backup, across all logs.
     let earlierRestores: Int
-    /// Whether the log at `audit.file` is set aside and replaced by a new one.
+    /// Whether the log at `audit.file` must be set aside and replaced with a new one.
     let mustSetAside: Bool
 
-    /// Reads all logs; changes nothing.
+    /// Reads all logs without changing anything.
     init(_ parts: Restoration.Parts, of label: BackupLabel) async throws {
         let mark = label.audit
         let path = parts.auditLog
@@ -57,8 +59,8 @@ struct RestoreLogs {
         logs.sort { $0.beginning < $1.beginning }
         let current = AuditLog.exists(at: path) ? try await Self.read(at: path, since: mark, parts) : nil
         if let current { logs.append(current) }
-        // The backup contains the changes in all logs before the one that contains its newest entry. The numbers in
-        // other logs are unrelated to it, so if no log contains the entry, every end in any of them is repeated.
+        // The backup includes the changes from all logs before the one that contains its newest entry. The entry
+        // numbers in other logs are unrelated, so if no log contains the entry, every end in any of them is repeated.
         let since = logs.lastIndex { $0.isOther == nil }
         let relevant = logs[(since ?? 0)...]
         var problem: LogProblem?
@@ -88,7 +90,7 @@ struct RestoreLogs {
         self.mustSetAside = current?.damage != nil
     }
 
-    /// Returns the path to which the restore that opens an epoch moves a damaged log.
+    /// Returns the path that a damaged log is moved to by the restore that opens an epoch.
     static func place(of path: String, beforeEpoch epoch: Int) -> String { "\(path).before-epoch-\(epoch)" }
 
     private static func setAside(_ path: String) throws -> [String] {
@@ -118,8 +120,8 @@ struct RestoreLogs {
         if !verification.hasMark {
             isOther = .cut(newest: verification.newest?.number ?? 0, expected: mark.number)
             if case .replaced? = verification.problem { isOther = verification.problem }
-            // Read again from the first entry to the last, because the first reading stops if another entry has the
-            // mark's number.
+            // Read the log again from start to end, because the first pass stops if a different entry has the mark's
+            // number.
             replay = AuditReplay(after: nil)
             verification = try await Self.verify(path, parts, last: nil) { read($0) }
         }
