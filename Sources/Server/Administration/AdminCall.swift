@@ -2,30 +2,34 @@ package import ArgumentParser
 package import AuditLog
 package import AdminProtocol
 
-/// A command that an operator sends to a running server.
+/// A command sent by an operator to a running server.
 ///
-/// A value holds the arguments of the command. Each command is defined in one file, which contains its arguments and
-/// reply (also the JSON of the protocol and of `--json`), its audit entry, its execution, and its command-line command.
-/// ``AdminCalls`` lists all commands.
+/// The value holds the command's arguments. Each command is defined in a single file, which contains its arguments and
+/// reply (also used as the JSON of the protocol and of `--json`), its audit entry, its execution, and its command-line
+/// interface. ``AdminCalls`` lists all commands.
 package protocol AdminCall: Codable, Sendable {
     associatedtype Reply: Codable & Sendable
 
-    /// The command as operators type it, such as `wallet show`. The same name is used in requests and in the audit log.
+    /// The command as operators type it, such as `wallet show`.
+    ///
+    /// The same name is used in requests and in the audit log.
     static var name: String { get }
-    /// The lane in which the command waits for others, or nil if it can run in any order.
+    /// The lane in which the command waits for others, or nil if its order does not matter.
     static var lane: AdminLane? { get }
-    /// The type that parses the command line, or nil for a call that only other commands make.
+    /// The type that parses the command line, or nil for a call made only by other commands.
     static var commandLine: (any ParsableCommand.Type)? { get }
-    /// The lowest role that may run the command with these arguments.
+    /// The lowest role that is allowed to run the command with these arguments.
     var role: AdminRole { get }
     /// Whether a second person must confirm the command when ``AdminRoles/confirmation`` is set.
     static var needsTwoPersons: Bool { get }
-    /// Determines which entries are written to the audit log, and when.
+    /// Determines which audit entries are written, and when.
     var effect: AdminEffect { get }
     /// The arguments to include in the audit entries, in addition to the subject.
     var auditDetail: String? { get }
 
-    /// Rejects arguments that are out of range; a rejected command leaves no audit entry.
+    /// Rejects arguments that are out of range.
+    ///
+    /// A rejected command leaves no audit entry.
     func validate() throws(AdminFailure)
 
     /// Calls `body` with the wallets and the recovery code to be named in the audit entries.
@@ -40,19 +44,24 @@ package protocol AdminCall: Codable, Sendable {
     /// The outcome to record in the audit log, if it does not follow from the arguments.
     func auditResult(of reply: Reply) -> String
 
-    /// The page of a list that this call reads, or nil for the first page and for other calls.
+    /// The page of a list that this call reads.
+    ///
+    /// Nil for the first page and for other calls.
     var page: ListPage? { get }
 
-    /// The page that follows a reply, or nil after the last one.
+    /// The page after a reply, or nil if it was the last one.
     func page(after reply: Reply) -> ListPage?
 }
 
 /// The effect of a command on the server.
 package enum AdminEffect: Sendable {
-    /// The command changes nothing. A single audit entry is written before the reply, or before the first page of a
-    /// list.
+    /// The command changes nothing.
+    ///
+    /// A single audit entry is written before the reply, or before the first page of a list.
     case read
-    /// The command changes something. One audit entry is written before the change, and another before the reply.
+    /// The command changes something.
+    ///
+    /// One audit entry is written before the change, and another before the reply.
     case change
     /// Like ``change``, except that the command starts a task, and the second audit entry is written when the task
     /// ends.
@@ -66,8 +75,9 @@ package enum AdminEffect: Sendable {
 package enum AdminLane: Hashable, Sendable {
     /// The state that operators set in the store.
     case store
-    /// The vault's keys. They have a lane to themselves because these commands read every wallet, and a revocation must
-    /// not wait for that.
+    /// The vault's keys.
+    ///
+    /// They have their own lane because these commands read every wallet, and a revocation must not wait for that.
     case vaultKeys
 }
 
@@ -75,7 +85,7 @@ extension AdminCall {
     package static var lane: AdminLane? { nil }
     package static var commandLine: (any ParsableCommand.Type)? { nil }
     package var auditDetail: String? { nil }
-    /// The highest role by default, so that a new command is not available to lower roles unless it says so.
+    /// Defaults to the highest role, so that a new command is not available to lower roles unless it says so.
     package var role: AdminRole { .security }
     package static var needsTwoPersons: Bool { false }
 
@@ -93,7 +103,7 @@ extension AdminCall {
     package func page(after reply: Reply) -> ListPage? { nil }
 }
 
-/// A command that this version does not know.
+/// A command unknown to this version.
 ///
 /// It is rejected, but the attempt is recorded in the audit log.
 struct UnknownCall: AdminCall {

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 package import AuditLog
 
-/// All operator commands, in the order in which the command-line help lists them.
+/// All operator commands, in the order of the command-line help.
 package enum AdminCalls {
     package static let all: [any AdminCall.Type] = [
         ShowStatus.self, ListSessions.self, Reload.self, SetLogLevel.self, ListRequests.self, ConfirmRequest.self,
@@ -19,12 +19,12 @@ package enum AdminCalls {
     package static let auditEvents: [AuditEvent] =
         Self.all.map { AuditEvent(rawValue: $0.name) } + AuditEvent.others
 
-    /// Returns the command with this name, or nil if this version does not know it.
+    /// Returns the command with this name, or nil if it is unknown to this version.
     static func named(_ name: String) -> (any AdminCall.Type)? {
         self.all.first { $0.name == name }
     }
 
-    /// Returns the command-line commands whose names begin with `group`, or those that belong to no group.
+    /// Returns the command-line commands whose names begin with `group`, or those without a group.
     static func commandLine(of group: String? = nil) -> [any ParsableCommand.Type] {
         self.all.compactMap { call in
             let words = call.name.split(separator: " ").map(String.init)

@@ -4,7 +4,7 @@ internal import Vault
 internal import WalletStore
 
 extension AdminFailure {
-    /// Translates an error thrown by a command into one that can be shown to the operator.
+    /// Converts an error thrown by a command to one that can be shown to the operator.
     init(_ error: any Error) {
         switch error {
         case let failure as AdminFailure: self = failure

@@ -3,7 +3,7 @@ internal import ServiceLifecycle
 package import Transport
 
 extension AdminService {
-    /// The reply to a connection that exceeds the limit of the socket.
+    /// The reply to a connection that exceeds the socket's limit.
     package static let busyAnswer: [UInt8] = {
         let most = TransportLimits.admin.connections
         let text =
@@ -24,7 +24,7 @@ extension AdminService {
     /// Answers one request.
     ///
     /// A request that does not follow the protocol leaves no audit entry, because it contains no known command. A
-    /// request with an unknown command, version or member is rejected as a whole, so that a command is never partially
+    /// request with an unknown command, version or member is rejected as a whole, so a command is never partially
     /// executed.
     package func answer(_ frame: [UInt8], from peer: LocalPeer) async -> LocalListener.Answer {
         let header: AdminHeader

@@ -10,7 +10,7 @@ internal import RemotePINServer
 //     reading:                     read   ─▶ done, durable ─▶ reply
 //     a further page of a list:    read   ─▶ reply
 //
-// If the audit log rejects an entry, the command is not run, or the reply is not sent.
+// If the audit log rejects an entry, the command is not run or the reply is not sent.
 extension AdminService {
     /// Runs a command, writing audit entries before and after it.
     func recorded<Call: AdminCall>(_ call: Call, by actor: AuditActor) async throws -> Call.Reply {
@@ -47,7 +47,7 @@ extension AdminService {
             do throws(AdminFailure) {
                 entries.begun.append(try await self.append(.begun, of: entries, on: subject))
             } catch {
-                // The earlier parts have been recorded as begun, but nothing has been done yet.
+                // The earlier parts were recorded as begun, but nothing has been done yet.
                 if !entries.begun.isEmpty { await self.enter(error, entries, isUndone: true) }
                 throw error
             }
@@ -120,7 +120,7 @@ private struct CommandEntries {
     let event: AuditEvent
     let actor: AuditActor
     let detail: String?
-    /// One element per entry of a phase, since an entry can only name a limited number of wallets.
+    /// The subjects of a phase, one per entry, since an entry can only name a limited number of wallets.
     let subjects: [AuditSubject]
     /// The numbers of the entries written before the change.
     var begun: [UInt64] = []

@@ -6,8 +6,8 @@ internal import WalletStore
 // The effects of a revocation after it has been committed.
 //
 // The reply to a revocation guarantees that no more of the wallet's data leaves this server (G7). To ensure this, the
-// store commits first, then the server waits until no connection has data of the wallet in flight, and only then is the
-// reply sent. Idle connections stay open.
+// store commits first. The server then waits until no connection has data of the wallet in flight, and only then sends
+// the reply. Idle connections stay open.
 
 /// The kind of command that revoked the wallets.
 enum RevocationCause {
@@ -30,16 +30,17 @@ enum RevocationCause {
 }
 
 extension AdminService {
-    /// Waits until no data of the wallets is in flight, and reports the wallets that were revoked at `now` to the log
-    /// and the hooks.
+    /// Waits until none of the wallets' data is in flight.
     ///
-    /// - Parameter now: The time of the revocation, or nil if it revoked no wallet because all of them had been revoked
-    ///   before.
+    /// Reports the wallets that were revoked at `now` to the log and the hooks.
+    ///
+    /// - Parameter now: The time of the revocation, or nil if it revoked no wallet because all of them had already been
+    ///   revoked.
     func settle(_ wallets: some Collection<WalletID>, endedAt now: Timestamp?, by cause: RevocationCause) async {
         await self.server.settle(wallets)
         guard let now else { return }
         for wallet in Set(wallets) {
-            // If the store does not answer, reporting a wallet twice is better than not reporting it at all.
+            // If the store does not answer, it is better to report a wallet twice than not at all.
             if let report = try? await self.server.store.report(of: wallet), report.revokedAt != now { continue }
             self.server.log.notice(cause.line, metadata: ["wallet": "\(wallet)"])
             self.server.report(.revoked(wallet, cause.revocation))

@@ -8,7 +8,7 @@ internal import Vocabulary
 
 // Roles and the two-person rule. Every refusal and every request is recorded before it is answered.
 extension AdminService {
-    /// Rejects the command if the peer's role is not sufficient for it.
+    /// Rejects the command if the peer's role does not allow it.
     func requireRole(for call: some AdminCall, of peer: LocalPeer, _ actor: AuditActor) async throws(AdminFailure) {
         let role = self.roles.role(of: peer)
         if let role, role >= call.role { return }
@@ -16,8 +16,9 @@ extension AdminService {
         try await self.refuse(call, "The command needs the role `\(call.role.rawValue)`; this user has \(own).", actor)
     }
 
-    /// Returns if one person is enough; otherwise stores the command for a second person to confirm, and throws a
-    /// failure that tells the operator so.
+    /// Returns if one person is enough.
+    ///
+    /// Otherwise, stores the command for a second person to confirm, and throws a failure that says so.
     func requireSecondPerson<Call: AdminCall>(
         for call: Call,
         of caller: AdminCaller
@@ -35,7 +36,7 @@ extension AdminService {
         let id = UInt32.random(in: .min ... .max).bigEndianBytes.hex
         let until = now + limit
         do throws(AuditLogError) {
-            // This is not recorded as begun, because commands that were begun are carried out at the next start.
+            // Not recorded as begun, because begun commands are carried out at the next start.
             let result = "\(id), until \(until.text)"
             try await self.server.audit.append(.request, by: actor, .done(of: nil, result: result), detail: Call.name)
         } catch {

@@ -17,7 +17,7 @@ package struct AdminService: Sendable {
     package typealias Advance = @Sendable (Duration) throws(AdminFailure) -> Timestamp
 
     package let server: RemotePINServer
-    /// Nil except in a lab, since no command can change the time of a production server.
+    /// Nil outside a lab, because no command can change a production server's time.
     let advance: Advance?
     package let operations: ServerOperations
     package let roles: AdminRoles
@@ -41,9 +41,9 @@ package struct AdminService: Sendable {
 
     /// Runs one command.
     ///
-    /// All commands go through this method. It records each of them in the audit log, with the user and the outcome,
-    /// before the reply is sent. A command that changes something is also recorded before the change. Commands and
-    /// replies are never logged in full, because commands can contain recovery codes.
+    /// All commands go through this method. Before the reply is sent, it records the command in the audit log with the
+    /// user and the outcome. A command that changes something is also recorded before the change. Commands and replies
+    /// are never logged in full, because commands can contain recovery codes.
     package func carryOut<Call: AdminCall>(_ call: Call, by peer: LocalPeer) async throws(AdminFailure) -> Call.Reply {
         let name = await self.name(of: peer.userID)
         let actor = AuditActor.user(peer.userID, name: name)
@@ -73,8 +73,7 @@ package struct AdminService: Sendable {
         }
     }
 
-    /// Looks up the name on a thread that is allowed to block, because the users of a machine may be in a remote
-    /// directory.
+    /// Looks up the user's name on a thread that may block, because the machine's users may be in a remote directory.
     private func name(of user: UInt32) async -> String? {
         let nameOfUser = self.roles.nameOfUser
         return await withCheckedContinuation { continuation in
@@ -95,15 +94,15 @@ struct AdminCaller: Sendable {
     let isPerson: Bool
 }
 
-/// Operations of the process, rather than of the server, that commands use.
+/// Operations on the process, rather than the server, that commands use.
 package struct ServerOperations: Sendable {
     /// The program's version.
     package var version: String
-    /// Does the same as SIGHUP, and returns the outcome for each part.
+    /// Does the same as SIGHUP and returns the outcome for each part.
     package var reload: @Sendable () async -> [ReloadedPart]
     /// Sets the log level if the argument is not nil, and returns the current level.
     package var logLevel: @Sendable (LogLevel?) -> SetLogLevel.Reply
-    /// The expiry of the certificate that is in use, or nil if it is unknown.
+    /// The expiry of the current certificate, or nil if unknown.
     package var certificateExpiry: @Sendable () -> Timestamp?
     /// The versions in the vault's key file in ascending order, and the one used for sealing.
     package var keyVersions: @Sendable () -> (all: [UInt32], active: UInt32)

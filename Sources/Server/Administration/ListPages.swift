@@ -12,12 +12,12 @@ package struct ListPage: Hashable, Sendable {
     }
 }
 
-/// The pages that clients are expected to ask for next, because the previous page is in the audit log.
+/// The pages that clients are expected to request next, because the audit log already covers the previous page.
 ///
 /// A client reads a list in pages. The audit log has a single entry for the whole command, written for the first page.
 ///
-/// Threat: a client could read a list without leaving an entry by asking for a later page right away. An entry is
-/// therefore only skipped for the page that follows one that the same user has read, and only once.
+/// Threat: a client could read a list without leaving an entry by requesting a later page directly. Therefore, the
+/// entry is only skipped for a page that follows one read by the same user, and only once.
 final class ListPages: Sendable {
     private struct Expected: Hashable {
         let page: ListPage
@@ -31,7 +31,9 @@ final class ListPages: Sendable {
 
     private let expected = Mutex<[Expected]>([])
 
-    /// Returns whether this page follows one that the user has read, and removes it from the expected pages.
+    /// Returns whether this page follows one that the user has read.
+    ///
+    /// Removes it from the expected pages.
     func take(_ page: ListPage, by actor: AuditActor) -> Bool {
         self.expected.withLock { pages in
             guard let place = pages.firstIndex(of: Expected(page: page, actor: actor)) else { return false }
@@ -40,7 +42,7 @@ final class ListPages: Sendable {
         }
     }
 
-    /// Remembers the page that follows the one the user is reading.
+    /// Records that the user may request the page after the current one.
     func expect(_ page: ListPage, by actor: AuditActor) {
         self.expected.withLock { pages in
             pages.append(Expected(page: page, actor: actor))

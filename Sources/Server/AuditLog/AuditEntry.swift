@@ -1,9 +1,9 @@
 package import Vocabulary
 
-/// A record of one action or event in the audit log.
+/// A record of an action or event in the audit log.
 ///
-/// No member can hold a deletion code or a recovery code, because the log identifies wallets by their ids and recovery
-/// codes by the vault's MACs.
+/// No member can hold a deletion code or a recovery code: the log identifies wallets by their ids, and recovery codes
+/// by the vault's MACs.
 package struct AuditRecord: Hashable, Sendable {
     package var at: Timestamp
     /// The store's epoch, which increases with every restore.
@@ -12,9 +12,9 @@ package struct AuditRecord: Hashable, Sendable {
     package var event: AuditEvent
     package var subject: AuditSubject
     package var phase: AuditPhase
-    /// The command's arguments other than its subject, in a word or two, such as `percent 10`.
+    /// The command's arguments other than its subject, in a word or two, for example `percent 10`.
     package var detail: String?
-    /// The store's generation when the entry was made, or nil if the writer did not know it.
+    /// The store's generation when the entry was written, or nil if the writer did not know it.
     package var generation: UInt64?
 
     package init(
@@ -40,7 +40,9 @@ package struct AuditRecord: Hashable, Sendable {
 
 /// An entry in the log: a record together with its number.
 package struct AuditEntry: Hashable, Sendable {
-    /// The entry's number, which counts up from 1 without gaps.
+    /// The number of the entry.
+    ///
+    /// Numbers start at 1 and have no gaps.
     package var number: UInt64
     package var record: AuditRecord
 
@@ -78,10 +80,12 @@ package struct AuditActor: RawRepresentable, Hashable, Sendable {
     package static let server = AuditActor(rawValue: "server")
 }
 
-/// The name of an event; for a command, the name that operators type.
+/// The name of an event.
 ///
-/// Commands that a restore replays and commands that also work while the server is stopped have constants here. The
-/// others are named in Administration.
+/// For commands, it is the name that operators type.
+///
+/// There are constants here for commands that a restore replays and for commands that also work while the server is
+/// stopped. The others are named in Administration.
 package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     package let rawValue: String
 
@@ -89,36 +93,43 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Creates an event from its name in a log file, translating names that earlier versions used.
+    /// Creates an event from its name in a log file.
+    ///
+    /// Names used by earlier versions are translated.
     init(recorded name: String) {
         self.init(rawValue: Self.renamed[name] ?? name)
     }
 
-    /// The current names of renamed events, by their former names.
+    /// Maps former names of events to their current ones.
     private static let renamed = [
         "upkeep show": "maintenance show", "vault sealed anew": Self.resealed.rawValue,
     ]
 
-    /// A server started to serve the store; the detail contains its version, its attempt policy and a digest of its
-    /// settings.
+    /// A server started serving the store.
+    ///
+    /// The detail contains its version, its attempt policy and a digest of its settings.
     package static let started = AuditEvent(rawValue: "started")
     /// A server shut down cleanly.
     package static let stopped = AuditEvent(rawValue: "stopped")
-    /// The log's first entry.
+    /// The first entry in a log.
     package static let logBegun = AuditEvent(rawValue: "log begun")
-    /// A crash left the beginning of an entry in the file; this entry follows those bytes and describes them.
+    /// A crash left the beginning of an entry in the file.
+    ///
+    /// This entry follows those bytes and describes them.
     package static let tornTail = AuditEvent(rawValue: "torn tail")
     /// A user revoked a wallet with its deletion code.
     package static let deletionCode = AuditEvent(rawValue: "deletion code")
     /// A wallet reported that it had wiped itself.
     package static let wipe = AuditEvent(rawValue: "wipe")
-    /// A wallet asked to be linked to a recovery code on the deny list and was revoked because of it.
+    /// A wallet asked to be linked to a recovery code on the deny list, and was revoked because of it.
     package static let deniedLink = AuditEvent(rawValue: "link to a denied recovery code")
-    /// A wrong PIN blocked wallets permanently; this entry follows the commit that counted it.
+    /// A wrong PIN permanently blocked wallets.
+    ///
+    /// This entry follows the commit that counted the PIN.
     package static let blockedPermanently = AuditEvent(rawValue: "blocked permanently")
     /// An operator revoked wallets.
     package static let revokeWallets = AuditEvent(rawValue: "revoke wallet")
-    /// An operator put a recovery code on the deny list and revoked its wallets.
+    /// An operator added a recovery code to the deny list and revoked its wallets.
     package static let revokeRecoveryCode = AuditEvent(rawValue: "revoke recovery-code")
     /// An operator revoked the wallet solution.
     package static let revokeSolution = AuditEvent(rawValue: "revoke solution")
@@ -128,7 +139,7 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     package static let removeDenied = AuditEvent(rawValue: "deny-list remove")
     /// A backup of the store was made.
     package static let backup = AuditEvent(rawValue: "backup")
-    /// A backup replaced the store, which opened a new epoch.
+    /// The store was replaced with a backup, which opened a new epoch.
     package static let restore = AuditEvent(rawValue: "restore")
     /// Revoked and wiped wallets were removed after their retention time.
     package static let purge = AuditEvent(rawValue: "purge")
@@ -138,27 +149,34 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     package static let resealed = AuditEvent(rawValue: "vault resealed")
     /// A refresh has offered next shares to every wallet.
     package static let sharesOffered = AuditEvent(rawValue: "vault shares offered")
-    /// The attempt records of an earlier server version received MACs; their contents were trusted as they were.
+    /// The attempt records of an earlier server version were given MACs.
+    ///
+    /// Their contents were trusted as they were.
     package static let recordsAdopted = AuditEvent(rawValue: "attempt records adopted")
-    /// The embedded store was copied into the database of several servers, which serves from here on.
+    /// The embedded store was copied into a shared database, which is used from then on.
     package static let storeCopied = AuditEvent(rawValue: "store copy")
-    /// An operator replaced the policy of all servers of a database; the detail contains each changed setting.
+    /// An operator replaced the policy of all servers sharing a database.
+    ///
+    /// The detail contains each changed setting.
     package static let storePolicy = AuditEvent(rawValue: "store policy set")
     /// Key versions that no longer seal any value were removed.
     package static let retireVault = AuditEvent(rawValue: "vault retire")
-    /// An operator requested a command that another person must confirm; the detail contains its name.
+    /// An operator requested a command that another person must confirm.
+    ///
+    /// The detail contains its name.
     package static let request = AuditEvent(rawValue: "request")
-    /// A command that this version does not know.
+    /// A command unknown to this version.
     package static let unknown = AuditEvent(rawValue: "unknown")
 
-    /// The events that are not commands to a running server.
+    /// The events other than commands to a running server.
     package static let others: [AuditEvent] = [
         .restore, .deletionCode, .wipe, .deniedLink, .blockedPermanently, .purge, .resealed, .sharesOffered,
         .recordsAdopted, .storeCopied, .storePolicy, .started, .stopped, .logBegun, .tornTail, .request, .unknown,
     ]
 
-    /// Whether only servers that add a MAC to every attempt record write this event; earlier versions did not record
-    /// starts.
+    /// Whether this event is only written by servers that add a MAC to every attempt record.
+    ///
+    /// Earlier versions did not record starts.
     package var showsRecordMACs: Bool { self == .started || self == .recordsAdopted }
 }
 
@@ -172,11 +190,12 @@ package struct AuditSubject: Hashable, Sendable {
         self.recoveryCode = recoveryCode
     }
 
-    /// The maximum number of wallets in one entry, which is then about 400 KB long: a tenth of the longest entry that
-    /// is read.
+    /// The maximum number of wallets in one entry.
+    ///
+    /// Such an entry is about 400 KB long, a tenth of the longest entry that a reader accepts.
     package static let walletsInEntry = 10_000
 
-    /// The subject, split into as few entries as ``walletsInEntry`` allows, which is nearly always one.
+    /// Splits the subject into as few entries as ``walletsInEntry`` allows, nearly always one.
     package var inParts: [AuditSubject] {
         guard self.wallets.count > Self.walletsInEntry else { return [self] }
         return stride(from: 0, to: self.wallets.count, by: Self.walletsInEntry).map { start in
@@ -188,21 +207,23 @@ package struct AuditSubject: Hashable, Sendable {
     }
 }
 
-/// The progress of a change at the time when the entry was written.
+/// The progress of a change when the entry was written.
 ///
-/// A restore treats a `begun` entry as done unless a `failed` entry refers to it, because the commit may have been the
-/// last action before a crash, or the store may have committed without answering.
+/// A restore treats a `begun` entry as done unless a `failed` entry refers to it. The commit may have been the last
+/// action before a crash, or the store may have committed without answering.
 package enum AuditPhase: Hashable, Sendable {
     /// The change is about to be committed.
     case begun
-    /// The change was made, with this result; `of` is the number of the `begun` entry, or nil if there is none.
+    /// The change was made, with this result.
+    ///
+    /// `of` is the number of the `begun` entry, or nil if there is none.
     case done(of: UInt64?, result: String)
     /// The change was not made, not even in part.
     case failed(of: UInt64?, reason: String)
     /// The change may have been made: the store did not answer, and the caller was asked to repeat the command.
     case unclear(of: UInt64, reason: String)
 
-    /// The name of the phase, in the file and for operators.
+    /// The name of the phase, used in the file and shown to operators.
     package var name: String {
         switch self {
         case .begun: "begun"
@@ -213,7 +234,9 @@ package enum AuditPhase: Hashable, Sendable {
     }
 }
 
-/// The number and the MAC of an entry, which together authenticate all entries up to it.
+/// The number and MAC of an entry.
+///
+/// Together, they authenticate all entries up to it.
 package struct AuditMark: Hashable, Sendable, CustomStringConvertible {
     package var number: UInt64
     package var mac: String
@@ -223,7 +246,7 @@ package struct AuditMark: Hashable, Sendable, CustomStringConvertible {
         self.mac = mac
     }
 
-    /// Parses `NUMBER:MAC`, the form that the log stream and `audit verify` write.
+    /// Parses `NUMBER:MAC`, the format used in the server's log and by `audit verify`.
     package init?(_ text: String) {
         let parts = text.split(separator: ":", maxSplits: 1)
         guard parts.count == 2, let number = UInt64(parts[0]), number > 0, AuditLine.isMAC(parts[1].utf8) else {

@@ -3,23 +3,24 @@ internal import Foundation
 internal import Vault
 internal import Vocabulary
 
-/// An entry's line in the file, and the part of it that the MAC covers.
+/// An entry's line in the file, and the part of it covered by the MAC.
 ///
 ///     {"number":7,"previous":"1-…","actor":…,…,"mac":"1-…"}
 ///
-/// The number before the MAC's digits is the version of its key.
+/// The number before the digits of a MAC is the version of its key.
 ///
 /// The MAC covers everything before `,"mac":` byte for byte, so no canonical form is needed. The number and the
 /// predecessor's MAC come first and are compared as bytes, so that an entry is valid in only one position. If a crash
 /// left bytes before a line, the line describes them between these two members: `"torn":{"bytes":17,"sha256":"…"}`.
 enum AuditLine {
-    /// The MAC that the first entry names as its predecessor's.
+    /// The MAC that the first entry names in place of a predecessor's.
     static let noMAC = "0-" + String(repeating: "0", count: 2 * VersionedMAC.macByteCount)
     private static let macName = Array(",\"mac\":\"".utf8)
     private static let end = Array("\"}".utf8)
 
-    /// Returns the beginning of the line that follows `last`; `torn` contains the bytes that a crash left between the
-    /// two.
+    /// Returns the beginning of the line after `last`.
+    ///
+    /// - Parameter torn: The bytes left by a crash between the two lines.
     static func beginning(after last: AuditMark?, torn: [UInt8]) -> [UInt8] {
         var text = "{\"number\":\((last?.number ?? 0) + 1),"
         if !torn.isEmpty {
@@ -28,12 +29,12 @@ enum AuditLine {
         return Array((text + "\"previous\":\"\(last?.mac ?? Self.noMAC)\",").utf8)
     }
 
-    /// Returns the bytes that the MAC covers.
+    /// Returns the bytes covered by the MAC.
     static func message(_ beginning: [UInt8], _ record: AuditRecord) -> [UInt8] {
         beginning + AuditBody(record).json().dropFirst().dropLast()
     }
 
-    /// Returns the text of a MAC that the vault made.
+    /// Returns the text form of a MAC made by the vault.
     static func mac(_ bytes: [UInt8]) -> String {
         guard let mac = VersionedMAC(bytes) else { preconditionFailure("the vault makes MACs of this form") }
         return mac.description
@@ -58,10 +59,12 @@ enum AuditLine {
         return (head.dropLast(Self.macName.count), mac)
     }
 
-    /// Returns whether a text has the form of a MAC.
+    /// Returns whether the text has the format of a MAC.
     static func isMAC(_ text: some Collection<UInt8>) -> Bool { VersionedMAC(text: text) != nil }
 
-    /// Decodes the entry in a line, or returns nil if it cannot be read.
+    /// Decodes the entry in a line.
+    ///
+    /// Returns nil if it cannot be read.
     static func entry(in line: ArraySlice<UInt8>) -> AuditEntry? {
         struct Place: Decodable { let number: UInt64 }
         let data = Data(line)
@@ -72,7 +75,7 @@ enum AuditLine {
     }
 }
 
-/// The JSON form of a record.
+/// The JSON representation of a record.
 private struct AuditBody: Codable {
     let time: String
     let epoch: Int
@@ -143,12 +146,12 @@ private struct AuditBody: Codable {
     }
 }
 
-/// Conversions between timestamps and ISO 8601 texts in UTC with milliseconds.
+/// Converts between timestamps and ISO 8601 text in UTC with milliseconds.
 enum AuditTime {
     private static let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
     static func text(of time: Timestamp) -> String {
-        // Formatting truncates, so half a millisecond is added to keep the last digit.
+        // Formatting truncates, so add half a millisecond to preserve the last digit.
         Date(timeIntervalSince1970: (Double(time.milliseconds) + 0.5) / 1000).formatted(Self.style)
     }
 

@@ -9,20 +9,21 @@ extension AuditLog {
         package var clock: any WallClock
         /// The store's epoch, which increases with every restore.
         package var epoch: Int
-        /// Whether the log may continue in a later epoch than that of its newest entry; only the restore that opens the
-        /// epoch sets this.
-        package var opensEpoch = false
-        /// An entry that the log must contain, because the store names it.
-        package var last: AuditMark?
-        /// Returns the store's generation, which each entry records, or nil if it is unknown.
-        package var generation: @Sendable () -> UInt64? = { nil }
-        /// Receives the newest entry when the log is opened and after each write.
+        /// Whether the log may continue in a later epoch than that of its newest entry.
         ///
-        /// The server's log stream records it, so that a later truncation of the file can be detected.
+        /// Only set by the restore that opens the epoch.
+        package var opensEpoch = false
+        /// An entry that the log must contain because the store names it.
+        package var last: AuditMark?
+        /// Returns the store's generation for each entry to record, or nil if unknown.
+        package var generation: @Sendable () -> UInt64? = { nil }
+        /// Called with the newest entry when the log is opened and after each write.
+        ///
+        /// The server writes it to its own log, so that a later truncation of the file can be detected.
         package var onNewest: @Sendable (AuditMark) -> Void
-        /// Receives each entry and its line, including the line feed, once they are on disk, in order.
+        /// Called with each entry and its line, including the line feed, once they are on disk, in order.
         package var onWritten: @Sendable (AuditEntry, [UInt8]) -> Void = { _, _ in }
-        /// Ends the process with this log line, because the contents of the file have become unknown.
+        /// Ends the process with this log message, because the contents of the file are unknown.
         package var onFatal: @Sendable (String) -> Never
 
         package init(

@@ -1,11 +1,11 @@
 package import HostSystem
 package import Vocabulary
 
-// The time of the last verification by an operator or a timer. It is kept outside the log, which is only appended to.
+// The time of the last verification by an operator or a timer. It is kept outside the log, which is append-only.
 extension AuditLog {
     private static func recordPath(of path: String) -> String { path + ".verified" }
 
-    /// Records that the log at this path was verified just now and is intact.
+    /// Records that the log at this path was just verified and is intact.
     package static func recordVerification(of path: String) throws(FileError) {
         try DurableFile.write([], to: self.recordPath(of: path))
     }

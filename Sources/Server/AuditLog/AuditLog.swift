@@ -12,8 +12,8 @@ package import Vocabulary
 /// Invariant: numbers and MACs continue those in the file. After a failure that leaves the contents of the file
 /// unknown, nothing more is appended, and ``Parts/onFatal`` ends the process.
 ///
-/// Invariant: every command that was begun can be completed. If the disk is full, no command can begin. Space for the
-/// end of a committed command is reserved, because without it the process would have to exit and could not start again.
+/// Invariant: every command that was begun can be completed. On a full disk, no command can begin. Space for the end of
+/// a committed command is reserved, because without it the process would have to exit and could not start again.
 package final class AuditLog: Sendable {
     private struct Waiting {
         let record: AuditRecord
@@ -26,7 +26,7 @@ package final class AuditLog: Sendable {
         var newest: AuditMark
         /// The commands that were unfinished when the log was opened.
         var unended: [UInt64: AuditRecord]
-        /// The space reserved for the ends of commands that began since then, by the numbers of their entries.
+        /// The space reserved for the ends of commands begun since then, by the number of their entries.
         var owed: [UInt64: Int] = [:]
         var isClosed = false
         /// Nil once the log is closed and idle.
@@ -36,7 +36,7 @@ package final class AuditLog: Sendable {
 
     /// The length of the tail that is rewritten when a log is opened.
     ///
-    /// It is longer than the entries of one write, any of which a failed sync may have lost.
+    /// It is longer than a batch of entries, any of which may have been lost by a failed sync.
     private static let renewedByteCount = 1 << 20
     /// The maximum number of entries that share one write.
     private static let largestBatch = 256
@@ -61,7 +61,9 @@ package final class AuditLog: Sendable {
     /// The newest entry.
     package var newest: AuditMark { self.state.withLock(\.newest) }
 
-    /// Returns the commands that were unfinished when the log was opened; later calls return none.
+    /// Returns the commands that were unfinished when the log was opened.
+    ///
+    /// Later calls return none.
     func takeUnended() -> [UInt64: AuditRecord] {
         self.state.withLock { state in
             defer { state.unended = [:] }
@@ -72,7 +74,9 @@ package final class AuditLog: Sendable {
     /// Returns whether a log exists at this path.
     package static func exists(at path: String) -> Bool { DurableFile.exists(path) }
 
-    /// Returns the time of the last complete entry without verifying it, or nil if the file has no readable entry.
+    /// Returns the time of the last complete entry, without verifying it.
+    ///
+    /// Returns nil if the file has no readable entry.
     package static func newestTime(at path: String) -> Timestamp? {
         guard let file = try? AppendFile(reading: path), let length = try? file.byteCount(),
             let bytes = try? file.read(at: max(0, length - self.renewedByteCount), atMost: self.renewedByteCount)
@@ -81,7 +85,9 @@ package final class AuditLog: Sendable {
         return lines.reversed().lazy.compactMap { AuditLine.entry(in: $0)?.record.at }.first
     }
 
-    /// Creates a log with its first entry; never replaces an existing log.
+    /// Creates a log with its first entry.
+    ///
+    /// Never replaces an existing log.
     package static func create(_ parts: Parts) async throws(AuditLogError) {
         let record = AuditRecord(
             at: parts.clock.now(),
@@ -97,10 +103,10 @@ package final class AuditLog: Sendable {
 
     /// Verifies every entry and opens the log for appending.
     ///
-    /// If a crash left the beginning of an entry, it stays in the file and the next entry records it. A log that was
-    /// changed, or that lacks ``Parts/last``, is not continued.
+    /// If a crash left the beginning of an entry in the file, it stays there and the next entry records it. A log that
+    /// was changed, or that lacks ``Parts/last``, is not continued.
     ///
-    /// - Parameter read: Receives each entry, in order.
+    /// - Parameter read: Called with each entry, in order.
     package static func open(
         _ parts: Parts,
         read: ((AuditEntry) -> Void)? = nil
@@ -118,13 +124,13 @@ package final class AuditLog: Sendable {
         do throws(FileError) { file = try AppendFile(parts.path) } catch { throw .file(error) }
         let (found, unended) = try await Self.look(at: file, parts, read)
         guard let newest = found.newest else { throw .damaged(parts.path, found.problem ?? .empty) }
-        // Checked before any write, because an entry of a lower epoch would permanently hide that the store is an older
-        // one.
+        // Check this before any write, because an entry with a lower epoch would permanently hide that the store is an
+        // older one.
         let epoch = found.newestEpoch ?? parts.epoch
         guard epoch == parts.epoch || (parts.opensEpoch && epoch < parts.epoch) else {
             throw .otherEpoch(parts.path, log: epoch, store: parts.epoch)
         }
-        // The remains of a crash must not hide that entries before them are missing.
+        // Bytes left by a crash must not hide that entries before them are missing.
         if !found.hasMark {
             switch found.problem {
             case .changed?, .misplaced?, .empty?: break
@@ -137,7 +143,7 @@ package final class AuditLog: Sendable {
             try file.renewEnd(atMost: Self.renewedByteCount)
         } catch {
             switch error {
-            // The file is append-only (chattr +a), or the disk is full on a copy-on-write file system: the tail is left
+            // The file is append-only (chattr +a), or the disk is full on a copy-on-write file system. Leave the tail
             // as it is.
             case .notAllowed, .diskFull: break
             default: throw .file(error)
@@ -177,7 +183,7 @@ package final class AuditLog: Sendable {
         }
     }
 
-    /// Completes the bytes that a crash left with a line feed and appends the entry that records them, in one write.
+    /// Adds a line feed to the bytes left by a crash and appends the entry that records them, in a single write.
     private func record(torn byteCount: Int, at offset: Int) async throws(AuditLogError) {
         var remains: [UInt8]
         do throws(FileError) {
@@ -185,7 +191,8 @@ package final class AuditLog: Sendable {
         } catch {
             throw .file(error)
         }
-        // Even if only the line feed is missing, these bytes are not an entry, because no caller was answered for them.
+        // Even if only the line feed is missing, these bytes are not an entry, because no caller was told that it was
+        // written.
         let lineEnd: [UInt8] = remains.last == 0x0A ? [] : [0x23, 0x0A]
         remains += lineEnd
         let record = AuditRecord(
@@ -211,8 +218,8 @@ package final class AuditLog: Sendable {
 extension AuditLog {
     /// Appends an entry and returns its position once it is on disk.
     ///
-    /// - Throws: An error if nothing was added. The caller must then not carry out the action that it was about to
-    ///   record.
+    /// - Throws: An error if nothing was added. In that case, the caller must not carry out the action that it was
+    ///   about to record.
     @discardableResult
     package func append(
         _ event: AuditEvent,
@@ -239,7 +246,8 @@ extension AuditLog {
                 return !state.isWriting
             }
             guard let mustStart else { return waiter.resume(returning: .failure(.closed)) }
-            // Runs in a separate task, so that the caller's cancellation cannot leave other callers' entries unwritten.
+            // Run this in a separate task, so that the caller's cancellation cannot leave other callers' entries
+            // unwritten.
             if mustStart { Task.detached { await self.writeAll() } }
         }
         return try result.get()
@@ -257,7 +265,9 @@ extension AuditLog {
         }
     }
 
-    /// Appends the entry for a committed change, or ends the process if that fails, as after a failed sync.
+    /// Appends the entry for a committed change.
+    ///
+    /// If that fails, ends the process, as after a failed sync.
     package func mustAppend(
         _ event: AuditEvent,
         by actor: AuditActor,
@@ -272,7 +282,9 @@ extension AuditLog {
         }
     }
 
-    /// Appends an entry if possible; it may be missing, because an earlier entry suffices.
+    /// Appends an entry if possible.
+    ///
+    /// It may be missing, because an earlier entry is sufficient.
     package func tryAppend(
         _ event: AuditEvent,
         by actor: AuditActor,
@@ -315,14 +327,14 @@ extension AuditLog {
                     owed[mark.number] = Self.room(forEndOf: line)
                     needsRoom = true
                 case .done(let of?, _), .failed(let of?, _), .unclear(let of, _): owed[of] = nil
-                // An entry that does not end a command must not use the space reserved for ends.
+                // An entry that does not end a command must not use the space reserved for those that do.
                 case .done(nil, _), .failed(nil, _): needsRoom = true
                 }
             }
             let bytes = Array(written.map(\.line).joined())
             try await self.write(bytes, leavingRoomFor: needsRoom ? owed.values.reduce(0, +) : 0)
         } catch {
-            // Written one at a time, so that an entry without space cannot block the ends, for which space is reserved.
+            // Write the entries one at a time, so that one without space cannot block those that have space reserved.
             if batch.count > 1 {
                 for waiting in batch { await self.write([waiting]) }
             } else {
@@ -331,7 +343,7 @@ extension AuditLog {
             return
         }
         self.state.withLock { ($0.newest, $0.owed) = (newest, owed) }
-        // Called before any answer, so that the log stream contains every position that a caller receives.
+        // Called before any answer is sent, so that the server's log contains every position that a caller receives.
         self.parts.onNewest(newest)
         for (waiting, new) in zip(batch, written) {
             self.parts.onWritten(AuditEntry(number: new.mark.number, record: waiting.record), new.line)
@@ -339,8 +351,8 @@ extension AuditLog {
         for (waiting, new) in zip(batch, written) { waiting.waiter.resume(returning: .success(new.mark)) }
     }
 
-    /// Returns the space that the end of the command in this line may need: the same length plus the result, of which
-    /// at most 4 KiB are written.
+    /// Returns the space that the end of this line's command may need: the same length, plus the result, of which at
+    /// most 4 KiB are written.
     private static func room(forEndOf line: [UInt8]) -> Int { line.count + 4_096 }
 
     /// Writes on a separate thread, because a sync blocks.
@@ -372,7 +384,7 @@ extension AuditLog {
         do throws(VaultError) { bytes = try await vault.mac(message, for: .auditLog) } catch { throw .vault }
         let mark = AuditMark(number: (newest?.number ?? 0) + 1, mac: AuditLine.mac(bytes))
         let line = AuditLine.line(message, mac: mark.mac)
-        // A begun command needs a second entry of the same length plus its result, so that entry must fit as well.
+        // A begun command needs a second entry of the same length plus its result, so that entry must fit too.
         let longest = AuditReader.longestLine
         guard record.phase != .begun || Self.room(forEndOf: line) < longest, line.count < longest else {
             throw .tooLong(byteCount: line.count)

@@ -2,22 +2,37 @@ package import HostSystem
 
 /// A reason why an entry was not added or a log was not opened.
 package enum AuditLogError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Nothing was added; retry once the disk has space or the file is usable.
+    /// Nothing was added.
+    ///
+    /// Retry once the disk has space or the file can be used.
     case file(FileError)
-    /// The vault did not answer; retry later.
+    /// The vault did not answer.
+    ///
+    /// Retry later.
     case vault
-    /// The entry would be longer than a reader accepts; nothing was added.
+    /// The entry would be longer than a reader accepts.
+    ///
+    /// Nothing was added.
     case tooLong(byteCount: Int)
-    /// The server is stopping; nothing was added.
+    /// The server is stopping.
+    ///
+    /// Nothing was added.
     case closed
-    /// Another process has the log open; stop that process.
+    /// Another process has the log open.
+    ///
+    /// Stop that process.
     case inUse(String)
-    /// The log was changed; inspect it, and move it away to start a new one.
+    /// The log was changed.
+    ///
+    /// Inspect it, then move it away to start a new one.
     case damaged(String, AuditProblem)
-    /// The log lacks the entry that the store names, so it was cut or replaced; put the original log back.
+    /// The log lacks the entry named by the store, so it was truncated or replaced.
+    ///
+    /// Put the original log back.
     case lacksEntry(String, AuditProblem)
-    /// The log and the store have different epochs, so one of them is an older copy; restore the store, or put the
-    /// right log back.
+    /// The epochs of the log and the store differ, so one of them is an older copy.
+    ///
+    /// Restore the store or put the right log back.
     case otherEpoch(String, log: Int, store: Int)
 
     package var description: String {
@@ -40,7 +55,7 @@ package enum AuditLogError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The advice for an operator who cannot find the log.
+    /// Advice for an operator who cannot find the log.
     package static let withoutTheLog =
         "If it is lost, copy the store with `remote-pin-server backup FILE`, move the data folder away, and run "
         + "`remote-pin-server restore FILE`, which opens an epoch"

@@ -1,10 +1,12 @@
 internal import Foundation
 
 extension AuditMark {
-    /// Finds the newest mark in a server's log, in either format, or returns nil if there is none.
+    /// Finds the newest mark in a server's log, in either format.
     ///
-    /// Threat: a client puts the text of a mark into a value that the server logs. Such a value is quoted, so lines of
-    /// text with quotation marks are skipped, and in JSON the mark must be a member of the object. The message must be
+    /// Returns nil if there is none.
+    ///
+    /// Threat: a client puts the text of a mark into a value that the server logs. Such a value is quoted, so text
+    /// lines with quotation marks are skipped, and in JSON the mark must be a member of the object. The message must be
     /// the one that announces marks.
     package init?(newestIn log: [UInt8]) {
         for line in log.split(separator: 0x0A).reversed() {

@@ -1,4 +1,4 @@
-/// The form in which a log service receives an audit entry.
+/// The format in which a log service receives audit entries.
 package enum AuditRecordFormat: Sendable {
     /// The native protocol of journald: fields with lengths (systemd, "Native Journal Protocol").
     case journal
@@ -7,14 +7,16 @@ package enum AuditRecordFormat: Sendable {
 
     /// The name of the sender.
     private static let identifier = "remote-pin-audit"
-    /// The facility `authpriv`: messages about security that not every user may read (RFC 3164, section 4.1.1).
+    /// The facility `authpriv`, for security messages that not every user may read (RFC 3164, section 4.1.1).
     private static let facility = 10
-    /// The maximum length of a line in a record, in bytes; a datagram has to fit into the socket's buffer.
+    /// The maximum length of a line in a record, in bytes.
+    ///
+    /// A datagram must fit into the socket's buffer.
     static let longestLine = 64 << 10
 
     /// Returns the datagram for an entry.
     ///
-    /// A line that does not fit is left out; the record still names the entry.
+    /// If the line does not fit, it is left out. The record still names the entry.
     ///
     /// - Parameter line: The entry's line in the audit log, including the line feed.
     package func record(of entry: AuditEntry, line: [UInt8], processID: Int32) -> [UInt8] {
@@ -44,10 +46,10 @@ package enum AuditRecordFormat: Sendable {
         }
     }
 
-    /// The maximum number of wallets in fields of their own.
+    /// The maximum number of wallets that get a field of their own.
     private static let mostWallets = 100
 
-    /// Returns a field in the form with a length, in which no value can begin another field.
+    /// Returns a field in the format with an explicit length, in which no value can start another field.
     private static func field(_ name: String, _ value: [UInt8]) -> [UInt8] {
         let count = (0..<8).map { UInt8(truncatingIfNeeded: value.count >> (8 * $0)) }  // little-endian
         return Array(name.utf8) + [0x0A] + count + value + [0x0A]
@@ -61,7 +63,7 @@ package enum AuditRecordFormat: Sendable {
             + "\(record.actor.rawValue)\(wallets)"
     }
 
-    /// Returns the severity of RFC 3164: `warning` for a failure, otherwise `notice`.
+    /// Returns the RFC 3164 severity: `warning` for a failure, `notice` otherwise.
     private static func severity(of entry: AuditEntry) -> Int {
         switch entry.record.phase {
         case .failed, .unclear: 4

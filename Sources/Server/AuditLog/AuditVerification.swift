@@ -4,22 +4,27 @@ package import Vocabulary
 
 /// The result of verifying a whole log.
 package struct AuditVerification: Hashable, Sendable {
-    /// The newest entry of the intact part, which starts at the first entry.
+    /// The newest entry of the intact part, which begins with the first entry.
     package var newest: AuditMark?
-    /// The epoch of that entry, which is the latest one in the intact part because epochs only increase.
+    /// The epoch of that entry.
+    ///
+    /// It is the latest one in the intact part, because epochs never decrease.
     package var newestEpoch: Int?
-    /// The numbers of the entries that record bytes left by a crash before them.
+    /// The numbers of the entries that record bytes left behind by a crash.
     package var tornBefore: [UInt64] = []
     /// The first deviation from the log as it was written, or nil if the log is intact.
     package var problem: AuditProblem?
-    /// Whether the entry announced to the log stream is present, even if something after it was changed; true if no
-    /// entry was given.
-    package var hasMark = true
-    /// The entry after which the requested epoch begins, or nil if the log begins later or no epoch was requested.
+    /// Whether the announced entry is present, even if something after it was changed.
     ///
-    /// This is the last entry of an earlier epoch, or the first entry of the log.
+    /// True if no entry was given.
+    package var hasMark = true
+    /// The entry after which the requested epoch begins.
+    ///
+    /// Nil if the log begins later or no epoch was requested.
+    ///
+    /// It is the last entry of an earlier epoch or the first entry in the log.
     package var beginning: AuditMark?
-    /// The time when the first epoch after the requested one began, or nil if there is none.
+    /// The time at which the first epoch after the requested one began, or nil if there is none.
     package var supersededAt: Timestamp?
     /// The offset at which the intact part of the file ends.
     var intactByteCount = 0
@@ -31,17 +36,19 @@ package struct AuditVerification: Hashable, Sendable {
 package enum AuditProblem: Error, Hashable, Sendable, CustomStringConvertible {
     /// The log is empty, although every log has a first entry.
     case empty
-    /// A line was changed, or a server with this vault did not write it.
+    /// A line was changed, or was not written by a server with this vault.
     case changed(line: Int, after: UInt64)
-    /// An entry made with this vault is in the wrong position: others were removed, swapped or repeated, or it belongs
-    /// to another log.
+    /// An entry made with this vault is in the wrong position.
+    ///
+    /// Others were removed, swapped or repeated, or it belongs to another log.
     case misplaced(line: Int, number: UInt64, expected: UInt64)
-    /// The last line is incomplete, because of a crash during the write or a cut; the server records it at its next
-    /// start.
+    /// The last line is incomplete, because of a crash during the write or a truncation.
+    ///
+    /// The server records it at its next start.
     case tornTail(line: Int, after: UInt64, byteCount: Int)
-    /// The log ends before the entry announced to the log stream.
+    /// The log ends before the announced entry.
     case cut(newest: UInt64, expected: UInt64)
-    /// The entry with this number has a different MAC from the announced one, so this is another log.
+    /// The entry with this number has a different MAC than the announced one, so this is another log.
     case replaced(number: UInt64)
 
     package var description: String {
@@ -62,13 +69,16 @@ package enum AuditProblem: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Reads a log from its beginning and determines how far it is intact.
+/// Reads a log from the beginning and determines how far it is intact.
 ///
-/// This works whether or not a server is running, and needs access to the file and the vault.
+/// This works whether or not a server is running. It requires access to the file and the vault.
 package struct AuditReader {
     private static let chunk = 1 << 18
-    /// The maximum length of a line, far above that of the longest entry (``AuditSubject/walletsInEntry``); no longer
-    /// entry is written.
+    /// The maximum length of a line.
+    ///
+    /// No longer entry is ever written.
+    ///
+    /// It is far longer than an entry with ``AuditSubject/walletsInEntry`` wallets.
     static let longestLine = 1 << 22
 
     private let file: AppendFile
@@ -86,7 +96,7 @@ package struct AuditReader {
     /// Verifies every entry and passes each intact one to `read`, in order.
     ///
     /// - Parameters:
-    ///   - last: An entry announced to the log stream, which the log must still contain.
+    ///   - last: An announced entry, which the log must still contain.
     ///   - epoch: The epoch whose beginning to look for.
     package func verify(
         last: AuditMark? = nil,
@@ -107,7 +117,7 @@ package struct AuditReader {
                 start = end + 1
             }
             pending.removeFirst(start)
-            // A crash never leaves that much of an entry.
+            // A crash never leaves this much of an entry.
             if pending.count > Self.longestLine {
                 scan.isTooLong()
                 break
@@ -117,7 +127,7 @@ package struct AuditReader {
     }
 }
 
-/// The state of a verification: the position in the chain of entries, and the findings so far.
+/// The state of a verification: the position in the chain of entries and the findings so far.
 private struct AuditScan {
     let vault: any Vault
     /// The entry that the log must contain.
@@ -129,9 +139,13 @@ private struct AuditScan {
     var line = 0
     var newest: AuditMark?
     private var newestLine: ArraySlice<UInt8> = []
-    /// The MAC of the newest entry; no later entry may have a MAC made with an older key.
+    /// The MAC of the newest entry.
+    ///
+    /// No later entry may have a MAC made with an older key.
     private var newestMAC: VersionedMAC?
-    /// The bytes after the newest entry that are not entries; a crash left them if the next entry describes them.
+    /// The bytes after the newest entry that are not entries.
+    ///
+    /// If the next entry describes them, they were left by a crash.
     var torn: [UInt8] = []
     var tornLine = 0
     var tornBefore: [UInt64] = []
@@ -147,7 +161,9 @@ private struct AuditScan {
 
     private var count: UInt64 { self.newest?.number ?? 0 }
 
-    /// Processes one line; returns false if nothing after it can be intact.
+    /// Processes one line.
+    ///
+    /// Returns false if nothing after it can be intact.
     mutating func take(_ line: ArraySlice<UInt8>, _ read: ((AuditEntry) -> Void)?) async throws -> Bool {
         self.line += 1
         guard let parts = AuditLine.parts(of: line),
@@ -156,8 +172,8 @@ private struct AuditScan {
         else {
             if self.torn.isEmpty { self.tornLine = self.line }
             self.torn += line + [0x0A]
-            // A line in the form of an entry was written completely. A crash does not leave a MAC, so the line was
-            // changed.
+            // A line in the format of an entry was written completely. A crash does not leave a MAC behind, so the line
+            // was changed.
             guard AuditLine.parts(of: line) == nil else {
                 self.problem = .changed(line: self.line, after: self.count)
                 return false
@@ -205,7 +221,7 @@ private struct AuditScan {
         self.problem = .changed(line: self.torn.isEmpty ? self.line + 1 : self.tornLine, after: self.count)
     }
 
-    /// Returns the overall result; `rest` contains the bytes after the last line feed.
+    /// Returns the overall result, given the bytes after the last line feed.
     mutating func finish(rest: [UInt8]) -> AuditVerification {
         if self.problem == nil {
             let remains = self.torn.count + rest.count

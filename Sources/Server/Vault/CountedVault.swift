@@ -2,7 +2,7 @@ package import Metrics
 package import Secrets
 package import Vocabulary
 
-/// A wrapper around a vault that counts its operations by kind and outcome.
+/// A wrapper that counts a vault's operations by kind and outcome.
 package struct CountedVault: Vault {
     private struct Counters: Sendable {
         let done: Counter
@@ -86,7 +86,7 @@ package struct CountedVault: Vault {
         try await self.macs.count { () throws(VaultError) in try await self.vault.mac(message, for: use) }
     }
 
-    /// An invalid MAC is a normal result, not a failure of the vault.
+    /// An invalid MAC is a normal result and not a failure of the vault.
     package func isMAC(_ mac: [UInt8], of message: [UInt8], for use: MACUse) async throws(VaultError) -> Bool {
         try await self.verifications.count { () throws(VaultError) in
             try await self.vault.isMAC(mac, of: message, for: use)

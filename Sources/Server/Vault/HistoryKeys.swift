@@ -1,14 +1,14 @@
 internal import Secrets
 internal import Vocabulary
 
-/// One version of the keys that prove the history in the audit log and the epochs.
+/// One version of the keys that protect the history in the audit log and the epochs.
 ///
-/// MACs are made with the newest version; older versions can only be used to verify. An attacker with an older copy of
-/// the key file therefore cannot add anything to a log that has entries from a newer version (``VersionedMAC``).
+/// MACs are made with the newest version. Older versions only verify. An attacker with an older copy of the key file
+/// therefore cannot add anything to a log that has entries from a newer version (``VersionedMAC``).
 ///
 /// This is a class because versions are stored in collections, which cannot hold noncopyable values.
 final class HistoryKeys: Sendable {
-    /// The version of the keys that are derived from the index root, as in key files of format 1.
+    /// The version of the keys derived from the index root, as in key files of format 1.
     static let ofIndex: UInt32 = 0
 
     /// The number of the sealing version that was added at the same time, or ``ofIndex``.
@@ -17,7 +17,7 @@ final class HistoryKeys: Sendable {
     private let audit: SecretBytes
     private let epoch: SecretBytes
 
-    /// Returns nil if the length of the root is not that of a key.
+    /// Returns nil if the root does not have the length of a key.
     init?(number: UInt32, root: consuming SecretBytes) {
         guard root.count == KeyVersion.byteCount else { return nil }
         self.number = number
@@ -41,7 +41,9 @@ final class HistoryKeys: Sendable {
         return VersionedMAC(key: self.number, mac: mac).bytes
     }
 
-    /// The root as text, only for use in the key file.
+    /// The root as text.
+    ///
+    /// Only for use in the key file.
     func hexadecimal() -> SecretBytes { self.root.hexadecimal() }
 
     var check: [UInt8] { KeyRing.check(of: self.root) }
@@ -49,7 +51,7 @@ final class HistoryKeys: Sendable {
 
 /// A MAC with the version of its key, which is stored in the four bytes before the MAC, or omitted for version 0.
 ///
-/// Versions can only increase along a chain of MACs, and readers reject a chain in which one decreases
+/// Versions can only increase along a chain of MACs. Readers reject a chain in which a version decreases
 /// (``continues(_:)``).
 package struct VersionedMAC: Hashable, Sendable {
     package static let macByteCount = 32
@@ -76,7 +78,9 @@ package struct VersionedMAC: Hashable, Sendable {
         }
     }
 
-    /// Parses `KEY-DIGITS`, the format of ``description``; there is only one valid way to write each MAC.
+    /// Parses `KEY-DIGITS`, the format of ``description``.
+    ///
+    /// There is only one valid way to write each MAC.
     package init?(text bytes: some Collection<UInt8>) {
         let text = String(decoding: bytes, as: UTF8.self)
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
@@ -97,6 +101,6 @@ package struct VersionedMAC: Hashable, Sendable {
 
     package var description: String { "\(self.key)-\(self.mac.hex)" }
 
-    /// Returns whether this MAC may follow another one in a chain, that is, whether its key is the same or newer.
+    /// Returns whether this MAC may follow another one in a chain, which requires that its key is not older.
     package func continues(_ previous: VersionedMAC?) -> Bool { self.key >= previous?.key ?? 0 }
 }

@@ -69,7 +69,7 @@ enum KeyFile {
             .concatenated(with: SecretBytes(copying: Array(" \(check.hex)\n".utf8)))
     }
 
-    /// Returns the format version in the first line, or nil if this is not a key file.
+    /// Returns the format version given in the first line, or nil if this is not a key file.
     static func formatVersion(of line: String) -> Int? {
         guard line.hasPrefix(self.heading + " ") else { return nil }
         return Int(line.dropFirst(self.heading.utf8.count + 1))
@@ -77,8 +77,9 @@ enum KeyFile {
 
     static func isReadable(formatVersion: Int) -> Bool { self.formatVersions.contains(formatVersion) }
 
-    /// Returns whether files of this format have `history` lines, so that a missing line is not mistaken for an earlier
-    /// format.
+    /// Returns whether files of this format have `history` lines.
+    ///
+    /// A missing line is then not mistaken for an earlier format.
     static func hasHistory(formatVersion: Int) -> Bool { formatVersion > self.formatVersions.lowerBound }
 }
 
@@ -197,7 +198,9 @@ private struct KeyFileReader {
         return parts
     }
 
-    /// Returns a word or number as a string; must never be used for a key.
+    /// Returns a word or number as a string.
+    ///
+    /// Must never be used for a key.
     private static func string(_ span: RawSpan, _ range: Range<Int>) -> String {
         String(decoding: range.map { span.byte(at: $0) }, as: UTF8.self)
     }

@@ -1,18 +1,26 @@
 package import HostSystem
 
-/// The reason why a key file cannot be used, and what the operator should do about it.
+/// The reason a key file cannot be used, and what the operator should do about it.
 ///
 /// It never contains a key.
 package enum KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The file cannot be read or written.
     case file(FileError)
-    /// Other users can read or write it: change its mode, and rotate the keys if another user may have done so.
+    /// Other users can read or write it.
+    ///
+    /// Change its mode, and rotate the keys if another user may have done so.
     case mode(String, UInt32)
-    /// A line does not have the expected format: restore the file from a backup.
+    /// A line does not have the expected format.
+    ///
+    /// Restore the file from a backup.
     case damaged(String, line: Int)
-    /// A newer version of this program wrote the file: use that version.
+    /// The file was written by a newer version of this program.
+    ///
+    /// Use that version.
     case newerFormat(String)
-    /// The file belongs to another vault, or is older than the keys in use: put the right file back.
+    /// The file belongs to another vault or is older than the keys in use.
+    ///
+    /// Put the right file back.
     case otherKeys(String)
     /// Another process has locked the file, or the lock cannot be created.
     case locked(String)

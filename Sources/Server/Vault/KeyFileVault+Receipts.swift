@@ -1,10 +1,11 @@
 package import Statements
 package import Vocabulary
 
-/// The receipt key of each version is derived from the version's root when the file is read, and the active one signs.
+/// Signs receipts with the active version's receipt key.
 ///
-/// Rotating the vault's keys therefore rotates the receipt key as well, and a restored store gets the same receipt keys
-/// as before.
+/// The receipt key of each version is derived from its root when the file is read.
+///
+/// Rotating the vault's keys therefore also rotates the receipt key, and a restored store keeps the same receipt keys.
 extension KeyFileVault: ReceiptSigner {
     package func sign(root: SHA256Digest, epoch: UInt64, at time: Timestamp) -> SignedRoot? {
         self.keys.active.receipts.sign(root: root, epoch: epoch, at: time)

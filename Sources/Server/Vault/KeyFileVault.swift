@@ -12,7 +12,9 @@ package final class KeyFileVault: Vault {
     private let ring: Mutex<KeyRing>
     private let count: SealCount
 
-    /// Reads a key file, and rejects it if other users may read it.
+    /// Reads a key file.
+    ///
+    /// Rejects it if other users can read it.
     package convenience init(_ path: String) throws(KeyFileError) {
         try self.init(path, count: SealCount(path: path + ".count"))
     }
@@ -23,7 +25,7 @@ package final class KeyFileVault: Vault {
         self.count = count
     }
 
-    /// Creates a key file that contains one version of keys and has mode 0600.
+    /// Creates a key file with mode 0600 that contains one version of keys.
     ///
     /// An existing file is never overwritten, because it may contain the only keys to existing wallets.
     package static func create(at path: String) throws(KeyFileError) {
@@ -41,9 +43,8 @@ package final class KeyFileVault: Vault {
 
     /// Adds a key version and makes it active.
     ///
-    /// Servers use it after their next ``reload()``.
-    ///
-    /// Values sealed by older versions can still be opened. The key for recovery-code lookups does not change.
+    /// Servers use it after their next ``reload()``. Values sealed with older versions can still be opened. The key for
+    /// recovery-code lookups does not change.
     /// - Returns: The number of the new version.
     @discardableResult
     package static func addVersion(to path: String) throws(KeyFileError) -> UInt32 {
@@ -52,7 +53,9 @@ package final class KeyFileVault: Vault {
         }.active.number
     }
 
-    /// Replaces the keys in the file with the result of a change, and makes concurrent changes wait for each other.
+    /// Replaces the keys in the file with the result of a change.
+    ///
+    /// Concurrent changes wait for each other.
     @discardableResult
     static func change(
         _ path: String,
@@ -66,10 +69,12 @@ package final class KeyFileVault: Vault {
         return ring
     }
 
-    /// Reads the file again, or keeps the current keys if the file cannot be used.
+    /// Reads the file again.
     ///
-    /// With the key file of another vault, or one from before a rotation, the server would seal and sign with keys that
-    /// its store and audit log do not know, and this could not be undone.
+    /// Keeps the current keys if the file cannot be used.
+    ///
+    /// With another vault's key file, or one from before a rotation, the server would seal and sign with keys unknown
+    /// to its store and audit log. This could not be undone.
     package func reload() throws(KeyFileError) {
         let fresh = try KeyFile.read(self.path)
         let path = self.path

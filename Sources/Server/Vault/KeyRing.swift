@@ -2,14 +2,16 @@ internal import Secrets
 internal import Statements
 internal import Vocabulary
 
-/// One version of the vault's keys, all derived from 32 random bytes, with a separate key for each use.
+/// One version of the vault's keys, with a separate key for each use.
+///
+/// All are derived from 32 random bytes.
 ///
 /// This is a class because versions are stored in collections, which cannot hold noncopyable values.
 final class KeyVersion: Sendable {
     let number: UInt32
     private let root: SecretBytes
     private let sealing: SealingKey
-    /// The key from which the identity key of each wallet is derived.
+    /// The key from which each wallet's identity key is derived.
     private let identities: SecretBytes
     private let enrollmentToken: SecretBytes
     /// Signs receipts as long as this version is active.
@@ -49,24 +51,24 @@ final class KeyVersion: Sendable {
         do throws(SealBroken) {
             return try self.key(of: field, wallet).open(value, associatedData: data)
         } catch {
-            // The value was sealed before identities had separate keys.
+            // The value was sealed before identities had their own keys.
             return try self.sealing.open(value, associatedData: data)
         }
     }
 
-    /// Returns whether this field is sealed with the same key for all wallets, so that its use has to be counted
+    /// Returns whether the field is sealed with the same key for all wallets, in which case its use must be counted
     /// (``SealCount``).
     ///
     /// An identity is sealed each time its wallet asks for a PIN change, before the PIN is judged. Since each wallet
-    /// has a separate key for this, a client cannot exhaust the key of another wallet, and exhausting its own would
-    /// take years.
+    /// has its own key for this, a client cannot exhaust the key of another wallet, and exhausting its own would take
+    /// years.
     static func isCounted(_ field: VaultField) -> Bool { field != .identity }
 
     private func key(of field: VaultField, _ wallet: WalletID) -> SealingKey {
         Self.isCounted(field) ? self.sealing : SealingKey(self.identities.hkdfSHA256(info: wallet.bytes, count: 32))
     }
 
-    /// Returns field name ‖ 0x00 ‖ wallet id, so that a value can only be opened for its wallet and field.
+    /// Returns field name ‖ 0x00 ‖ wallet id, which ensures that a value can only be opened for its wallet and field.
     private static func associatedData(_ field: VaultField, _ wallet: WalletID) -> [UInt8] {
         let name = field.rawValue.utf8
         var bytes: [UInt8] = []
@@ -79,11 +81,14 @@ final class KeyVersion: Sendable {
 
     func tokenMAC(_ message: [UInt8]) -> [UInt8] { self.enrollmentToken.hmacSHA256(message) }
 
-    /// The root as text, only for use in the key file.
+    /// The root as text.
+    ///
+    /// Only for use in the key file.
     func hexadecimal() -> SecretBytes { self.root.hexadecimal() }
 
-    /// Four bytes that reveal a mistyped or damaged key, and that make it possible to compare two files without showing
-    /// the keys.
+    /// Four bytes that reveal a mistyped or damaged key.
+    ///
+    /// They also allow comparing two files without showing the keys.
     var check: [UInt8] { KeyRing.check(of: self.root) }
 }
 
@@ -92,12 +97,14 @@ final class KeyRing: Sendable {
     /// The versions in ascending order.
     let versions: [KeyVersion]
     let active: KeyVersion
-    /// The versions in ascending order, starting with ``HistoryKeys/ofIndex``; the last one makes MACs.
+    /// The versions in ascending order, starting with ``HistoryKeys/ofIndex``.
+    ///
+    /// The last one makes MACs.
     let history: [HistoryKeys]
     /// The receipt keys of all versions up to the active one, in ascending order, each signed by its predecessor.
     ///
-    /// A link is kept even after its version has been removed, because a wallet that pinned a key long ago follows the
-    /// links to the active one.
+    /// A link is kept even after its version is removed, because a wallet that pinned a key long ago follows the links
+    /// to the active one.
     let receiptKeys: [ReceiptKeyLink]
     private let indexRoot: SecretBytes
     private let index: SecretBytes
@@ -105,12 +112,11 @@ final class KeyRing: Sendable {
     private let backup: SecretBytes
     private let attempts: SecretBytes
 
-    /// Returns nil if a length is wrong, if the numbers are not in ascending order, or if the active version is
-    /// missing.
+    /// Returns nil if a length is wrong, the numbers are not in ascending order, or the active version is missing.
     ///
     /// - Parameters:
-    ///   - history: The versions of the history keys after the first one. The last of them has the same number as the
-    ///     last sealing version, unless there are none.
+    ///   - history: The versions of the history keys after the first one. If there are any, the last one has the same
+    ///     number as the last sealing version.
     ///   - links: The known links. Missing ones are created if the predecessor's key is present.
     init?(
         versions: [KeyVersion],
@@ -140,7 +146,9 @@ final class KeyRing: Sendable {
         self.attempts.keepOutOfSwap()
     }
 
-    /// Adds the missing links, or returns nil if a known link has a different key than its version.
+    /// Adds the missing links.
+    ///
+    /// Returns nil if the key in a known link differs from that of its version.
     private static func receiptKeys(
         of versions: [KeyVersion],
         upTo active: UInt32,
@@ -162,7 +170,7 @@ final class KeyRing: Sendable {
         return links.sorted { $0.key.id < $1.key.id }
     }
 
-    /// Returns whether these keys may replace `old` ones.
+    /// Returns whether these keys may replace `old`.
     ///
     /// The keys that are never rotated must be the same, no known version may have changed, and no sealing version may
     /// be missing.
@@ -214,12 +222,14 @@ final class KeyRing: Sendable {
         return constantTimeEqual(keys.mac(message, for: use), mac)
     }
 
-    /// The index key as text, only for use in the key file.
+    /// The index key as text.
+    ///
+    /// Only for use in the key file.
     func indexHexadecimal() -> SecretBytes { self.indexRoot.hexadecimal() }
 
     var indexCheck: [UInt8] { Self.check(of: self.indexRoot) }
 
-    /// Returns a ring with one more version of the sealing keys and of the history keys.
+    /// Returns a ring with an additional version of the sealing keys and the history keys.
     ///
     /// The index key does not change, because lookups that use it must keep working.
     func adding(_ root: consuming SecretBytes, history historyRoot: consuming SecretBytes) -> KeyRing? {
@@ -237,10 +247,11 @@ final class KeyRing: Sendable {
         )
     }
 
-    /// Returns a ring without some of the sealing versions, or nil if the active one is among them.
+    /// Returns a ring without the given sealing versions.
     ///
-    /// All versions of the history keys are kept, because it must still be possible to verify old entries of the audit
-    /// log.
+    /// Returns nil if the active one is among them.
+    ///
+    /// All versions of the history keys are kept, because old audit log entries must still be verifiable.
     func removing(_ numbers: Set<UInt32>) -> KeyRing? {
         let index = self.indexRoot.withBytes { SecretBytes(copying: $0) }
         let versions = self.versions.filter { !numbers.contains($0.number) }
@@ -264,12 +275,12 @@ final class KeyRing: Sendable {
 enum SealedValue {
     static let prefixByteCount = 4
 
-    /// The key id, which is the version in big-endian order.
+    /// Returns the key id, which is the version in big-endian order.
     static func prefix(keyVersion: UInt32) -> [UInt8] {
         stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: keyVersion >> UInt32($0)) }
     }
 
-    /// The version with which a value was sealed, or nil if the value is too short.
+    /// Returns the version that a value was sealed with, or nil if the value is too short.
     static func keyVersion(of sealed: [UInt8]) -> UInt32? {
         guard sealed.count >= self.prefixByteCount else { return nil }
         return sealed.prefix(self.prefixByteCount).reduce(0) { $0 << 8 | UInt32($1) }

@@ -1,23 +1,25 @@
 internal import Secrets
 
-/// A vault with several versions of its keys, one for sealing and older ones for opening the values sealed with them.
+/// A vault with several versions of its keys: one for sealing, and older ones to open the values sealed with them.
 ///
-/// The keys for the audit log and the epochs also have versions, but the older ones are only used to verify. The keys
-/// for recovery-code lookups and backup labels have no versions, because no recovery code could be found with a new
-/// key.
+/// The keys for the audit log and the epochs also have versions, but the older ones only verify. The keys for
+/// recovery-code lookups and backup labels have no versions. With a new lookup key, no recovery code could be found.
 package protocol RotatingVault: Vault {
     /// All versions whose values can still be opened, in ascending order.
     var versions: [UInt32] { get }
     /// The version currently used for sealing.
     var activeVersion: UInt32 { get }
-    /// Returns the version with which a value was sealed, or nil if the value is too short.
+    /// Returns the version that a value was sealed with, or nil if the value is too short.
     func keyVersion(of sealed: [UInt8]) -> UInt32?
-    /// Returns a check value that identifies the key of a version without revealing it, or nil if the version is
-    /// unknown.
+    /// Returns a check value that identifies a version's key without revealing it.
+    ///
+    /// Returns nil if the version is unknown.
     func check(of version: UInt32) -> [UInt8]?
     /// Adds a version durably, uses it for sealing from then on, and returns its number.
     func addVersion() throws(KeyFileError) -> UInt32
-    /// Permanently removes versions other than the active one; values sealed with them can no longer be opened.
+    /// Permanently removes versions other than the active one.
+    ///
+    /// Values sealed with them can no longer be opened.
     func remove(_ versions: Set<UInt32>) throws(KeyFileError)
 }
 
@@ -36,10 +38,10 @@ extension KeyFileVault: RotatingVault {
         try self.change { $0.removing(versions) }
     }
 
-    /// Only changes the file if it is consistent with the keys in use.
+    /// Changes the file only if it is consistent with the keys in use.
     ///
-    /// If an older copy of the file had been put in its place, a version number that the store already knows would
-    /// otherwise be given to a new key.
+    /// Otherwise, if the file had been replaced with an older copy, a version number known to the store would be given
+    /// to a new key.
     @discardableResult
     private func change(_ make: (KeyRing) -> KeyRing?) throws(KeyFileError) -> KeyRing {
         let (path, known) = (self.path, self.keys)

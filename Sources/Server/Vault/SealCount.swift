@@ -2,23 +2,27 @@ internal import Dispatch
 internal import HostSystem
 internal import Synchronization
 
-/// The number of values sealed with each key version, which is durable and never too low.
+/// The number of values sealed with each key version.
+///
+/// It is durable and never too low.
 ///
 /// Since nonces are random, a key must not seal more than 2^32 values (NIST SP 800-38D §8.3). The count is reserved in
 /// the file in blocks. A whole block is durably counted as used before its first value is sealed, so a crash can skip
 /// numbers but never repeat them. A process starts with a small block, so that frequent restarts skip few numbers. The
-/// limit of one file is 2^28, which allows for a key file to be copied to other servers, or restored without its count,
-/// up to sixteen times in total.
+/// limit per file is 2^28. This allows for a key file to be copied to other servers, or restored without its count, up
+/// to sixteen times in total.
 final class SealCount: Sendable {
     static let limit: UInt64 = 1 << 28
-    /// The maximum block size; a process starts with ``firstBlockSize`` and doubles it for each further block.
+    /// The maximum block size.
+    ///
+    /// A process starts with ``firstBlockSize`` and doubles the size for each further block.
     static let blockSize: UInt64 = 1 << 16
     static let firstBlockSize: UInt64 = 1 << 8
 
     private let path: String
     private let limit: UInt64
     private let blockSize: UInt64
-    /// The block that was reserved last.
+    /// The block reserved last.
     private struct Block {
         var size: UInt64
         var left: UInt64
@@ -26,7 +30,7 @@ final class SealCount: Sendable {
 
     /// The current block of each key version.
     private let blocks = Mutex<[UInt32: Block]>([:])
-    /// The queue that waits for the file, because callers run on event loops that also serve other connections.
+    /// A queue for waiting on the file, because callers run on event loops that also serve other connections.
     private let disk = DispatchQueue(label: "vault count")
 
     init(path: String, limit: UInt64 = SealCount.limit, blockSize: UInt64 = SealCount.blockSize) {
@@ -35,7 +39,9 @@ final class SealCount: Sendable {
         self.blockSize = blockSize
     }
 
-    /// Counts one value, or returns false if the version has reached its limit or the count cannot be stored.
+    /// Counts one value.
+    ///
+    /// Returns false if the version has reached its limit or the count cannot be stored.
     ///
     /// Suspends once per block to wait for the disk, but never blocks the caller's thread.
     func take(_ version: UInt32) async -> Bool {
@@ -64,9 +70,11 @@ final class SealCount: Sendable {
         return true
     }
 
-    /// Reserves at most `size` values in the file, and returns how many were reserved, or 0 if none are left.
+    /// Reserves up to `size` values in the file.
+    ///
+    /// Returns the number reserved, or 0 if none are left.
     private func reserve(_ size: UInt64, of version: UInt32) throws -> UInt64 {
-        // If two processes share the file, they must reserve their blocks one after the other.
+        // If two processes share the file, they must not reserve blocks at the same time.
         let lock = try FileLock(waitingFor: self.path + ".lock")
         defer { withExtendedLifetime(lock) {} }
         var counts = try self.read()
@@ -86,7 +94,9 @@ final class SealCount: Sendable {
         return Array(([self.heading] + lines).joined(separator: "\n").utf8) + [0x0A]
     }
 
-    /// Reads the counts; a missing file counts as zero, but a damaged one stops all sealing.
+    /// Reads the counts.
+    ///
+    /// A missing file counts as zero, but a damaged one stops all sealing.
     private func read() throws -> [UInt32: UInt64] {
         guard DurableFile.exists(self.path) else { return [:] }
         let text = String(decoding: try DurableFile.read(self.path, atMost: KeyFile.sizeLimit), as: UTF8.self)

@@ -23,9 +23,7 @@ internal import Vocabulary
 internal import WalletStore
 internal import Witness
 
-/// The composition root of the program.
-///
-/// Opens everything named in the configuration, checks that fail cheaply first, and serves until a signal stops it.
+/// The composition root: opens what the configuration names, cheap checks first, and serves until a signal stops it.
 enum RunningServer {
     static func run(_ loaded: LoadedSettings) async throws {
         let settings = loaded.settings

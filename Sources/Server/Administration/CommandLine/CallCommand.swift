@@ -4,18 +4,20 @@ internal import ServerCommandLine
 
 /// A command-line command that makes one call to a running server and prints the reply.
 ///
-/// With `--json`, the reply is printed unchanged; otherwise ``draw(_:on:)`` formats it for people.
+/// With `--json`, the reply is printed unchanged. Otherwise, ``draw(_:on:)`` formats it for people.
 protocol CallCommand: AsyncParsableCommand {
     associatedtype Call: AdminCall
 
     var options: CallOptions { get }
 
-    /// Returns the call described by the arguments, and prompts the operator for missing input or confirmation.
+    /// Returns the call described by the arguments.
+    ///
+    /// Prompts the operator for missing input or confirmation.
     func call() throws -> Call
-    /// Makes the call, and further calls if one is not enough.
+    /// Makes the call, followed by further calls if one is not enough.
     func reply(to call: Call, from server: OperatorConnection) async throws -> Call.Reply
     func draw(_ reply: Call.Reply, on page: inout Page)
-    /// The exit status to use after the reply has been printed, or nil for 0.
+    /// The exit status after the reply has been printed, or nil for 0.
     func exitStatus(after reply: Call.Reply) -> StartFailure.Kind?
 }
 
@@ -42,7 +44,7 @@ struct CallOptions: ParsableArguments {
     @OptionGroup var output: OutputOptions
 }
 
-/// Parses an argument as one of the type's names.
+/// Parses an argument that must be one of the type's raw values.
 func choice<Value: RawRepresentable<String> & CaseIterable>(_ text: String, _ what: String) throws -> Value {
     guard let value = Value(rawValue: text) else {
         let known = Value.allCases.map(\.rawValue).joined(separator: ", ")

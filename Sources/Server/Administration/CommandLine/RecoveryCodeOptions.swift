@@ -4,10 +4,10 @@ internal import Secrets
 internal import ServerCommandLine
 internal import Vocabulary
 
-/// The source of a recovery code: a prompt, a file descriptor, a file, or the command line.
+/// Options for the source of a recovery code: a prompt, a file descriptor, a file, or the command line.
 ///
-/// A code identifies a person, and any process on the machine can read the arguments of other processes. Passing a code
-/// as an argument is therefore only meant for test codes.
+/// A code identifies a person, and any process on the machine can read other processes' arguments. Passing a code as an
+/// argument is therefore only meant for test codes.
 struct RecoveryCodeOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
@@ -25,7 +25,7 @@ struct RecoveryCodeOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Read the code from the first line of a file.", valueName: "file"), completion: .file())
     var codeFile: String?
 
-    /// Whether the operator would be prompted for the code.
+    /// Whether no source was given, so that the operator would be prompted.
     var isEmpty: Bool { self.code == nil && self.codeFd == nil && self.codeFile == nil }
 
     func validate() throws {
@@ -53,7 +53,7 @@ struct RecoveryCodeOptions: ParsableArguments {
     }
 
     private func line() throws -> [UInt8] {
-        // One byte more than the longest code, so that a line that is too long is rejected instead of truncated.
+        // Read one byte more than the longest code, so that a line that is too long is rejected instead of truncated.
         let most = RecoveryCode.allowedByteCounts.upperBound + 1
         func copy(_ line: RawSpan) -> [UInt8] {
             (0..<line.byteCount).map { line.byte(at: $0) }

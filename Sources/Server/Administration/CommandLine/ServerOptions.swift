@@ -82,7 +82,7 @@ extension ServerOptions {
 /// A connection from a command to a running server.
 package struct OperatorConnection: Sendable {
     fileprivate static let connectTimeout: Duration = .seconds(5)
-    /// Long enough for the slowest command, which ends many sessions.
+    /// Allows for the slowest command, which ends many sessions.
     private static let timeout: Duration = .seconds(60)
 
     fileprivate let connection: AdminConnection

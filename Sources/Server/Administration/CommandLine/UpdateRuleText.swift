@@ -18,7 +18,7 @@ struct UpdateRuleText {
 
     private enum Word {
         case plain(UpdateRule.Word)
-        /// A warning until a time given relative to the server's clock.
+        /// A warning until a time that is relative to the server's clock.
         case warn(after: Duration)
     }
 
@@ -61,7 +61,7 @@ struct UpdateRuleText {
         return false
     }
 
-    /// Returns the rule, where `now` is the server's time.
+    /// Returns the rule, given the server's current time.
     ///
     /// The range was validated by the initializer.
     func rule(now: Timestamp) -> UpdateRule? {

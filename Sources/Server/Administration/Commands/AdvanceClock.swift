@@ -9,14 +9,14 @@ package import Vocabulary
 
 /// `clock advance`: moves a lab's clock forward.
 ///
-/// By the time the command returns, everything that was due at the new time has been done.
+/// When the command returns, everything that was due by the new time has been done.
 package struct AdvanceClock: AdminCall {
     package static let name = "clock advance"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
     package var effect: AdminEffect { .change }
     package var auditDetail: String? { "\(self.byMs) ms" }
 
-    /// A duration in the range `1...mostMs`.
+    /// The duration in milliseconds, in the range `1...mostMs`.
     package var byMs: Int64
 
     /// Ten years.

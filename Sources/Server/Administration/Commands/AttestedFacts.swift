@@ -52,7 +52,7 @@ package struct AttestedFacts: Codable, Hashable, Sendable {
 
     package func encode(to encoder: any Encoder) throws { try self.facts.encode(to: encoder) }
 
-    /// The facts in the order of their names, for display.
+    /// The facts sorted by name, for display.
     var sorted: [(name: String, value: String)] {
         self.facts.sorted { $0.key < $1.key }.map { fact in
             let name = fact.key.map { $0 == "_" ? " " : String($0) }.joined()

@@ -5,9 +5,9 @@ internal import RemotePINServer
 internal import ServerCommandLine
 package import Vocabulary
 
-/// `confirm`: carries out a command that another person requested.
+/// `confirm`: carries out a command requested by another person.
 ///
-/// The operator has to repeat the name of the command, to confirm exactly what was agreed and nothing else.
+/// The operator must repeat the name of the command, so that exactly what was agreed is confirmed and nothing else.
 package struct ConfirmRequest: AdminCall {
     package static let name = "confirm"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }

@@ -5,7 +5,7 @@ internal import RemotePINServer
 internal import Vault
 package import Vocabulary
 
-/// A recovery code, or its MAC as shown in the deny list: `{"code":"…"}` or `{"mac":"…"}`, in hexadecimal digits.
+/// A recovery code or its MAC as shown in the deny list: `{"code":"…"}` or `{"mac":"…"}`, in hexadecimal digits.
 package enum DeniedName: Codable, Hashable, Sendable {
     case code(RecoveryCode)
     case mac(RecoveryCodeMAC)

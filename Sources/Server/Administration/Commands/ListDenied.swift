@@ -5,7 +5,7 @@ internal import ServerCommandLine
 package import Vocabulary
 internal import WalletStore
 
-/// `deny-list list`: lists entries of the deny list, in the order of their MACs.
+/// `deny-list list`: lists the entries of the deny list, sorted by MAC.
 package struct ListDenied: AdminCall {
     package static let name = "deny-list list"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
@@ -15,7 +15,9 @@ package struct ListDenied: AdminCall {
     package var after: RecoveryCodeMAC?
     package var limit: Int
 
-    /// The allowed page sizes; the largest page fits in a frame.
+    /// The allowed page sizes.
+    ///
+    /// The largest page fits in a frame.
     package static let limits = 1...500
 
     package init(after: RecoveryCodeMAC? = nil, limit: Int = ListDenied.limits.upperBound) {
@@ -25,7 +27,7 @@ package struct ListDenied: AdminCall {
 
     package struct Reply: Codable, Hashable, Sendable {
         package var entries: [Entry]
-        /// Whether more entries follow this page.
+        /// Whether there are more entries after this page.
         package var hasMore: Bool
 
         package init(entries: [Entry], hasMore: Bool) {

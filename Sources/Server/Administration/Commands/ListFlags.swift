@@ -50,7 +50,9 @@ package struct FlagsReply: Codable, Hashable, Sendable {
         }
     }
 
-    /// A flag, with the members of its rollout included as members of the flag.
+    /// A flag.
+    ///
+    /// The members of its rollout are encoded as members of the flag.
     package struct Flag: Codable, Hashable, Sendable {
         package var name: FeatureFlag
         package var rollout: Rollout

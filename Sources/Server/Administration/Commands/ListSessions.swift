@@ -4,7 +4,7 @@ internal import RemotePINServer
 internal import ServerCommandLine
 package import Vocabulary
 
-/// `sessions`: lists the open sessions, in the order of their connections.
+/// `sessions`: lists the open sessions, sorted by connection.
 package struct ListSessions: AdminCall {
     package static let name = "sessions"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
@@ -13,10 +13,12 @@ package struct ListSessions: AdminCall {
 
     /// The last connection of the previous page, or nil for the first page.
     package var after: UInt64?
-    /// The number of sessions, in the range `1...limits.upperBound`.
+    /// The maximum number of sessions, in the range `1...limits.upperBound`.
     package var limit: Int
 
-    /// The allowed page sizes; the largest page fits in a frame.
+    /// The allowed page sizes.
+    ///
+    /// The largest page fits in a frame.
     package static let limits = 1...200
 
     package init(after: UInt64? = nil, limit: Int = ListSessions.limits.upperBound) {
@@ -26,7 +28,7 @@ package struct ListSessions: AdminCall {
 
     package struct Reply: Codable, Sendable {
         package var sessions: [Session]
-        /// Whether more sessions follow this page.
+        /// Whether there are more sessions after this page.
         package var hasMore: Bool
     }
 
@@ -34,13 +36,13 @@ package struct ListSessions: AdminCall {
         /// The connection number used in the log.
         package var connection: UInt64
         package var wallet: WalletID
-        /// The address, or the IPv6 network.
+        /// The IPv4 address or the IPv6 network.
         package var source: String
         package var since: Timestamp
         package var instructions: Int
-        /// The platform that the app claims.
+        /// The platform claimed by the app.
         package var platform: Platform
-        /// The version that the app claims.
+        /// The version claimed by the app.
         package var appVersion: AppVersion
 
         fileprivate init(_ session: ListedSession) {

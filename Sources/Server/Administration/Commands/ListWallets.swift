@@ -6,14 +6,16 @@ internal import ServerCommandLine
 package import Vocabulary
 internal import WalletStore
 
-/// `wallet list`: lists the wallets that match all filters, in the order in which they were registered.
+/// `wallet list`: lists the wallets that match all filters, in order of registration.
 package struct ListWallets: AdminCall {
     package static let name = "wallet list"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
     package var effect: AdminEffect { .read }
     package var role: AdminRole { .support }
 
-    /// The states to list; an empty set matches every state.
+    /// The states to list.
+    ///
+    /// If empty, every state matches.
     package var states: Set<WalletCondition>
     package var platform: Platform?
     package var registeredFrom: Timestamp?
@@ -22,11 +24,13 @@ package struct ListWallets: AdminCall {
     package var after: UInt64?
     package var limit: Int
 
-    /// The allowed page sizes; the largest page fits in a frame.
-    package static let limits = 1...200
-    /// The maximum number of wallets that one call reads.
+    /// The allowed page sizes.
     ///
-    /// When it is reached, the call returns its page even if the page is not full.
+    /// The largest page fits in a frame.
+    package static let limits = 1...200
+    /// The maximum number of wallets read by one call.
+    ///
+    /// Once it is reached, the call returns its page even if the page is not full.
     private static let readPerPage = 20_000
 
     package init(
@@ -46,23 +50,33 @@ package struct ListWallets: AdminCall {
     }
 
     package struct Reply: Codable, Sendable {
-        /// The wallets on this page, possibly empty even if more pages follow.
+        /// The wallets on this page.
+        ///
+        /// May be empty even if there are more pages.
         package var wallets: [Wallet]
-        /// Whether more wallets may follow.
+        /// Whether there may be more wallets.
         package var hasMore: Bool
-        /// The value of `after` for the next page; omitted on the last page.
+        /// The value of `after` for the next page.
+        ///
+        /// Omitted on the last page.
         package var next: UInt64?
     }
 
     package struct Wallet: Codable, Hashable, Sendable {
         package var wallet: WalletID
         package var state: WalletCondition
-        /// The attested platform; omitted if the attestation does not contain it.
+        /// The attested platform.
+        ///
+        /// Omitted if the attestation does not contain it.
         package var platform: Platform?
         package var registeredAt: Timestamp
-        /// The start of the last session; omitted if the server does not know of any.
+        /// The start of the last session.
+        ///
+        /// Omitted if the server knows of none.
         package var lastSession: Timestamp?
-        /// The number of wrong PINs since the last correct one; omitted if the attempt record is damaged.
+        /// The number of wrong PINs since the last correct one.
+        ///
+        /// Omitted if the attempt record is damaged.
         package var failures: Int?
     }
 
@@ -86,7 +100,7 @@ package struct ListWallets: AdminCall {
                     failures: listing.attempts(under: attempts)?.failures
                 )
                 if self.matches(wallet) { wallets.append(wallet) }
-                // Reading the next page will show whether more wallets follow.
+                // Reading the next page will show whether there are more wallets.
                 if wallets.count == self.limit { return Reply(wallets: wallets, hasMore: true, next: next) }
             }
             if listings.count < StoredListing.countPerStep { return Reply(wallets: wallets, hasMore: false) }
@@ -108,7 +122,7 @@ package struct ListWallets: AdminCall {
         reply.next.map { ListPage(of: self.filtered, after: "\($0)") }
     }
 
-    /// The list with its filters, since pages with different filters belong to different lists.
+    /// The list and its filters, since pages with different filters belong to different lists.
     private var filtered: String {
         let states = self.states.map(\.rawValue).sorted().joined(separator: ",")
         let times = [self.registeredFrom, self.registeredBefore].map { $0.map { "\($0.milliseconds)" } ?? "" }

@@ -3,9 +3,9 @@ package import ArgumentParser
 internal import ServerCommandLine
 package import StoreMaintenance
 
-/// `vault refresh-shares`: replaces the shares of all wallets, after the store and its key have been stolen.
+/// `vault refresh-shares`: replaces the shares of all wallets, after the store and its key were stolen.
 ///
-/// The reply is sent when the server starts to create the new shares.
+/// The reply is sent when the server starts creating the new shares.
 package struct RefreshShares: AdminCall {
     package static let name = "vault refresh-shares"
     package static let lane: AdminLane? = .vaultKeys

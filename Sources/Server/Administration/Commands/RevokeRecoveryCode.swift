@@ -8,9 +8,9 @@ internal import ServerCommandLine
 package import Vocabulary
 internal import WalletStore
 
-/// `revoke recovery-code`: puts the code on the deny list and permanently revokes the wallets linked to it.
+/// `revoke recovery-code`: adds the code to the deny list and permanently revokes the wallets linked to it.
 ///
-/// A wallet that is linked to the code later is revoked at that point.
+/// A wallet linked to the code later is revoked at that point.
 package struct RevokeRecoveryCode: AdminCall {
     package static let name = AuditEvent.revokeRecoveryCode.rawValue
     package static let lane: AdminLane? = .store
@@ -26,15 +26,15 @@ package struct RevokeRecoveryCode: AdminCall {
     package struct Reply: Codable, Hashable, Sendable {
         package var mac: RecoveryCodeMAC
         package var deniedAt: Timestamp
-        /// Whether the code was on the list before.
+        /// Whether the code was already on the list.
         package var alreadyDenied: Bool
-        /// The number of wallets that this command revoked.
+        /// The number of wallets revoked by this command.
         package var revoked: Int
     }
 
     /// Names the linked wallets, so that restoring an older backup revokes them again.
     ///
-    /// From then on, no wallet can be linked to the code until the command is done.
+    /// From then on, no wallet can be linked to the code until the command has finished.
     package func withSubject(
         in service: AdminService,
         _ body: (AuditSubject) async throws -> Reply

@@ -97,7 +97,7 @@ package struct RestoreSolution: AdminCall {
 /// The reply to `revoke solution` and `restore solution`.
 package struct SolutionReply: Codable, Hashable, Sendable {
     package var revoked: Bool
-    /// Whether the command changed the state of the solution.
+    /// Whether the command changed anything.
     package var changed: Bool
 
     package init(revoked: Bool, changed: Bool) {

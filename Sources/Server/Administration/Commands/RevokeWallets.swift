@@ -17,7 +17,7 @@ package struct RevokeWallets: AdminCall {
     /// The ids, without duplicates.
     package var wallets: [WalletID]
 
-    /// The number of wallets that can be revoked with one command.
+    /// The number of wallets allowed in one command.
     package static let counts = 1...1000
 
     package init(_ wallets: [WalletID]) {
@@ -27,7 +27,9 @@ package struct RevokeWallets: AdminCall {
     package struct Reply: Codable, Hashable, Sendable {
         /// The number of wallets revoked by this command.
         package var revoked: Int
-        /// The number of wallets that had been revoked before, which stay as they are.
+        /// The number of wallets that had already been revoked.
+        ///
+        /// They are left unchanged.
         package var alreadyRevoked: Int
 
         package init(revoked: Int, alreadyRevoked: Int) {
@@ -56,7 +58,7 @@ package struct RevokeWallets: AdminCall {
         do throws(StoreError) {
             outcome = try await service.server.store.revoke(wallets: self.wallets, at: now)
         } catch {
-            // Report them now, because repeating the command would find that these wallets are already revoked.
+            // Report them now, because a repeated command would find that these wallets are already revoked.
             if error == .notErased { await service.settle(self.wallets, endedAt: now, by: .operator) }
             throw error
         }

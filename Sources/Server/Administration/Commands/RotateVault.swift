@@ -4,9 +4,9 @@ internal import AuditLog
 internal import ServerCommandLine
 package import StoreMaintenance
 
-/// `vault rotate`: adds a new version of the vault's keys, which is used for sealing from then on.
+/// `vault rotate`: adds a new version of the vault's keys and uses it for sealing from then on.
 ///
-/// The reply is sent when the server starts to reseal older values.
+/// The reply is sent when the server starts resealing older values.
 package struct RotateVault: AdminCall {
     package static let name = AuditEvent.rotateVault.rawValue
     package static let lane: AdminLane? = .vaultKeys

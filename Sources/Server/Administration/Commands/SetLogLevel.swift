@@ -61,7 +61,7 @@ package struct SetLogLevel: AdminCall {
     }
 }
 
-/// The lowest level that the server logs.
+/// The minimum level of log messages.
 package enum LogLevel: String, Codable, Hashable, Sendable, CaseIterable {
     case debug, info, notice, warning, error
 }

@@ -10,7 +10,7 @@ internal import WalletStore
 
 /// `status`: shows the state of the server.
 ///
-/// Totals of events, such as entered PINs and commits, start at zero when the server starts.
+/// Event totals, such as PINs entered and commits, start at zero when the server starts.
 package struct ShowStatus: AdminCall {
     package static let name = "status"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
@@ -36,14 +36,20 @@ package struct ShowStatus: AdminCall {
         package var vaultKeys: Keys
         /// The epoch of the store, which increases with each restore.
         package var epoch: Int
-        /// The expiry of the certificate; omitted if it is unknown.
+        /// The expiry of the certificate.
+        ///
+        /// Omitted if unknown.
         package var certificateExpiresAt: Timestamp?
-        /// The state of the status list; omitted if there is none.
+        /// The state of the status list.
+        ///
+        /// Omitted if there is none.
         package var statusList: StatusList?
-        /// The newest entry of the audit log before the one for this command.
+        /// The newest audit log entry before the one for this command.
         package var audit: Entry
         package var logLevel: LogLevel
-        /// The progress of resealing; omitted if nothing has been resealed since the start.
+        /// The progress of resealing.
+        ///
+        /// Omitted if nothing has been resealed since the start.
         package var reseal: ResealProgress?
         /// The number of wallets that have not replaced their shares since the last `vault refresh-shares`.
         package var sharesToReplace: Int
@@ -58,7 +64,7 @@ package struct ShowStatus: AdminCall {
         package var blocked: Int
     }
 
-    /// The duration of commits, from the first step until the data has been synced.
+    /// Commit durations, from the first step until the data has been synced.
     package struct Commits: Codable, Sendable {
         package var count: Int
         package var medianUs: Int64

@@ -4,7 +4,7 @@ internal import RemotePINServer
 internal import ServerCommandLine
 package import Vocabulary
 
-/// `update-policy show`: shows the update policy that is in effect.
+/// `update-policy show`: shows the update policy in effect.
 package struct ShowUpdatePolicy: AdminCall {
     package static let name = "update-policy show"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
@@ -41,10 +41,14 @@ package struct UpdatePolicyReply: Codable, Hashable, Sendable {
     package var android: Rules
     package var ios: Rules
 
-    /// The rules for a platform, of which the first one that matches a version applies.
+    /// The rules for a platform.
+    ///
+    /// The first rule that matches a version applies.
     package struct Rules: Codable, Hashable, Sendable {
         package var setBy: Origin
-        /// The time of the last change; omitted if the rules come from the settings.
+        /// The time of the last change.
+        ///
+        /// Omitted if the rules come from the settings.
         package var changedAt: Timestamp?
         package var rules: [Rule]
 
@@ -57,7 +61,9 @@ package struct UpdatePolicyReply: Codable, Hashable, Sendable {
 
     package enum Origin: String, Codable, Sendable { case settings, `operator` }
 
-    /// A rule, with its current effect on users as an additional member.
+    /// A rule.
+    ///
+    /// Its current effect on users is encoded as an additional member.
     package struct Rule: Codable, Hashable, Sendable {
         package var rule: UpdateRule
         package var now: String

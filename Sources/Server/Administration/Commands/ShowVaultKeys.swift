@@ -4,7 +4,7 @@ internal import ServerCommandLine
 package import StoreMaintenance
 package import Vocabulary
 
-/// `vault status`: shows the versions of the vault's keys and how many stored values are sealed with each of them.
+/// `vault status`: shows the versions of the vault's keys and the number of stored values sealed with each.
 package struct ShowVaultKeys: AdminCall {
     package static let name = "vault status"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }
@@ -45,7 +45,9 @@ package struct ShowVaultKeys: AdminCall {
 package struct VaultKeysReply: Codable, Hashable, Sendable {
     /// The newest ``mostVersions`` versions, in ascending order.
     package var versions: [Version]
-    /// The progress of resealing; omitted if nothing has been resealed since the start.
+    /// The progress of resealing.
+    ///
+    /// Omitted if nothing has been resealed since the start.
     package var reseal: ResealProgress?
 
     /// Limits the reply to the size of a frame.
@@ -57,7 +59,9 @@ package struct VaultKeysReply: Codable, Hashable, Sendable {
         package var active: Bool
         /// The number of stored values sealed with this version.
         package var values: Int
-        /// The time since which the version has been active; omitted if it is unknown.
+        /// The time at which the version became active.
+        ///
+        /// Omitted if unknown.
         package var activeSince: Timestamp?
         /// Whether the version is only needed for older backups.
         package var retirable: Bool

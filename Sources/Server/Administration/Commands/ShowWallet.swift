@@ -31,15 +31,23 @@ package struct ShowWallet: AdminCall {
         package var registeredAt: Timestamp
         /// Whether the wallet has ever opened a session.
         package var sessionOpened: Bool
-        /// The start of the last session; omitted if the server does not know of any.
+        /// The start of the last session.
+        ///
+        /// Omitted if the server knows of none.
         package var lastSession: Timestamp?
         package var openConnections: Int
         package var state: WalletCondition
-        /// The end of the wallet; omitted while the wallet is in use.
+        /// The end of the wallet.
+        ///
+        /// Omitted while the wallet is in use.
         package var revocation: Ended?
-        /// Whether the solution is revoked, in which case the state applies again once it is restored.
+        /// Whether the solution is revoked.
+        ///
+        /// If so, the wallet's state applies again once the solution is restored.
         package var solutionRevoked: Bool
-        /// The state of the PIN; omitted if the attempt record is damaged.
+        /// The PIN state.
+        ///
+        /// Omitted if the attempt record is damaged.
         package var pin: PIN?
         package var linkedToRecoveryCode: Bool
         /// Whether the wallet received a deletion code at registration.
@@ -48,9 +56,13 @@ package struct ShowWallet: AdminCall {
         package var platform: Platform
         /// The package name, or the team and bundle id.
         package var app: String
-        /// The App Attest environment; omitted on Android.
+        /// The App Attest environment.
+        ///
+        /// Omitted on Android.
         package var environment: String?
-        /// The last accepted App Attest counter; omitted on Android.
+        /// The last accepted App Attest counter.
+        ///
+        /// Omitted on Android.
         package var assertionCounter: UInt32?
         /// The facts attested at registration.
         package var attested: AttestedFacts
@@ -75,10 +87,14 @@ package struct ShowWallet: AdminCall {
         package var round: Int
         /// The number of wrong PINs since the last correct one.
         package var failures: Int
-        /// The number of attempts left, present in the `open` state.
+        /// The number of attempts left.
+        ///
+        /// Present in the `open` state.
         package var attemptsLeft: Int?
         package var finalRound: Bool?
-        /// The end of the block, present in the `blocked` state.
+        /// The end of the block.
+        ///
+        /// Present in the `blocked` state.
         package var blockedUntil: Timestamp?
         package var remainingMs: Int64?
 
@@ -100,7 +116,7 @@ package struct ShowWallet: AdminCall {
         }
     }
 
-    /// The features that are offered in the wallet's next session.
+    /// The features offered in the wallet's next session.
     package struct Offered: Codable, Hashable, Sendable {
         package var deletionCode: Bool
         package var safeBiometricUnlock: Bool
@@ -123,7 +139,7 @@ package struct ShowWallet: AdminCall {
         guard let stored = try await server.store.report(of: self.wallet) else {
             throw AdminFailure.unknown([self.wallet])
         }
-        // The identity is only unsealed for its public parts.
+        // The identity is unsealed only to read its public parts.
         let identity = try await server.vault.unseal(stored.identity, as: .identity, of: self.wallet)
         guard let app = server.app(in: identity) else {
             throw AdminFailure(.internal, "The wallet's identity is not one that this server wrote.")
@@ -233,7 +249,7 @@ extension ShowWallet.PIN {
 }
 
 extension AdminFailure {
-    /// A failure that reports that there are no wallets with these ids.
+    /// Returns a failure that reports that there are no wallets with these ids.
     static func unknown(_ wallets: [WalletID]) -> AdminFailure {
         AdminFailure(.unknownWallet, "There is no \(wallets.named(atMost: 8)); nothing was done.")
     }

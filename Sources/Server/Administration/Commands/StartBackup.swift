@@ -11,7 +11,9 @@ package struct StartBackup: AdminCall {
     package var effect: AdminEffect { .start }
     package var auditDetail: String? { self.path }
 
-    /// An absolute path, whose length is in ``byteCounts``.
+    /// An absolute path.
+    ///
+    /// Its length must be in ``byteCounts``.
     package var path: String
 
     package static let byteCounts = 2...4000
@@ -34,8 +36,9 @@ package struct StartBackup: AdminCall {
     }
 }
 
-/// Returns the progress of store maintenance, which `backup`, `vault rotate` and `vault refresh-shares` poll until it
-/// is done.
+/// Returns the progress of store maintenance.
+///
+/// Polled by `backup`, `vault rotate` and `vault refresh-shares` until done.
 package struct ShowMaintenance: AdminCall {
     package static let name = "maintenance show"
     package var effect: AdminEffect { .read }
@@ -69,11 +72,13 @@ package struct BackupReply: Codable, Hashable, Sendable {
     package var pagesCopied: Int
     /// The total number of pages, or 0 until the first pages have been copied.
     package var pages: Int
-    /// The length of the file, once the backup is done.
+    /// The size of the file, once the backup is done.
     package var byteCount: Int
-    /// The point in time that the backup represents; omitted until the backup is done.
+    /// The time as of which the backup is current.
+    ///
+    /// Omitted until the backup is done.
     package var takenAt: Timestamp?
-    /// The reason if the backup failed.
+    /// The reason, if the backup failed.
     package var problem: String?
 
     init(_ progress: BackupProgress) {

@@ -2,7 +2,9 @@ internal import PINPolicy
 internal import Vocabulary
 internal import WalletStore
 
-/// The state of a wallet, as shown to operators and used in counts and filters.
+/// The state of a wallet as shown to operators.
+///
+/// Also used in counts and filters.
 package enum WalletCondition: String, Codable, CodingKeyRepresentable, Hashable, Sendable, CaseIterable {
     /// The next PIN will be checked.
     case open
@@ -11,10 +13,12 @@ package enum WalletCondition: String, Codable, CodingKeyRepresentable, Hashable,
     /// Registered, but no session has been opened yet.
     case neverOpened = "never-opened"
     case revoked
-    /// The attempt record was not written by this server, so no PIN is checked. Revoke the wallet.
+    /// The attempt record was not written by this server, so no PIN is checked.
+    ///
+    /// Revoke the wallet.
     case damaged
 
-    /// A revocation takes precedence over a missing session, and both take precedence over the state of the PIN.
+    /// A revocation takes precedence over a missing session, and both take precedence over the PIN state.
     init(isRevoked: Bool, sessionOpened: Bool, pin: @autoclosure () -> PINState?) {
         guard !isRevoked else {
             self = .revoked
@@ -42,7 +46,7 @@ extension StoredListing {
         )
     }
 
-    /// The number of wallets read in one step of the store.
+    /// The number of wallets read by one step of the store.
     ///
     /// It is small so that PIN checks do not have to wait.
     static let countPerStep = 500

@@ -3,7 +3,9 @@ internal import ServiceLifecycle
 package import Transport
 package import Wire
 
-/// Handles requests from the deletion portal, each of which revokes the wallet with a given deletion code.
+/// Handles requests from the deletion portal.
+///
+/// Each request revokes the wallet with the given deletion code.
 ///
 /// The permissions of the socket file determine who can send requests.
 package struct PortalCalls: Sendable {
@@ -13,9 +15,11 @@ package struct PortalCalls: Sendable {
         self.server = server
     }
 
-    /// Revokes the wallet with the given deletion code, and returns once all effects are complete.
+    /// Revokes the wallet with the given deletion code.
     ///
-    /// Returns nil if the wallet has been revoked but its shares are still in the store's log, since both possible
+    /// Returns once all effects are complete.
+    ///
+    /// Returns nil if the wallet has been revoked but its shares are still in the store's log, because both possible
     /// answers would be wrong.
     package func carryOut(_ request: PortalRequest) async -> PortalResult? {
         guard let source = PeerSource(address: request.source) else { return .malformed }
@@ -38,7 +42,7 @@ package struct PortalCalls: Sendable {
 }
 
 extension PortalResult {
-    /// The retry delay that gives the operator time for a repair after the server found damaged data.
+    /// A retry delay that allows an operator to make a repair after the server found damaged data.
     private static let repair: Duration = .seconds(3600)
 
     /// Creates the portal's answer for a code that did not revoke anything.

@@ -1,8 +1,10 @@
-/// The role required for a command; each role includes the roles before it.
+/// The role required for a command.
+///
+/// Each role includes the ones before it.
 package enum AdminRole: String, Comparable, Sendable, CaseIterable {
-    /// Can view the state of the server, but not the records of wallets.
+    /// Can view the state of the server, but no wallet records.
     case observer
-    /// Can view wallets, and revoke them one at a time.
+    /// Can view wallets and revoke them one at a time.
     case support
     /// Can run all commands.
     case security

@@ -7,9 +7,11 @@ package struct AdminRoles: Sendable {
     ///
     /// If no role has a group, every user who can open the socket may run all commands.
     package var groups: [AdminRole: UInt32]
-    /// The user that runs the server.
+    /// The user running the server.
     package var owner: UInt32
-    /// The time that a second person has to confirm a command that needs two people, or nil if no command does.
+    /// How long a second person has to confirm a command that requires two.
+    ///
+    /// Nil if no command does.
     package var confirmation: Duration?
     /// Returns the name of a user, or nil if the machine has no such user.
     package var nameOfUser: @Sendable (UInt32) -> String? = { Accounts.userName(of: $0) }
@@ -20,7 +22,7 @@ package struct AdminRoles: Sendable {
         self.confirmation = confirmation
     }
 
-    /// The highest role of a peer, or nil if it may not run any command.
+    /// Returns the highest role of a peer, or nil if it may not run any command.
     ///
     /// Root and the server's user can change all of the server's files anyway, so restricting their role would not stop
     /// them.
@@ -31,6 +33,6 @@ package struct AdminRoles: Sendable {
 
     /// Returns whether a peer counts as one of the two persons.
     ///
-    /// Threat: one person requests a command, and then uses sudo to confirm it as root or as the server's user.
+    /// Threat: a person requests a command and then uses sudo to confirm it as root or as the server's user.
     package func isPerson(_ peer: LocalPeer) -> Bool { peer.userID != 0 && peer.userID != self.owner }
 }

@@ -3,11 +3,11 @@ internal import AuditLog
 internal import Synchronization
 internal import Vocabulary
 
-/// Commands that one person has requested and a second person has not yet confirmed.
+/// Commands requested by one person and not yet confirmed by a second one.
 ///
-/// Invariants: a confirmation runs the command with the arguments that were requested, at most once, before the time
-/// limit, and only for a user other than the requester. Requests are lost on restart: since they are not recorded as
-/// begun in the audit log, they are not carried out when the server starts.
+/// Invariants: a confirmation runs the command with the arguments that were requested, at most once, within the time
+/// limit, and only for a user other than the requester. Requests are lost on restart. Since the audit log does not
+/// record them as begun, they are not carried out when the server starts.
 final class PendingRequests: Sendable {
     struct Request: Sendable {
         let id: String
@@ -45,7 +45,7 @@ final class PendingRequests: Sendable {
         }
     }
 
-    /// Removes and returns the request if this user may confirm it.
+    /// Removes and returns a request if this user may confirm it.
     func take(_ id: String, _ command: String, by user: UInt32, at now: Timestamp) throws(AdminFailure) -> Request {
         let result: Result<Request, AdminFailure> = self.requests.withLock { requests in
             func refused(_ text: String) -> Result<Request, AdminFailure> { .failure(AdminFailure(.notAllowed, text)) }
