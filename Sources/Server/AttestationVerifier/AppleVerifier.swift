@@ -1,7 +1,7 @@
 package import Evidence
 package import Vocabulary
 
-/// The complete verification of an App Attest attestation, in the order of Apple's documented steps.
+/// The complete verification of an App Attest attestation, in the order of the steps documented by Apple.
 package struct AppleVerifier: Sendable {
     package var policy: ApplePolicy
     package var anchors: [TrustAnchor]
@@ -11,7 +11,7 @@ package struct AppleVerifier: Sendable {
         self.anchors = anchors
     }
 
-    /// Verifies the attestation object of the key with this id.
+    /// Verifies an attestation object for the key with this id.
     ///
     /// - Parameter clientDataHash: The hash that the app passed to `attestKey`.
     package func verify(
@@ -67,7 +67,7 @@ package struct AppleVerifier: Sendable {
         }
     }
 
-    /// Checks that an anchor signed the last certificate, and that every issuer is marked as a CA.
+    /// Checks that the last certificate was signed by an anchor, and that every issuer is marked as a CA.
     ///
     /// The chain does not contain the anchor.
     private func checkChain(
@@ -118,7 +118,7 @@ package struct AppleAttestation: Sendable {
     package let certificates: [Certificate]
     package let anchor: TrustAnchor
     package let key: P256PublicKey
-    /// The id of the app, as `TEAMID.bundle.id`.
+    /// The app id, as `TEAMID.bundle.id`.
     package let appID: String
     package let environment: AppAttestEnvironment
     package let authenticatorData: AuthenticatorData

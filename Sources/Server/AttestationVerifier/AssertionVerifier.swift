@@ -1,14 +1,14 @@
 internal import Evidence
 package import Vocabulary
 
-/// The verification of App Attest assertions, with which iOS devices prove that they hold their key.
+/// Verifies App Attest assertions, which iOS devices use to prove that they hold their key.
 package enum AssertionVerifier {
     /// Verifies an assertion and returns its counter.
     ///
     /// - Parameters:
-    ///   - clientDataHash: The SHA-256 of the statement.
-    ///   - appID: The app id recorded at registration, as `TEAMID.bundle.id`; never one that a message claims.
-    ///   - previousCounter: The counter of the last accepted assertion, or 0 directly after the attestation.
+    ///   - clientDataHash: The SHA-256 digest of the statement.
+    ///   - appID: The app id recorded at registration, as `TEAMID.bundle.id`. Must never be one claimed in a message.
+    ///   - previousCounter: The counter of the last accepted assertion, or 0 right after the attestation.
     /// - Important: The caller must store the counter durably, in a conditional step of the store, before it accepts
     ///   the proof.
     package static func verify(

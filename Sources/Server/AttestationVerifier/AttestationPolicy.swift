@@ -1,6 +1,6 @@
 package import Evidence
 
-/// A server's requirements for devices that register.
+/// The requirements for devices to register with a server.
 package struct AttestationPolicy: Hashable, Sendable {
     package var android: AndroidPolicy
     package var apple: ApplePolicy
@@ -11,12 +11,14 @@ package struct AttestationPolicy: Hashable, Sendable {
     }
 }
 
-/// An Android app that may register.
+/// An Android app that is allowed to register.
 package struct AndroidApp: Hashable, Sendable {
     package var package: String
-    /// The SHA-256 digests of the certificates that may have signed the app; an empty set allows any certificate.
+    /// The SHA-256 digests of the certificates that may have signed the app.
+    ///
+    /// If empty, any certificate is allowed.
     package var signatureDigests: Set<[UInt8]>
-    /// The lowest version code that may register.
+    /// The lowest version code that is allowed to register.
     package var minimumVersion: Int64
 
     package init(package: String, signatureDigests: Set<[UInt8]>, minimumVersion: Int64 = 0) {
@@ -26,22 +28,26 @@ package struct AndroidApp: Hashable, Sendable {
     }
 }
 
-/// The way in which a device received its attestation key.
+/// How a device received its attestation key.
 package enum Provisioning: String, Hashable, Sendable, CaseIterable, Codable {
-    /// The key was installed at the factory; the certificate below the root has an X.520 serial number.
+    /// The key was installed at the factory.
+    ///
+    /// The certificate below the root has an X.520 serial number.
     case factory
-    /// The key was fetched from Google's servers; the certificate below the root is named CN=Droid CA, O=Google LLC.
+    /// The key was fetched from Google's servers.
+    ///
+    /// The certificate below the root is named CN=Droid CA, O=Google LLC.
     case remote
-    /// The attestation was made in software, according to the names in its chain.
+    /// The attestation was made in software, according to the names in the chain.
     case software
     case unknown
 }
 
 /// The requirements for Android Key Attestation.
 package struct AndroidPolicy: Hashable, Sendable {
-    /// The certificates that must be valid at the time of verification.
+    /// Which certificates must be valid at the time of verification.
     package enum Validity: String, Hashable, Sendable, CaseIterable {
-        /// The rule of Google's own verifier: the leaf is not checked, and factory chains may contain expired
+        /// The rule used by Google's own verifier: the leaf is not checked, and factory chains may contain expired
         /// certificates.
         case google
         /// All certificates except the root.
@@ -50,37 +56,39 @@ package struct AndroidPolicy: Hashable, Sendable {
 
     /// The requirements for the key.
     package enum KeyRules: Hashable, Sendable {
-        /// Accepts any key, because the caller has other uses for it.
+        /// Accepts any key, because the caller uses it for something else.
         case any
         /// Requires a key that signs SHA-256 digests for a single app.
         case signing
     }
 
-    /// The apps that may register, or nil to skip the check.
+    /// The apps that are allowed to register, or nil to skip the check.
     package var apps: [AndroidApp]?
     package var validity: Validity
     package var minimumAttestationLevel: SecurityLevel
     package var minimumKeyMintLevel: SecurityLevel
     package var requiresLockedDevice: Bool
-    /// The accepted boot states; an empty set accepts any state.
+    /// The accepted boot states.
+    ///
+    /// If empty, any state is accepted.
     package var bootStates: Set<VerifiedBootState>
     package var requiresGeneratedKey: Bool
     package var keyRules: KeyRules
-    /// The accepted kinds of keys by name, such as `EC-P-256`, or nil to accept any kind.
+    /// The accepted kinds of keys by name, for example `EC-P-256`, or nil to accept any kind.
     package var allowedKeys: Set<String>?
-    /// Whether a key that the keystore attested may attest other keys (ATTEST_KEY).
+    /// Whether a key attested by the keystore may attest other keys (ATTEST_KEY).
     package var allowsAttestKeys: Bool
     /// The accepted kinds of provisioning, or nil to accept any kind.
     package var provisioning: Set<Provisioning>?
-    /// The earliest OS patch level as year and month, such as 202401, or nil to skip the check.
+    /// The earliest accepted OS patch level as year and month, for example 202401, or nil to skip the check.
     package var minimumOSPatchLevel: Int?
-    /// The earliest vendor patch level as year, month and day, such as 20240105, or nil to skip the check.
+    /// The earliest accepted vendor patch level as year, month and day, for example 20240105, or nil to skip the check.
     package var minimumVendorPatchLevel: Int?
-    /// The earliest boot patch level as year, month and day, such as 20240105, or nil to skip the check.
+    /// The earliest accepted boot patch level as year, month and day, for example 20240105, or nil to skip the check.
     package var minimumBootPatchLevel: Int?
     package var statusList: StatusListPolicy
 
-    /// Creates the policy for registrations with these apps (attestation.md).
+    /// Creates the policy for registrations of these apps (attestation.md).
     package init(apps: [AndroidApp]?) {
         self.apps = apps
         self.validity = .google
@@ -102,7 +110,7 @@ package struct AndroidPolicy: Hashable, Sendable {
 
 /// The requirements for App Attest.
 package struct ApplePolicy: Hashable, Sendable {
-    /// The ids of the apps that may register, each as `TEAMID.bundle.id`.
+    /// The ids of the apps that are allowed to register, each as `TEAMID.bundle.id`.
     package var appIDs: [String]
     package var environments: Set<AppAttestEnvironment>
 

@@ -1,5 +1,5 @@
 extension AttestationRefusal {
-    /// A sentence of advice for an operator whose server rejected a phone for this reason.
+    /// Advice for an operator whose server rejected a phone for this reason.
     package var advice: String {
         switch self {
         case .tooManyCertificates, .evidenceTooLarge, .malformedCertificate, .malformedCBOR, .malformedAuthData,

@@ -1,9 +1,11 @@
-/// A reason for rejecting evidence, which has the same name in the reply and in the log.
+/// A reason for rejecting evidence.
+///
+/// Replies and logs use the same name for it.
 package enum AttestationRefusal: String, Error, Hashable, Sendable, CaseIterable {
-    // Both platforms: the size of the evidence, and the app.
+    // Both platforms: the size of the evidence and the app.
     case tooManyCertificates = "too_many_certificates"
     case evidenceTooLarge = "evidence_too_large"
-    /// The server accepts no apps for this platform.
+    /// The server does not accept any app for this platform.
     case appNotConfigured = "app_not_configured"
 
     // Both platforms: certificates.
@@ -14,7 +16,7 @@ package enum AttestationRefusal: String, Error, Hashable, Sendable, CaseIterable
     case untrustedRoot = "untrusted_root"
     case certificateExpired = "certificate_expired"
     case certificateNotYetValid = "certificate_not_yet_valid"
-    /// Apple: a certificate that signs another one is not marked as a CA.
+    /// Apple: a certificate that signed another one is not marked as a CA.
     case issuerNotCA = "issuer_not_ca"
     case keyTypeNotAllowed = "key_type_not_allowed"
     case publicKeyMismatch = "public_key_mismatch"
@@ -59,12 +61,16 @@ package enum AttestationRefusal: String, Error, Hashable, Sendable, CaseIterable
     case counterNotIncreased = "counter_not_increased"
 }
 
-/// The limits on the evidence of both platforms.
+/// Limits on the evidence, for both platforms.
 package enum EvidenceLimits {
-    /// The maximum number of certificates in a chain; the longest real chain has eight.
+    /// The maximum number of certificates in a chain.
+    ///
+    /// The longest real chain has eight.
     package static let certificates = 10
-    /// The maximum total size in bytes; the largest real evidence has 6.2 KB.
+    /// The maximum total size in bytes.
+    ///
+    /// The largest real evidence is 6.2 KB.
     package static let byteCount = 32 * 1024
-    /// The maximum number of signatures that one verification checks.
+    /// The maximum number of signatures checked in one verification.
     package static let signatureChecks = 12
 }

@@ -2,22 +2,28 @@ package import Evidence
 internal import FoundationEssentials
 package import Vocabulary
 
-/// The attested properties of a device: the key that acts for it, and facts that operators can read.
+/// The attested properties of a device: the key that identifies it, and facts for operators.
 package struct AttestedDevice: Sendable {
     package let platform: Platform
     package let deviceKey: P256PublicKey
-    /// The package name on Android; on iOS, the `TEAMID.bundle.id` that the device's assertions must carry.
+    /// On Android, the package name.
+    ///
+    /// On iOS, the `TEAMID.bundle.id` that must be in the device's assertions.
     package let appID: String
     package let appVersion: String?
-    /// The App Attest service that attested the key; only on iOS.
+    /// The App Attest service that attested the key.
+    ///
+    /// Only on iOS.
     package let environment: AppAttestEnvironment?
     package let securityLevel: String
-    /// The verified boot state; only on Android.
-    package let bootState: String?
-    /// The OS version, as the evidence states it.
+    /// The verified boot state.
     ///
-    /// This and all other texts from the evidence are truncated to 100 characters, because the signer of a chain can
-    /// write anything into them and operators have to read them.
+    /// Only on Android.
+    package let bootState: String?
+    /// The OS version according to the evidence.
+    ///
+    /// All texts from the evidence, including this one, are truncated to 100 characters. The signer of a chain can
+    /// write anything into them, and operators have to read them.
     package let osVersion: String?
     package let osPatchLevel: Int?
     package let vendorPatchLevel: Int?
@@ -25,23 +31,25 @@ package struct AttestedDevice: Sendable {
     package let brand: String?
     package let model: String?
     package let provisioning: Provisioning?
-    /// The name of the root at which the chain ends.
+    /// The name of the root that the chain ends at.
     package let anchor: String
-    /// The serial numbers of the certificates in hexadecimal, starting with the leaf's.
+    /// The serial numbers of the certificates in hexadecimal, leaf first.
     ///
-    /// If the chain of a wallet is put on the status list later, the wallet can be found only by these numbers.
+    /// If a wallet's chain is added to the status list later, these numbers are the only way to find the wallet.
     package let serialNumbers: [String]
-    /// The time of the verification.
+    /// The time of verification.
     package let time: Timestamp
-    /// Whether the status list was missing or too old, which deserves a warning in the log.
+    /// Whether the status list was missing or too old, which should be logged as a warning.
     package let isStatusListStale: Bool
 
-    /// Truncates a text, counting Unicode scalars because a single user-perceived character can have any length.
+    /// Truncates a text by Unicode scalars, because a single user-perceived character can have any length.
     private static func cut(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.prefix(100)))
     }
 
-    /// Returns the facts as a JSON object with sorted keys, omitting the ones that are missing.
+    /// Returns the facts as a JSON object with sorted keys.
+    ///
+    /// Missing facts are omitted.
     package func json() -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -93,8 +101,9 @@ package struct AttestedDevice: Sendable {
 }
 
 extension AttestedDevice {
-    /// Collects the facts of an Android attestation, or returns nil if a device cannot prove itself with a key of this
-    /// kind.
+    /// Collects the facts from an Android attestation.
+    ///
+    /// Returns nil if a device cannot prove itself with this kind of key.
     init?(_ attestation: AndroidAttestation, at time: Timestamp) {
         let description = attestation.description
         let list = description.hardwareEnforced

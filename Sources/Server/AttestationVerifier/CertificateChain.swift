@@ -1,11 +1,11 @@
 internal import Evidence
 internal import Vocabulary
 
-/// The checks that the chains of both platforms share.
+/// Checks on certificate chains that both platforms share.
 enum CertificateChain {
-    /// Reads all certificates of a chain that is within the limits.
+    /// Reads all certificates in a chain that is within the limits.
     ///
-    /// The limits are checked first, so that evidence that is too large is never parsed.
+    /// The limits are checked first, so that oversized evidence is never parsed.
     static func read(_ chain: [[UInt8]]) throws(AttestationRefusal) -> [Certificate] {
         guard chain.count <= EvidenceLimits.certificates else { throw .tooManyCertificates }
         guard chain.reduce(0, { $0 + $1.count }) <= EvidenceLimits.byteCount else { throw .evidenceTooLarge }
@@ -27,8 +27,8 @@ enum CertificateChain {
     /// Verifies each signature with the key of the next certificate, starting at the root.
     ///
     /// Invariant: if the last certificate is known to be an anchor's, no signature is verified with a key that does not
-    /// chain to an anchor. An attacker can build a chain with valid links from the most expensive keys. In this order,
-    /// the verifier checks only one of its signatures, which fails.
+    /// chain to an anchor. An attacker can use the most expensive keys to build a chain with valid links. In this
+    /// order, the verifier only checks one of its signatures, which fails.
     ///
     /// Issuers need not be marked as CAs, because many factory chains do not mark them.
     static func checkSignatures(

@@ -1,7 +1,9 @@
-// The checks, with the names that operators read, in the order in which the verifiers run them.
+// The checks, with names that operators can read, in the order in which the verifiers run them.
 
 extension AndroidVerifier {
-    /// The checks of a key attestation; the first one that fails determines the reason.
+    /// The checks of a key attestation.
+    ///
+    /// The first one that fails determines the reason.
     package enum Check: String, CaseIterable, Sendable {
         case form = "every certificate can be read, within the limits"
         case anchor = "at least two certificates, each naming the next as issuer, end at a trusted root"
@@ -20,7 +22,9 @@ extension AndroidVerifier {
 }
 
 extension AppleVerifier {
-    /// The checks of an attestation object; the first one that fails determines the reason.
+    /// The checks of an attestation object.
+    ///
+    /// The first one that fails determines the reason.
     package enum Check: String, CaseIterable, Sendable {
         case form = "the object and its certificates can be read, within the limits"
         case anchor = "the chain leads to a trusted root"
@@ -35,7 +39,9 @@ extension AppleVerifier {
 }
 
 extension AssertionVerifier {
-    /// The checks of an assertion; the first one that fails determines the reason.
+    /// The checks of an assertion.
+    ///
+    /// The first one that fails determines the reason.
     package enum Check: String, CaseIterable, Sendable {
         case form = "the assertion can be read"
         case signature = "the registered key signed this statement"

@@ -3,13 +3,15 @@ package import Vocabulary
 
 /// Verifies the evidence at registration: whether it comes from a genuine app on genuine hardware, and for which key.
 ///
-/// This is a pure type without access to the network, a clock or a store. Production servers and labs run the same code
+/// This is a pure type with no access to the network, a clock or a store. Production servers and labs run the same code
 /// with different anchors and policies.
 package struct EvidenceVerifier: Sendable {
     package let policy: AttestationPolicy
     package let androidAnchors: [TrustAnchor]
     package let appleAnchors: [TrustAnchor]
-    /// The list of revoked certificates, which is the only part that changes while a server is running.
+    /// The list of revoked certificates.
+    ///
+    /// This is the only property that changes while a server is running.
     package var statusList: StatusList?
 
     package init(
@@ -34,8 +36,7 @@ package struct EvidenceVerifier: Sendable {
         return self.verify(android: chain, challenge: challenge, at: time, verification: &verification)
     }
 
-    /// Verifies a chain like ``verify(android:challenge:at:)``, and records the signature checks and the checks that
-    /// passed.
+    /// Like ``verify(android:challenge:at:)``, but also records the signature checks and the checks that passed.
     package func verify(
         android chain: [[UInt8]],
         challenge: SHA256Digest,
@@ -78,8 +79,8 @@ package struct EvidenceVerifier: Sendable {
         )
     }
 
-    /// Verifies an object like ``verify(appleObject:keyID:clientDataHash:at:)``, and records the signature checks and
-    /// the checks that passed.
+    /// Like ``verify(appleObject:keyID:clientDataHash:at:)``, but also records the signature checks and the checks that
+    /// passed.
     package func verify(
         appleObject object: [UInt8],
         keyID: [UInt8],

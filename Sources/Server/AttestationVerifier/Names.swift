@@ -11,7 +11,9 @@ extension SecurityLevel {
         }
     }
 
-    /// Creates the level with this name, or returns nil if there is none.
+    /// Creates the level with this name.
+    ///
+    /// Returns nil if there is none.
     package init?(name: String) {
         guard let level = [SecurityLevel.software, .trustedEnvironment, .strongBox].first(where: { $0.name == name })
         else { return nil }
@@ -31,7 +33,9 @@ extension VerifiedBootState {
         }
     }
 
-    /// Creates the state with this name, or returns nil if there is none.
+    /// Creates the state with this name.
+    ///
+    /// Returns nil if there is none.
     package init?(name: String) {
         guard
             let state = [VerifiedBootState.verified, .selfSigned, .unverified, .failed].first(where: { $0.name == name }

@@ -9,13 +9,16 @@ package struct StatusList: Hashable, Sendable {
         case suspended
     }
 
-    /// The statuses by serial number, which is in lower-case hexadecimal without leading zeros.
+    /// The statuses by serial number, in lowercase hexadecimal without leading zeros.
     private let entries: [String: Status]
-    /// The time when the list was fetched, from which its age is measured.
+    /// The time at which the list was fetched.
+    ///
+    /// Its age is measured from this time.
     package let fetched: Timestamp
 
-    /// Parses the JSON that Google publishes (https://android.googleapis.com/attestation/status), or returns nil for
-    /// anything else.
+    /// Parses the JSON published by Google (https://android.googleapis.com/attestation/status).
+    ///
+    /// Returns nil for anything else.
     ///
     /// Any status other than SUSPENDED counts as revoked, because an unknown status is no reason to trust a
     /// certificate.
@@ -53,11 +56,11 @@ package struct StatusList: Hashable, Sendable {
     }
 }
 
-/// The requirements that the status list must meet before an Android device is accepted.
+/// The requirements on the status list for accepting an Android device.
 package struct StatusListPolicy: Hashable, Sendable {
     /// The maximum age of the list, or nil if no list is required.
     package var maximumAge: Duration?
-    /// Whether evidence is accepted with a warning if the list is missing or too old.
+    /// Whether to accept evidence with a warning if the list is missing or too old.
     package var acceptsStale: Bool
 
     package init(maximumAge: Duration? = nil, acceptsStale: Bool = false) {

@@ -1,22 +1,26 @@
 internal import Evidence
 package import Vocabulary
 
-/// A public key at which a chain may end.
+/// A public key that a chain may end at.
 ///
 /// Anchors are keys rather than certificates, because four Google roots with different dates share one RSA key.
 package struct TrustAnchor: Hashable, Sendable {
-    /// The name of the anchor in logs and explanations.
+    /// The name of the anchor, for logs and explanations.
     package let name: String
-    /// The SHA-256 of the key's SubjectPublicKeyInfo.
+    /// The SHA-256 digest of the key's SubjectPublicKeyInfo.
     package let keyHash: SHA256Digest
-    /// The key for verifying chains that omit their root (App Attest), or nil if only its hash is known.
+    /// The key, for verifying chains that omit their root (App Attest).
+    ///
+    /// Nil if only its hash is known.
     let key: SubjectPublicKey?
     /// The root's name, or nil if only the key is known.
     let subject: DistinguishedName?
-    /// Whether a lab's authority created the root.
+    /// Whether the root was created by a lab's authority.
     package let isOfLab: Bool
 
-    /// Creates an anchor from a root's certificate, or returns nil if the bytes are not a certificate.
+    /// Creates an anchor from a root certificate.
+    ///
+    /// Returns nil if the bytes are not a certificate.
     package init?(name: String, certificate: [UInt8]) {
         guard let root = try? Certificate(decoding: certificate) else { return nil }
         self.name = name
@@ -28,7 +32,7 @@ package struct TrustAnchor: Hashable, Sendable {
 
     /// Creates an anchor whose name does not depend on the certificate's file.
     ///
-    /// A pinned key has the vendor's name, and any other key is named after its hash.
+    /// A pinned key is named after its vendor. Any other key is named after its hash.
     package init?(certificate: [UInt8]) {
         self.init(name: "", certificate: certificate)
         let hash = self.keyHash
@@ -59,7 +63,8 @@ extension TrustAnchor {
     /// Google's hardware attestation roots: the RSA key used since 2016 and the P-384 key used from 2026 on.
     ///
     /// They are published at https://developer.android.com/privacy-and-security/security-key-attestation and
-    /// https://android.googleapis.com/attestation/root, and identified by the SHA-256 of each SubjectPublicKeyInfo.
+    /// https://android.googleapis.com/attestation/root, and identified by the SHA-256 digest of each
+    /// SubjectPublicKeyInfo.
     package static let google: [TrustAnchor] = [
         TrustAnchor(
             name: "google-rsa",

@@ -2,11 +2,13 @@ internal import Crypto
 internal import CryptoExtras
 internal import Evidence
 
-/// A record of one verification: the number of signature checks and the checks that passed.
+/// A record of a verification: the number of signature checks and the checks that passed.
 package struct Verification: Sendable {
     /// The number of signatures checked so far, at most ``EvidenceLimits/signatureChecks``.
     package private(set) var signatureChecks = 0
-    /// The checks that passed, in order; rejected evidence failed the one that comes next.
+    /// The checks that passed, in order.
+    ///
+    /// If the evidence was rejected, the next check failed.
     package private(set) var passed: [String] = []
 
     package init() {}
@@ -15,15 +17,17 @@ package struct Verification: Sendable {
         self.passed.append(check.rawValue)
     }
 
-    /// Returns whether the private half of `key` signed `certificate`; returns false once the limit on signature checks
-    /// is reached.
+    /// Returns whether `certificate` was signed by the private half of `key`.
+    ///
+    /// Returns false once the limit on signature checks is reached.
     mutating func isSigned(_ certificate: Certificate, by key: SubjectPublicKey) -> Bool {
         guard let algorithm = SignatureAlgorithm(certificate.signatureAlgorithm) else { return false }
         return self.isValid(certificate.signature, of: certificate.signedPart, algorithm, key)
     }
 
-    /// Returns whether `signature` is an ECDSA signature with SHA-256 over `message` by `key`; returns false once the
-    /// limit on signature checks is reached.
+    /// Returns whether `signature` is an ECDSA signature with SHA-256 over `message` by `key`.
+    ///
+    /// Returns false once the limit on signature checks is reached.
     mutating func isValid(_ signature: [UInt8], of message: [UInt8], key: SubjectPublicKey) -> Bool {
         self.isValid(signature, of: message, .ecdsa(.sha256), key)
     }
@@ -44,7 +48,9 @@ package struct Verification: Sendable {
     }
 }
 
-/// A signature algorithm that certificates may use; SHA-1 and weaker hashes are excluded.
+/// A signature algorithm that certificates may use.
+///
+/// SHA-1 and weaker hashes are excluded.
 private enum SignatureAlgorithm {
     enum Hash {
         case sha256
@@ -92,8 +98,8 @@ private enum SignatureAlgorithm {
             else { return false }
             return key.isValidSignature(signature, for: digest)
         case (.rsa, .rsa(let bits)):
-            // The factory chains of old devices contain 1024-bit keys. Verification with keys above 4096 bits is too
-            // expensive.
+            // Factory chains of old devices contain 1024-bit keys. Keys above 4096 bits would be too expensive to
+            // verify.
             guard (1024...4096).contains(bits),
                 let key = try? _RSA.Signing.PublicKey(unsafeDERRepresentation: key.encoded)
             else { return false }

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// The P-256 curve and its order, which all threads share.
+/// The P-256 curve and its order, shared by all threads.
 ///
 /// `@unchecked Sendable`: the values are created once and only read afterwards.
 @safe final class Curve: @unchecked Sendable {

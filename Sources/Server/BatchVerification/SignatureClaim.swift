@@ -1,23 +1,22 @@
 internal import COpenSSL
 package import Vocabulary
 
-/// A signature with everything that is needed to verify it, including the point R of its nonce.
+/// A signature with everything needed to verify it, including the point R of its nonce.
 ///
 /// An ECDSA verifier computes R and checks that its x coordinate is r. If the signer states which of the two points
 /// with that x coordinate is R, the verifier only has to check that e·G + r·Q = s·R, where e is the digest and Q is the
 /// key (Antipa and others: Accelerated Verification of ECDSA Signatures, SAC 2005). Many such equations can be checked
 /// at once by adding them with random factors (the small exponents test in Bellare, Garay and Rabin: Fast Batch
 /// Verification for Modular Exponentiation and Digital Signatures, EUROCRYPT '98), which costs little more than half as
-/// much as verifying each of them.
+/// much as verifying each one.
 package struct SignatureClaim: Sendable {
     package let key: P256PublicKey
     package let signature: P256Signature
     package let nonceY: P256NonceY
-    /// The SHA-256 of the signed bytes, which is computed only once.
+    /// The SHA-256 digest of the signed bytes, computed only once.
     package let digest: SHA256Digest
 
-    /// Creates the claim that the key made this signature over bytes with this digest, and that R has this y
-    /// coordinate.
+    /// Creates the claim that `key` made this signature over bytes with this digest, and that R has this y coordinate.
     package init(_ signature: P256Signature, nonceY: P256NonceY, by key: P256PublicKey, for digest: SHA256Digest) {
         self.key = key
         self.signature = signature
@@ -34,9 +33,11 @@ package struct SignatureClaim: Sendable {
         Self.areTrue(claims, jointly: COpenSSL_has_EC_POINTs_mul() == 1)
     }
 
-    /// Returns whether each claim is true; if `jointly` is false, verifies each claim separately.
+    /// Returns whether each claim is true.
     ///
-    /// This is also necessary with a libcrypto that lacks the deprecated function for sums of products.
+    /// If `jointly` is false, verifies each claim separately.
+    ///
+    /// That is also required if libcrypto lacks the deprecated function for sums of products.
     package static func areTrue(_ claims: [SignatureClaim], jointly: Bool) -> [Bool] {
         SignatureEquations.withPooled { equations in
             var verdicts: [Bool] = []

@@ -3,21 +3,21 @@ internal import Vocabulary
 
 /// Represents signatures as equations of points, e·G + r·Q = s·R, with libcrypto's numbers and points for one batch.
 ///
-/// libcrypto multiplies and adds the points, and this type chooses them. The running time depends on the points. They
-/// are public, because the message with the signature contains or determines all of them.
+/// libcrypto multiplies and adds the points that this type chooses. The running time depends on the points. They are
+/// public, because the message with the signature contains or determines all of them.
 ///
 /// **Invariant: a false equation passes with a probability of at most 2⁻¹²⁸**, independently of the other equations in
-/// its sum; if it is verified separately, it never passes. Each equation is multiplied by a 128-bit number that is
+/// its sum. If it is verified separately, it never passes. Each equation is multiplied by a 128-bit number that is
 /// drawn after all of them have arrived, so an attacker cannot choose signatures whose errors cancel each other. Nor
-/// can the signer choose R freely: its x coordinate is taken from r, because an attacker could otherwise choose r and s
-/// and then an R that makes the equation true.
+/// can the signer choose R freely, because its x coordinate is taken from r. Otherwise, an attacker could choose r and
+/// s, and then an R that makes the equation true.
 ///
 /// `@unchecked Sendable`: ``withPooled(_:)`` lends each instance to one caller at a time.
 @safe final class SignatureEquations: @unchecked Sendable {
     /// The maximum size of a batch.
     ///
-    /// Larger batches would save little more. One false signature causes the whole batch to be verified again
-    /// separately, at some 50 µs for each signature. This must not cost the server more than the session that the
+    /// Larger batches would save little more. A single false signature causes every signature in the batch to be
+    /// verified again separately, at about 50 µs each. This must not cost the server more than the session that the
     /// sender had to open for it and loses afterwards.
     static let most = 16
     private static let factorByteCount = 16
@@ -25,7 +25,7 @@ internal import Vocabulary
     private let curve = Curve.shared
     /// libcrypto's temporary variables.
     private let scratch: OpaquePointer
-    /// Q and R of each signature in alternation, and their multipliers.
+    /// Q and R of each signature, alternating, and their multipliers.
     private let points: UnsafeMutableBufferPointer<OpaquePointer?>
     private let multipliers: UnsafeMutableBufferPointer<OpaquePointer?>
     /// The numbers r, s and e of each signature.
@@ -78,21 +78,25 @@ internal import Vocabulary
 
     private static let pool = ScratchPool<SignatureEquations>()
 
-    /// Lends an instance from a pool; the instance keeps its last signatures and keys until others replace them.
+    /// Lends an instance from a pool.
+    ///
+    /// The instance keeps its last signatures and keys until they are replaced.
     static func withPooled<Result>(_ body: (SignatureEquations) -> Result) -> Result {
         Self.pool.withValue(orNew: { SignatureEquations() }, body)
     }
 
-    /// Returns whether each claim is true; there may be at most ``most`` claims.
+    /// Returns whether each claim is true.
+    ///
+    /// There may be at most ``most`` claims.
     func verdicts(on claims: ArraySlice<SignatureClaim>, jointly: Bool) -> [Bool] {
-        // The position of each claim's numbers, or nil if the claim is false regardless of the equation.
+        // The index of each claim's numbers, or nil if the claim is false regardless of the equation.
         var count = 0
         let places = claims.map { claim -> Int? in
             guard self.load(claim, at: count) else { return nil }
             count += 1
             return count - 1
         }
-        // For a single claim, the sum costs more than computing R.
+        // For a single claim, the sum would cost more than computing R.
         if jointly, count > 1, self.hold(0..<count) { return places.map { $0 != nil } }
         return places.map { place in place.map { self.holds($0) } ?? false }
     }
@@ -108,7 +112,9 @@ internal import Vocabulary
             && EC_POINT_cmp(self.curve.group, self.result, self.points[2 * place + 1], self.scratch) == 0
     }
 
-    /// Reads a claim's numbers and points; returns false if one is out of range or off the curve.
+    /// Reads a claim's numbers and points.
+    ///
+    /// Returns false if one is out of range or not on the curve.
     private func load(_ claim: SignatureClaim, at place: Int) -> Bool {
         let halves = (claim.signature.bytes[..<32], claim.signature.bytes[32...])
         return self.load(halves.0, halves.1, claim.digest.bytes, at: place)
@@ -128,10 +134,12 @@ internal import Vocabulary
         unsafe BN_is_zero(number) == 0 && BN_cmp(number, self.curve.order) < 0
     }
 
-    /// Decodes a point; libcrypto checks that it is on the curve, whose order is prime.
+    /// Decodes a point.
+    ///
+    /// libcrypto checks that it is on the curve, whose order is prime.
     private func load(_ bytes: [UInt8], intoPoint index: Int) -> Bool {
-        // This is done for each point, because libcrypto's error queue has 16 places and more errors would push the
-        // mark out of it.
+        // Done for each point, because libcrypto's error queue holds only 16 errors, and more would push the mark out
+        // of it.
         discardingErrors {
             unsafe EC_POINT_oct2point(self.curve.group, self.points[index], bytes, bytes.count, self.scratch) == 1
         }
@@ -139,7 +147,7 @@ internal import Vocabulary
 
     /// Returns whether all of these equations hold.
     ///
-    /// This is so if Σ z·(e·G + r·Q − s·R), with a separate random z for each equation, is the point at infinity.
+    /// They do if Σ z·(e·G + r·Q − s·R), with a separate random z for each equation, is the point at infinity.
     private func hold(_ places: Range<Int>) -> Bool {
         var factors = [UInt8](repeating: 0, count: places.count * Self.factorByteCount)
         guard unsafe RAND_bytes(&factors, Int32(factors.count)) == 1 else { return false }

@@ -1,10 +1,10 @@
 internal import ServerSettings
 internal import Transport
 
-/// Determines the source of a request, to which limits apply, from its connection and X-Forwarded-For.
+/// Determines the source that limits are applied to, from a request's connection and X-Forwarded-For.
 ///
-/// Each proxy appends the address of its peer to X-Forwarded-For, and a client can write any entries before those. The
-/// entries are therefore read from the end, and each one is used only if a trusted proxy wrote it.
+/// Each proxy appends the address of its peer to X-Forwarded-For, and a client can add any entries before those. The
+/// entries are therefore read from the end, and an entry is used only if a trusted proxy wrote it.
 struct ClientSource {
     private let trusted: [AddressRange]
 
@@ -15,14 +15,14 @@ struct ClientSource {
     /// Returns the source of a request.
     ///
     /// - Parameters:
-    ///   - peer: The connection's address; if it is nil, the result is nil.
+    ///   - peer: The address of the connection. If nil, the result is nil.
     ///   - forwardedFor: The X-Forwarded-For fields, in order.
     func source(peer: String?, forwardedFor: [String]) -> PeerSource? {
         guard let peer, var source = PeerSource(address: peer) else { return nil }
         guard self.isTrusted(peer) else { return source }
         let entries = forwardedFor.joined(separator: ",").split(separator: ",", omittingEmptySubsequences: false)
         for entry in entries.reversed() {
-            // If a proxy wrote an invalid address, the last known address is the proxy's.
+            // If a proxy wrote an invalid address, the last known address is that proxy's.
             guard let address = Self.address(entry), let next = PeerSource(address: address) else { break }
             source = next
             guard self.isTrusted(address) else { break }
@@ -34,7 +34,9 @@ struct ClientSource {
         self.trusted.contains { $0.contains(address) }
     }
 
-    /// Parses the address in an entry; some proxies add a port, and brackets around an IPv6 address.
+    /// Parses the address in an entry.
+    ///
+    /// Some proxies add a port, and brackets around an IPv6 address.
     private static func address(_ entry: Substring) -> String? {
         let text = entry.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed()
         let address = String(text)

@@ -4,12 +4,16 @@ internal import Foundation
 struct FormFields {
     /// The media type of a form.
     static let mediaType = "application/x-www-form-urlencoded"
-    /// The maximum length of a body in bytes, which fits the longest escaped code, a seal and the field names.
+    /// The maximum length of a body in bytes.
+    ///
+    /// The longest escaped code, a seal and the field names fit into it.
     static let longestByteCount = 2048
 
     private let values: [String: String]
 
-    /// Parses a body; returns nil if it contains a repeated field, an invalid escape or invalid UTF-8.
+    /// Parses a body.
+    ///
+    /// Returns nil if it contains a repeated field, an invalid escape or invalid UTF-8.
     init?(_ body: String) {
         var values: [String: String] = [:]
         for pair in body.split(separator: "&") {

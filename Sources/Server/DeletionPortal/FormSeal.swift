@@ -3,35 +3,37 @@ internal import Foundation
 internal import Transport
 internal import Vocabulary
 
-/// A token in each form which proves that this portal made the form recently, for this source and purpose.
+/// A token in each form that proves that the form was recently made by this portal, for this source and purpose.
 ///
-/// The only harm that a forged request can do is to use up the attempts of the user whose browser sends it. The seal is
-/// therefore bound to the user's source, because an attacker with a seal for that source could use up the attempts
-/// directly. The portal needs no cookie and therefore no consent, and it works with cookies disabled. The seal for the
-/// deletion is also bound to one code. It is part of the confirmation page, so no client can skip the confirmation.
+/// The only harm a forged request can do is to use up the attempts of the user whose browser sends it. The seal is
+/// therefore bound to the user's source: an attacker with a seal for that source could use up the attempts directly.
+/// The portal needs no cookie and thus no consent, and it works with cookies disabled. The seal for the deletion is
+/// also bound to a single code. It is part of the confirmation page, so no client can skip the confirmation.
 struct FormSeal: Sendable {
-    /// The request that a form makes.
+    /// The request made by a form.
     enum Purpose: String {
-        /// Asks whether to delete the wallet with this code.
+        /// Asks for confirmation before deleting the wallet with this code.
         case check
         /// Deletes the wallet.
         case delete
     }
 
-    /// The time for which a form is valid.
+    /// How long a form is valid.
     static let lifetime: Duration = .seconds(3600)
 
-    /// The key, which is generated at each start; forms from before a restart are shown again.
+    /// The key, generated at each start.
+    ///
+    /// A form from before a restart is shown again.
     private let key = SymmetricKey(size: .bits256)
 
-    /// Returns the seal for a form, which consists of the time of creation and a MAC.
+    /// Returns the seal for a form, consisting of its creation time and a MAC.
     func seal(_ purpose: Purpose, code: String = "", for source: PeerSource, at now: Timestamp) -> String {
         let message = Self.message(purpose, code: code, for: source, madeAt: now.milliseconds)
         let mac = HMAC<SHA256>.authenticationCode(for: message, using: self.key)
         return "\(now.milliseconds).\(Data(mac).base64EncodedString())"
     }
 
-    /// Returns whether this portal made the seal recently, for the same purpose, code and source.
+    /// Returns whether this portal recently made the seal, for the same purpose, code and source.
     func isGood(
         _ seal: String,
         _ purpose: Purpose,
@@ -49,8 +51,9 @@ struct FormSeal: Sendable {
         return HMAC<SHA256>.isValidAuthenticationCode(mac, authenticating: message, using: self.key)
     }
 
-    /// Returns the bytes that the MAC covers, which are unambiguous because the parts before the code contain no zero
-    /// byte.
+    /// Returns the bytes covered by the MAC.
+    ///
+    /// They are unambiguous, because the parts before the code contain no zero byte.
     private static func message(
         _ purpose: Purpose,
         code: String,

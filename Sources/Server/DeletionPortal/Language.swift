@@ -3,11 +3,11 @@ enum Language: String, CaseIterable {
     case english = "en"
     case dutch = "nl"
 
-    /// Chooses the language that Accept-Language prefers (RFC 9110 §12.5.4), or English if it names no supported
-    /// language.
+    /// Chooses the language preferred by Accept-Language (RFC 9110 §12.5.4), or English if no supported language is
+    /// listed.
     init(accepting field: String?) {
         var best: (language: Language, weight: Double)?
-        // Bounds the work for a long header; real headers have fewer ranges.
+        // Limits the work for a long header. Real headers have fewer ranges.
         for range in (field ?? "").split(separator: ",").prefix(32) {
             let parts = range.split(separator: ";").map { part in part.filter { $0 != " " && $0 != "\t" }.lowercased() }
             guard let tag = parts.first?.split(separator: "-").first,
@@ -23,7 +23,7 @@ enum Language: String, CaseIterable {
     /// The path of the page in this language.
     var path: String { "/\(self.rawValue)" }
 
-    /// The name of the language in that language.
+    /// The name of the language in the language itself.
     var name: String {
         switch self {
         case .english: "English"

@@ -3,11 +3,11 @@ internal import Vocabulary
 
 /// The contents of a page.
 enum Page: Hashable {
-    /// The form with the field for the code, which contains the text that was entered before.
+    /// The form with the code field, which contains the text entered before.
     case form(typed: String, problem: Problem?)
     /// The question whether to delete the wallet.
     case question(typed: String)
-    /// The wallet was deleted now or earlier.
+    /// The wallet was deleted, now or earlier.
     case done(typed: String, at: Timestamp)
     /// Too many wrong codes were entered.
     case limited(until: Timestamp)
@@ -17,23 +17,25 @@ enum Page: Hashable {
     case away(typed: String)
     /// The server received the request but did not answer.
     case unknown(typed: String)
-    /// The request is one that no page of the portal sends.
+    /// No page of the portal sends such a request.
     case refused
-    /// The form is longer than any that a page of the portal sends.
+    /// The form is longer than any form on the portal's pages.
     case tooLong
     case notFound
 
-    /// The reason why the form is shown again.
+    /// The reason the form is shown again.
     enum Problem: Hashable {
         /// The field was empty.
         case missing
-        /// The code is wrong; the page does not say why.
+        /// The code is wrong.
+        ///
+        /// The page does not say why.
         case wrong
         /// The form's seal has expired or is invalid.
         case stale
     }
 
-    /// The text that was entered, if the page shows it again or needs it for its next step.
+    /// The text that was entered, if the page shows it again or needs it for the next step.
     var typed: String? {
         switch self {
         case .form(let typed, _), .question(let typed), .done(let typed, _), .busy(let typed), .away(let typed),
@@ -43,7 +45,7 @@ enum Page: Hashable {
         }
     }
 
-    /// The step that shows the same page in another language, or nil if a link is enough.
+    /// The step that shows the same page in another language, or nil if a link is sufficient.
     var stepToItself: Portal.Step? {
         guard self.typed != nil else { return nil }
         return switch self {

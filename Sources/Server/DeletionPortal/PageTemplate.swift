@@ -1,8 +1,8 @@
 internal import Mustache
 
-/// The HTML of the page, as a template.
+/// The HTML template for all pages.
 ///
-/// Values in double braces are escaped. Only the style sheet, which is constant, is inserted as it is.
+/// Values in double braces are escaped. Only the style sheet, which is constant, is inserted unchanged.
 enum PageTemplate {
     /// The template of every page: a head, a language switch, one card and a footer.
     static let text = """
@@ -117,6 +117,8 @@ enum PageTemplate {
 
         """
 
-    /// Parses the template; called once, and every test of a page shows that the template is valid.
+    /// Parses the template.
+    ///
+    /// Called only once. Every test of a page also tests that the template is valid.
     static func parsed() throws -> MustacheTemplate { try MustacheTemplate(string: Self.text) }
 }

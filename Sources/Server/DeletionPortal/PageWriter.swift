@@ -4,7 +4,7 @@ internal import Vocabulary
 
 /// Writes pages as HTML.
 struct PageWriter: Sendable {
-    /// The seals for a page's forms.
+    /// The seals for the forms on a page.
     struct Seals {
         /// The seal for the form with the code field.
         var check = ""
@@ -54,7 +54,9 @@ struct PageWriter: Sendable {
         return values
     }
 
-    /// Adds the values for a page; returns its heading, and whether the user must correct the input.
+    /// Adds the values for a page.
+    ///
+    /// Returns its heading and whether the user must correct the input.
     private func content(
         of page: Page,
         in language: Language,
@@ -97,7 +99,7 @@ struct PageWriter: Sendable {
         return (self.named(heading), isError)
     }
 
-    /// Adds a time in human-readable and machine-readable form, and the name of its time zone.
+    /// Adds a time in human-readable and machine-readable form, along with the name of its time zone.
     private func tell(_ time: Timestamp, withDate: Bool, in language: Language, _ part: inout [String: Any]) {
         let date = Date(timeIntervalSince1970: Double(time.milliseconds) / 1000)
         let locale = Locale(identifier: language == .dutch ? "nl_NL" : "en_GB")
@@ -116,7 +118,7 @@ struct PageWriter: Sendable {
 
     private func named(_ text: String) -> String { text.replacing("{product}", with: self.product) }
 
-    /// Returns the texts under the names that the template uses.
+    /// Returns the texts by the names used in the template.
     private func named(_ words: Words) -> [String: Any] {
         var named: [String: Any] = [:]
         for (label, value) in Mirror(reflecting: words).children {

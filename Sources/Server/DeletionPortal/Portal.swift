@@ -5,15 +5,15 @@ internal import Logging
 internal import Transport
 internal import Vocabulary
 
-/// Answers each request to the portal, without network I/O.
+/// Answers requests to the portal, without network I/O.
 ///
 ///     form ──check──▶ question ──delete──▶ done
 ///       ▲                │ back       └──▶ form, with the same words for every wrong code
 ///       └────────────────┘
 struct Portal: Sendable {
-    /// The step that a form's button requests.
+    /// The step requested by a form's button.
     enum Step: String {
-        /// Asks whether to delete the wallet.
+        /// Asks for confirmation before deleting the wallet.
         case check
         /// Deletes the wallet.
         case delete
@@ -27,18 +27,20 @@ struct Portal: Sendable {
         var path: String
         var host: String?
         var headers: HTTPFields
-        /// The client's source.
+        /// The source of the request, for limits.
         var source: PeerSource
-        /// The body, which is empty unless the request is a POST.
+        /// The body.
+        ///
+        /// Empty unless the request is a POST.
         var body: String = ""
     }
 
-    /// An answer: a page, or the status for a probe.
+    /// An answer: a page, or just the status for a probe.
     struct Answer: Sendable {
         var status: HTTPResponse.Status
         var html: String?
         var language: Language?
-        /// The time after which the client may retry.
+        /// How long the client should wait before retrying.
         var retryAfter: Duration?
     }
 
@@ -48,7 +50,7 @@ struct Portal: Sendable {
     private let clock: any WallClock
     private let log: Logger
     private let meters: PortalMeters
-    /// Limits the log lines that a client could cause with every request.
+    /// Limits log lines that a client could otherwise cause with every request.
     private let refusalLines = LogRateLimiter(burst: 50, each: .seconds(10))
     private let absenceLines = LogRateLimiter(burst: 50, each: .seconds(10))
     private let seal = FormSeal()
@@ -101,7 +103,7 @@ struct Portal: Sendable {
         self.log.info(line, metadata: metadata)
     }
 
-    /// Answers a request whose body is longer than any form of the portal.
+    /// Answers a request with a body longer than any of the portal's forms.
     func answerToLongBody(_ visit: Visit) -> Answer {
         self.show(.tooLong, .contentTooLarge, to: visit, in: Language(accepting: visit.headers[.acceptLanguage]))
     }
@@ -145,7 +147,7 @@ struct Portal: Sendable {
             return self.limited(until: until, at: begun, to: visit, in: language)
         }
         let (service, source, asked) = (self.service, visit.source, typed.asked)
-        // Runs in a separate task, so that a client cannot keep the answer from being counted by disconnecting.
+        // Run this in a separate task, so that a client cannot prevent the answer from being counted by disconnecting.
         let answer = await Task { await service.revoke(asked, for: source) }.value
         self.limit.end(visit.source, at: self.clock.now(), wasWrong: answer == .wrong)
         self.meters.note(answer)
@@ -156,8 +158,8 @@ struct Portal: Sendable {
             self.log.notice("wallet deleted", metadata: whom)
             return self.show(.done(typed: again, at: at), to: visit, in: language)
         case .wrong:
-            // The attempt that uses up a source's limit is logged at a higher level. Later attempts must not fill the
-            // log.
+            // Only the attempt that uses up a source's limit is logged at a higher level. Later attempts must not fill
+            // the log.
             let isLast = self.limit.refusal(of: visit.source, at: self.clock.now()) != nil
             self.log.log(
                 level: isLast ? .notice : .info,

@@ -30,6 +30,6 @@ struct PortalMeters: Sendable {
         }
     }
 
-    /// Counts a code that the portal's own limit rejected.
+    /// Counts a code rejected by the portal's own limit.
     func noteLimited() { self.limited.increment() }
 }

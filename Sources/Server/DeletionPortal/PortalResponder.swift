@@ -4,9 +4,9 @@ internal import NIOCore
 internal import Transport
 internal import Vocabulary
 
-/// Reads requests for the ``Portal`` and writes its answers, with the headers that all pages have in common.
+/// Reads requests for the ``Portal`` and writes its answers, with the headers common to all pages.
 struct PortalResponder: HTTPResponder {
-    /// The context of a request, which provides its connection.
+    /// The context of a request, which provides access to its connection.
     struct Context: InitializableFromSource, Sendable {
         let channel: any Channel
 
@@ -34,8 +34,8 @@ struct PortalResponder: HTTPResponder {
             headers: request.headers,
             source: source
         )
-        // Every body is read, even if the method has none, because the server would otherwise wait for the unread rest
-        // without a limit.
+        // Read every body, even for methods that have none. Otherwise, the server would wait for the rest without a
+        // time limit.
         guard let body = try await self.body(of: request, on: context.channel) else {
             return self.response(to: visit, self.portal.answerToLongBody(visit))
         }
@@ -46,14 +46,16 @@ struct PortalResponder: HTTPResponder {
         return self.response(to: visit, await self.portal.answer(visit))
     }
 
-    /// Reads a request's body, or returns nil if it is longer than any form of the portal.
+    /// Reads the body of a request.
+    ///
+    /// Returns nil if it is longer than any of the portal's forms.
     ///
     /// Closes the connection if the body does not arrive in time or does not end.
     private func body(of request: Request, on channel: any Channel) async throws -> String? {
         let timer = channel.eventLoop.scheduleTask(in: self.bodyLimit) { channel.close(promise: nil) }
         var bytes: [UInt8] = []
         for try await buffer in request.body {
-            // The timer keeps running, so that the wait for the rest is limited.
+            // The timer keeps running to limit the wait for the rest of the body.
             guard bytes.count + buffer.readableBytes <= FormFields.longestByteCount else { return nil }
             bytes += Array(buffer: buffer)
         }

@@ -12,17 +12,21 @@ internal import Transport
 internal import UnixSignals
 package import Vocabulary
 
-/// The deletion portal, which serves one page over plain HTTP behind a proxy that terminates TLS.
+/// The deletion portal.
+///
+/// It serves a single page over plain HTTP, behind a proxy that terminates TLS.
 package struct PortalServer: Sendable {
-    /// Limits on the duration and the number of connections.
+    /// Limits on the number of connections and on timeouts.
     struct Limits: Sendable {
-        /// The timeout for an idle connection, and for a request's header.
+        /// The timeout for an idle connection and for a request's header.
         var idle: Duration = .seconds(15)
         /// The timeout for a request's body.
         var body: Duration = .seconds(10)
-        /// The maximum number of concurrent connections; further ones wait to be accepted.
+        /// The maximum number of concurrent connections.
+        ///
+        /// Any more wait to be accepted.
         var connections = 512
-        /// The time that a shutdown waits for pending answers.
+        /// How long a shutdown waits for pending answers.
         var farewell: Duration = .seconds(25)
     }
 
@@ -34,7 +38,7 @@ package struct PortalServer: Sendable {
     private let log: Logger
 
     /// - Parameters:
-    ///   - settings: The settings, of which the sections `portal` and `log` are used; `portal.socket` must be set.
+    ///   - settings: The server settings, of which only `portal` and `log` are used. `portal.socket` must be set.
     /// - Throws: ``PortalStartError`` if a setting cannot be used.
     package init(
         _ settings: ServerSettings,
@@ -47,7 +51,9 @@ package struct PortalServer: Sendable {
         try self.init(settings, service: service, clock: clock, log: log, metrics: metrics)
     }
 
-    /// Returns whether a server accepts connections from the portal; without one, no code can be checked.
+    /// Returns whether a server accepts connections from the portal.
+    ///
+    /// Without a server, no code can be checked.
     package func reachesServer() async -> Bool {
         guard let socket else { return false }
         do throws(ConnectError) {
@@ -85,7 +91,7 @@ package struct PortalServer: Sendable {
         self.log = log
     }
 
-    /// Returns the application, for a service group or a test.
+    /// Creates the application, for a service group or a test.
     func application(
         onServerRunning: @escaping @Sendable (any Channel) async -> Void = { _ in }
     ) -> Application<PortalResponder> {
@@ -112,7 +118,9 @@ package struct PortalServer: Sendable {
         )
     }
 
-    /// Serves requests until SIGTERM or SIGINT, then sends the pending answers and returns.
+    /// Serves requests until SIGTERM or SIGINT.
+    ///
+    /// Then sends the pending answers and returns.
     ///
     /// - Parameter ready: Called with the address once clients can connect.
     package func run(ready: @escaping @Sendable (HostAndPort) -> Void) async throws {
@@ -134,7 +142,7 @@ package struct PortalServer: Sendable {
         }
     }
 
-    /// Records that the server has started to listen, in order to tell a failed start from a later error.
+    /// Records that the server has started listening, to distinguish a failed start from a later error.
     private final class Ready: Sendable {
         private let state = Mutex(false)
         var value: Bool { self.state.withLock { $0 } }
@@ -142,9 +150,11 @@ package struct PortalServer: Sendable {
     }
 }
 
-/// A reason why the portal did not start; correct the configuration.
+/// A reason why the portal did not start.
+///
+/// Correct the configuration.
 package enum PortalStartError: Error, Hashable, Sendable {
-    /// No `portal.socket` is set.
+    /// `portal.socket` is not set.
     case noSocket
     /// The system's time zone database does not contain `portal.time-zone`.
     case timeZone

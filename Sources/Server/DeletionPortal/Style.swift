@@ -1,7 +1,9 @@
 internal import Crypto
 internal import Foundation
 
-/// The page's only style sheet, which is inline; the content security policy allows it by its hash.
+/// The page's only style sheet.
+///
+/// It is inline and allowed by the content security policy through its hash.
 enum Style {
     static let sheet = """
         :root{color-scheme:light dark;--ink:#16202b;--soft:#51606f;--paper:#f3f6f9;--card:#fff;--line:#7b8a99;\
@@ -78,6 +80,6 @@ enum Style {
         @media print{header nav,.actions,footer{display:none}.card{border:0;box-shadow:none}}
         """
 
-    /// The style sheet's source expression in the content security policy.
+    /// The source expression for the style sheet in the content security policy.
     static let source = "'sha256-\(Data(SHA256.hash(data: Data(Self.sheet.utf8))).base64EncodedString())'"
 }

@@ -1,20 +1,20 @@
 internal import Vocabulary
 
-/// A deletion code as a user entered it.
+/// A deletion code as entered by a user.
 ///
-/// This is more lenient than ``DeletionCode``, because phones and word processors replace dashes and spaces in typed or
-/// pasted text.
+/// Parsing is more lenient than for ``DeletionCode``, because phones and word processors replace dashes and spaces in
+/// typed or pasted text.
 struct TypedCode: Hashable {
     /// The text that the page shows again: grouped if it can be a code, otherwise as entered but truncated.
     let shown: String
     /// The code, or nil if the text cannot be one.
     private let code: DeletionCode?
 
-    /// The maximum length of the text that is shown again, in characters.
+    /// The maximum length of the text shown again, in characters.
     static let longest = 64
-    /// The code that is sent to the server instead of text that cannot be a code.
+    /// The code sent to the server in place of text that cannot be a code.
     ///
-    /// No code contains a U, so the lookup fails as it does for any wrong code. Text pasted by mistake never leaves the
+    /// No code contains a U, so the lookup fails just as for any wrong code. Text pasted by mistake never leaves the
     /// portal.
     private static let unreadable = String(repeating: "U", count: DeletionCode.length)
 
@@ -34,6 +34,6 @@ struct TypedCode: Hashable {
     /// Whether the text is empty.
     var isEmpty: Bool { self.shown.isEmpty }
 
-    /// The code that is sent to the server.
+    /// The code to send to the server.
     var asked: String { self.code?.characters ?? Self.unreadable }
 }

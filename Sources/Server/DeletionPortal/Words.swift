@@ -1,18 +1,18 @@
 /// All texts of the page in one language.
 ///
-/// `{product}` stands for the name of the app. The texts use plain words and short sentences, and none of them reveals
-/// why a code is wrong.
+/// `{product}` is replaced with the name of the app. The texts use plain words and short sentences, and they never
+/// reveal why a code is wrong.
 struct Words {
     var languages: String
     var title: String
     var errorPrefix: String
 
-    // Every page.
+    // Texts on every page.
     var startOver: String
     var help: String
     var footer: String
 
-    // The form.
+    // Texts of the form.
     var introduction: String
     var nothingYet: String
     var label: String
@@ -22,19 +22,19 @@ struct Words {
     var noCodeInApp: String
     var noCodeHelp: String
 
-    // The form's problems.
+    // Problems with the form.
     var missing: String
     var wrong: String
     var stale: String
 
-    // The confirmation.
+    // Texts of the confirmation.
     var question: String
     var questionCode: String
     var consequences: [String]
     var yes: String
     var no: String
 
-    // The outcomes.
+    // Texts for the outcomes.
     var done: String
     var doneAt: String
     var doneNext: [String]

@@ -2,24 +2,30 @@ internal import Synchronization
 internal import Transport
 internal import Vocabulary
 
-/// The limit on wrong codes per source and hour; right codes are not counted.
+/// A limit on wrong codes per source and hour.
 ///
-/// It limits the load. Security does not depend on it, because a code has 90 random bits and the server has a limit of
-/// its own. There is no limit over all sources, because an attacker could use it to keep an owner from deleting a
-/// wallet. Memory is bounded: under a flood of sources the oldest records are dropped, which can only allow more
+/// Right codes are not counted.
+///
+/// It limits the load. Security does not depend on it, because a code has 90 random bits and the server has its own
+/// limit. There is no limit across all sources, because an attacker could use it to prevent an owner from deleting a
+/// wallet. Memory is bounded: under a flood of sources, the oldest records are dropped, which can only allow more
 /// attempts.
 final class WrongCodeLimit: Sendable {
-    /// The number of wrong codes that are looked up for a source.
+    /// The number of wrong codes from a source that are looked up.
     static let allowed = 10
-    /// The time for which a wrong code counts.
+    /// How long a wrong code counts.
     static let window: Duration = .seconds(3600)
-    /// The time after which the client may retry if unanswered attempts take up all places.
+    /// How long the client should wait before retrying if unanswered attempts take up all slots.
     private static let shortly: Duration = .seconds(10)
 
     private struct Record {
-        /// The times of wrong codes, oldest first, at most ``WrongCodeLimit/allowed`` of them.
+        /// The times of wrong codes, oldest first.
+        ///
+        /// There are at most ``WrongCodeLimit/allowed``.
         var wrong: [Timestamp] = []
-        /// The number of pending lookups, each of which takes a place so that concurrent attempts are counted as well.
+        /// The number of pending lookups.
+        ///
+        /// Each takes up a slot, so that concurrent attempts are counted as well.
         var pending = 0
     }
 
@@ -39,8 +45,9 @@ final class WrongCodeLimit: Sendable {
         self.records.withLock { records in records[source].flatMap { Self.refusal($0, at: now) } }
     }
 
-    /// Reserves a place for an attempt until ``end(_:at:wasWrong:)`` is called, or returns the retry time if no place
-    /// is free.
+    /// Reserves a slot for an attempt until ``end(_:at:wasWrong:)`` is called.
+    ///
+    /// Returns the retry time if no slot is free.
     func begin(_ source: PeerSource, at now: Timestamp) -> Timestamp? {
         self.records.withLock { records in
             var record = records[source] ?? Record()
@@ -53,7 +60,9 @@ final class WrongCodeLimit: Sendable {
         }
     }
 
-    /// Ends an attempt and counts it if the code was wrong.
+    /// Ends an attempt.
+    ///
+    /// Counts it if the code was wrong.
     func end(_ source: PeerSource, at now: Timestamp, wasWrong: Bool) {
         self.records.withLock { records in
             guard var record = records[source], record.pending > 0 else { return }
@@ -71,8 +80,9 @@ final class WrongCodeLimit: Sendable {
         return wrong.count + record.pending >= Self.allowed ? now + Self.shortly : nil
     }
 
-    /// Drops expired records and, if that is not enough, an eighth of the capacity, starting with the oldest wrong
-    /// codes.
+    /// Drops expired records.
+    ///
+    /// If that is not enough, drops an eighth of the capacity, those with the oldest wrong codes first.
     private func makeRoom(in records: inout [PeerSource: Record], at now: Timestamp) {
         guard records.count >= self.capacity else { return }
         records = records.filter { _, record in

@@ -3,7 +3,7 @@ internal import Metrics
 internal import Synchronization
 internal import Vocabulary
 
-/// Delivers the lines of one queue to one receiver, and reopens the receiver after each failure.
+/// Delivers the lines in a queue to a receiver and reopens the receiver after each failure.
 struct EventFeed: Sendable {
     let receiver: any EventReceiver
     let queue: LineQueue
@@ -12,7 +12,7 @@ struct EventFeed: Sendable {
     let log: Logger
     let meters: HookMeters
 
-    /// Delivers until the queue is closed and empty, or the task is cancelled.
+    /// Delivers lines until the queue is closed and empty, or the task is cancelled.
     func run() async {
         var pause = self.limits.initialBackoff
         while !Task.isCancelled {
@@ -24,7 +24,7 @@ struct EventFeed: Sendable {
                 "the hook accepts no events; delivery is retried",
                 metadata: ["hook": "\(self.receiver.name)", "reason": "\(failure)", "waiting": "\(after.waiting)"]
             )
-            // The back-off grows only while the receiver takes no line at all.
+            // Increase the back-off only while the receiver accepts no lines at all.
             pause = after.delivered > before ? self.limits.initialBackoff : min(pause * 2, self.limits.maximumBackoff)
             guard (try? await Task.sleep(for: pause)) != nil else { break }
         }
@@ -35,7 +35,9 @@ struct EventFeed: Sendable {
         self.log.error("events were not delivered", metadata: ["hook": "\(self.receiver.name)", "count": "\(lost)"])
     }
 
-    /// Runs the receiver once, and returns nil if no lines remain to be delivered.
+    /// Runs the receiver once.
+    ///
+    /// Returns nil if there are no more lines to deliver.
     private func deliver() async -> ReceiverFailure? {
         let write = WriteTimer()
         return await withTaskGroup(of: ReceiverFailure?.self) { group in
@@ -76,7 +78,7 @@ struct EventFeed: Sendable {
         self.log.error("events were dropped", metadata: ["hook": "\(self.receiver.name)", "count": "\(dropped)"])
     }
 
-    /// Returns a failure when a write exceeds the timeout, or nil if the task is cancelled.
+    /// Returns a failure if a write exceeds the timeout, or nil if the task is cancelled.
     private func timeout(of write: WriteTimer) async -> ReceiverFailure? {
         while (try? await Task.sleep(for: self.limits.writeTimeout / 4)) != nil {
             if write.hasLasted(self.limits.writeTimeout) { return .stalled(self.limits.writeTimeout) }

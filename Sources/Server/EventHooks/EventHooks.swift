@@ -6,19 +6,23 @@ package import Vocabulary
 
 /// Reports wallet events to the operator's programs and sockets as they happen.
 ///
-/// Callers never wait: each receiver has its own queue, which drops lines when it is full. Delivery
-/// is best effort; the audit log and the store are the durable records.
+/// Callers never wait: each receiver has its own queue, which drops lines when it is full. Delivery is best effort; the
+/// durable records are the audit log and the store.
 package final class EventHooks: Sendable {
     /// Queue capacity and delivery timeouts.
     package struct Limits: Sendable {
-        /// The number of lines queued for one receiver; further lines are dropped.
+        /// The maximum number of lines queued for one receiver.
+        ///
+        /// Any more are dropped.
         package var capacity = 4096
-        /// The time after which a receiver that takes no line is closed and reopened.
+        /// How long a receiver may accept no line before it is closed and reopened.
         package var writeTimeout: Duration = .seconds(10)
-        /// The back-off before a failed receiver is reopened; it doubles each time the receiver took no line.
+        /// The initial delay before a failed receiver is reopened.
+        ///
+        /// It doubles each time the receiver accepted no line.
         package var initialBackoff: Duration = .milliseconds(250)
         package var maximumBackoff: Duration = .seconds(30)
-        /// The time for delivering queued lines when the server stops.
+        /// How long to keep delivering queued lines when the server stops.
         package var shutdownGrace: Duration = .seconds(2)
 
         package init() {}
@@ -29,12 +33,12 @@ package final class EventHooks: Sendable {
         var number: UInt64 = 0
         /// The receivers of new events.
         var current: ReceiverSet
-        /// The receivers that are served: the current ones, or replaced ones that still have queued lines.
+        /// The receivers being served: the current ones, or earlier ones that still have queued lines.
         var served: ReceiverSet?
     }
 
     private let state: Mutex<State>
-    /// The sets in the order in which they are served, one after the other.
+    /// The receiver sets in the order in which they are served, one after another.
     private let sets: AsyncStream<ReceiverSet>
     private let following: AsyncStream<ReceiverSet>.Continuation
     private let limits: Limits
@@ -42,7 +46,7 @@ package final class EventHooks: Sendable {
     private let log: Logger
     private let metrics: any MetricsFactory
 
-    /// - Parameter metrics: receives the counts of delivered and dropped lines.
+    /// - Parameter metrics: Creates the counters of delivered and dropped lines.
     package init(
         _ receivers: [any EventReceiver],
         limits: Limits = Limits(),
@@ -60,14 +64,16 @@ package final class EventHooks: Sendable {
         self.following.yield(first)
     }
 
-    /// Creates the series of every receiver kind, so that each starts at 0 even if no receiver of the kind is set.
+    /// Creates the series for every kind of receiver, so that each starts at 0 even if there is no receiver of that
+    /// kind.
     package static func announce(to metrics: any MetricsFactory) {
         for kind in EventReceiverKind.allCases { _ = HookMeters(kind, metrics) }
     }
 
     /// Queues an event for every receiver without waiting.
     package func report(_ event: WalletIncident) {
-        // Numbering and queueing are one step: a receiver takes a gap in the numbers for a lost event.
+        // Number and queue the event in a single step, because receivers interpret a gap in the numbers as a lost
+        // event.
         let offers = self.state.withLock { state -> [(feed: EventFeed, dropped: Int?)] in
             let feeds = state.current.feeds
             guard !feeds.isEmpty else { return [] }
@@ -77,16 +83,18 @@ package final class EventHooks: Sendable {
         }
         for case (let feed, let droppedCount?) in offers {
             feed.meters.dropped.increment()
-            // Only the first drop is logged here; the feed logs the total when the receiver takes lines again.
+            // Only the first drop is logged here. The feed logs the total when the receiver accepts lines again.
             if droppedCount == 1 { self.log.error("events are dropped", metadata: ["hook": "\(feed.receiver.name)"]) }
         }
     }
 
-    /// Replaces the receivers: each later event goes to the new ones only.
+    /// Replaces the receivers.
     ///
-    /// The old ones get their queued lines for a limited time and end before the new ones are opened. So a socket
-    /// that stays gets all lines in order, and a program never runs beside its successor. Does nothing once the server
-    /// stops.
+    /// Later events only go to the new ones.
+    ///
+    /// The old receivers get a limited time to accept their queued lines and are closed before the new ones are opened.
+    /// A socket that stays configured therefore gets all lines in order, and a program never runs at the same time as
+    /// its successor. Does nothing once the server is stopping.
     package func replace(with receivers: [any EventReceiver], capacity: Int) {
         var limits = self.limits
         limits.capacity = capacity
@@ -100,12 +108,14 @@ package final class EventHooks: Sendable {
 
     /// Kills the started programs and all their children, because this process is about to exit.
     ///
-    /// A program would also see the end of its input, but may ignore it.
+    /// A program would also see the end of its input, but it may ignore that.
     package func endAtOnce() {
         for feed in self.state.withLock({ $0.served?.feeds }) ?? [] { feed.receiver.endAtOnce() }
     }
 
-    /// Delivers lines until graceful shutdown, then queued lines for a limited time; stops at once if cancelled.
+    /// Delivers lines until graceful shutdown, and then any queued lines for a limited time.
+    ///
+    /// Stops at once if cancelled.
     package func run() async {
         await withGracefulShutdownHandler {
             for await set in self.sets {

@@ -1,20 +1,24 @@
 internal import FoundationEssentials
 internal import Vocabulary
 
-/// An event in the form sent to receivers: one JSON object per line (docs/hook-event.schema.json).
+/// An event as sent to receivers: one JSON object per line (docs/hook-event.schema.json).
 struct EventLine: Encodable {
-    /// The format version; it increases when a receiver of the old version could misread a line.
+    /// The format version.
+    ///
+    /// It changes if a receiver of the old version could misread a line.
     static let format = "remote-pin-event/1"
 
-    /// The event's number, starting at 1 with each server start; a gap means dropped events.
+    /// The number of the event, starting at 1 each time the server starts.
+    ///
+    /// A gap means that events were dropped.
     let number: UInt64
     let time: Timestamp
     let content: Content
 
-    /// The content of a line.
+    /// The contents of a line.
     enum Content {
         case wallet(WalletIncident)
-        /// The number of lines dropped because the receiver was slow or absent.
+        /// The number of lines dropped because the receiver was slow or missing.
         case dropped(Int)
     }
 
@@ -62,9 +66,9 @@ struct EventLine: Encodable {
 }
 
 extension Timestamp {
-    /// The time in UTC with milliseconds: `2026-12-24T18:00:00.000Z`.
+    /// The time in UTC with milliseconds, such as `2026-12-24T18:00:00.000Z`.
     fileprivate var iso8601: String {
-        // The formatter truncates; adding half a millisecond preserves the last digit.
+        // Formatting truncates, so add half a millisecond to preserve the last digit.
         Date(timeIntervalSince1970: (Double(self.milliseconds) + 0.5) / 1000)
             .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }

@@ -3,20 +3,26 @@ package protocol EventReceiver: Sendable {
     /// The name shown in the log.
     var name: String { get }
 
-    /// The kind shown in metrics, which must not contain operator-chosen text.
+    /// The kind shown in metrics.
+    ///
+    /// Must not contain text chosen by the operator.
     var kind: EventReceiverKind { get }
 
-    /// Connects to the receiver while `feed` runs, and returns after `feed` has ended and all resources are released.
+    /// Connects to the receiver while `feed` runs.
+    ///
+    /// Returns after `feed` has ended and all resources have been released.
     ///
     /// Returns promptly if the task is cancelled, even if the receiver is busy.
     func open(_ feed: @escaping @Sendable (LineWriter) async throws -> Void) async throws(ReceiverFailure)
 
-    /// Kills any process the receiver started, without waiting, because this process is about to exit.
+    /// Kills any process started by the receiver, without waiting, because this process is about to exit.
     func endAtOnce()
 }
 
 extension EventReceiver {
-    /// Does nothing: a receiver that this process did not start keeps running.
+    /// Does nothing.
+    ///
+    /// A receiver that was not started by this process keeps running.
     package func endAtOnce() {}
 }
 
@@ -26,16 +32,24 @@ package enum EventReceiverKind: String, Sendable, CaseIterable {
     case socket
 }
 
-/// Writes one line, and returns when the receiver's end has accepted it.
+/// Writes one line.
+///
+/// Returns once the receiver's end has accepted it.
 package typealias LineWriter = @Sendable ([UInt8]) async throws -> Void
 
-/// The reason a receiver currently takes no lines; the feed always retries.
+/// The reason a receiver is not accepting lines.
+///
+/// The feed always retries.
 package enum ReceiverFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The program could not be started, or no process listens on the socket: check the path and its permissions.
+    /// The program could not be started, or no process is listening on the socket.
+    ///
+    /// Check the path and its permissions.
     case notReached(String)
-    /// The receiver closed its end; the unfinished line is written again after reopening.
+    /// The receiver closed its end.
+    ///
+    /// The unfinished line is written again after reopening.
     case ended(String)
-    /// The receiver took no line within the timeout and was closed.
+    /// The receiver did not accept a line within the timeout and was closed.
     case stalled(Duration)
 
     package var description: String {

@@ -1,10 +1,12 @@
 internal import Metrics
 
-/// Counters of one receiver kind's lines; every line is eventually counted as delivered or dropped.
+/// Counts the lines for one kind of receiver.
+///
+/// Every line is eventually counted as delivered or dropped.
 struct HookMeters: Sendable {
-    /// Lines that the receiver's end accepted.
+    /// Lines accepted by the receiver's end.
     let delivered: Counter
-    /// Lines rejected by a full queue, or still queued when the server stopped.
+    /// Lines rejected because the queue was full, or still queued when the server stopped.
     let dropped: Counter
 
     init(_ kind: EventReceiverKind, _ factory: any MetricsFactory) {

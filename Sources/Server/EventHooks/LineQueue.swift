@@ -1,10 +1,12 @@
 internal import NIOCore
 internal import Synchronization
 
-/// A bounded queue of lines for one receiver that counts and drops lines when it is full.
+/// A bounded queue of lines for one receiver.
 ///
-/// Producers never wait, so a receiver cannot slow down PIN checks. A line stays queued until it was
-/// delivered, so a reopened receiver starts with the line it may have missed.
+/// If it is full, further lines are dropped and counted.
+///
+/// Producers never wait, so a receiver cannot slow down PIN checks. A line stays queued until it has been delivered, so
+/// a reopened receiver starts with the line that it may have missed.
 final class LineQueue: Sendable {
     private struct State {
         var lines = CircularBuffer<[UInt8]>()
@@ -21,7 +23,9 @@ final class LineQueue: Sendable {
         self.capacity = capacity
     }
 
-    /// Queues a line, or returns the number of lines dropped since the last report, including this one.
+    /// Queues a line.
+    ///
+    /// If it is dropped, returns the number of lines dropped since the last report, including this one.
     func offer(_ line: [UInt8]) -> Int? {
         let (dropped, waiter) = self.state.withLock { state -> (Int?, CheckedContinuation<Void, Never>?) in
             guard !state.isClosed, state.lines.count < self.capacity else {
@@ -68,7 +72,7 @@ final class LineQueue: Sendable {
         self.state.withLock { $0.waiter.take() }?.resume()
     }
 
-    /// Removes the oldest line after its delivery.
+    /// Removes the oldest line after it has been delivered.
     func removeFirst() {
         self.state.withLock { state in
             state.lines.removeFirst()
@@ -76,7 +80,7 @@ final class LineQueue: Sendable {
         }
     }
 
-    /// Returns the number of dropped lines not yet reported, and resets it.
+    /// Returns the number of dropped lines that have not been reported yet, and resets it.
     func takeDropped() -> Int {
         self.state.withLock { state in
             defer { state.dropped = 0 }
@@ -84,18 +88,20 @@ final class LineQueue: Sendable {
         }
     }
 
-    /// Restores a count from ``takeDropped()`` whose report was not delivered.
+    /// Restores a count returned by ``takeDropped()`` if its report was not delivered.
     func putBack(dropped: Int) {
         self.state.withLock { $0.dropped += dropped }
     }
 
-    /// Rejects further lines; queued lines can still be delivered.
+    /// Rejects further lines.
+    ///
+    /// Queued lines can still be delivered.
     func close() {
         self.state.withLock { $0.isClosed = true }
         self.wake()
     }
 
-    /// The number of queued and of delivered lines, and whether the queue is closed.
+    /// The number of queued and delivered lines, and whether the queue is closed.
     var counts: (waiting: Int, delivered: Int, isClosed: Bool) {
         self.state.withLock { ($0.lines.count, $0.delivered, $0.isClosed) }
     }

@@ -7,9 +7,9 @@ internal import SystemPackage
 
 /// A program that receives each event as a line on its standard input.
 ///
-/// The program is started once and kept running rather than started per event: events keep their
-/// order, a burst of events starts no burst of processes, and a hung program is a single process to
-/// kill. It is started without a shell, in its own session, so that its children can be killed with it.
+/// The program is started once and kept running, instead of being started for each event. This way, events keep their
+/// order, a burst of events does not start a burst of processes, and there is only one process to kill if the program
+/// hangs. It is started without a shell, in its own session, so that its children can be killed with it.
 package struct ProgramReceiver: EventReceiver {
     private let path: String
     private let arguments: [String]
@@ -20,13 +20,13 @@ package struct ProgramReceiver: EventReceiver {
         self.arguments = arguments
     }
 
-    /// The path without the arguments, which may contain secrets.
+    /// The path without the arguments, since those may contain secrets.
     package var name: String { self.path }
 
     package var kind: EventReceiverKind { .program }
 
     package func open(_ feed: @escaping @Sendable (LineWriter) async throws -> Void) async throws(ReceiverFailure) {
-        // A write to a program that has exited must fail, not kill this process.
+        // A write to a program that has exited must fail instead of killing this process.
         StandardStreams.ignoreBrokenPipes()
         var options = PlatformOptions()
         options.createSession = true
@@ -49,14 +49,14 @@ package struct ProgramReceiver: EventReceiver {
                 self.group.runs(execution.processIdentifier.value)
                 do {
                     try await feed { line in
-                        // A short write without an error means that the program has exited; its successor gets the
+                        // A short write without an error means that the program has exited. Its successor gets the
                         // whole line.
                         let written = try await execution.standardInputWriter.write(line)
                         guard written == line.count else { throw HasEnded() }
                     }
                     try await execution.standardInputWriter.finish()
                 } catch {
-                    // A program that closed its input and keeps running would block this call.
+                    // If the program closed its input but kept running, this call would block.
                     try? execution.send(signal: .kill, toProcessGroup: true)
                 }
             }
@@ -72,10 +72,12 @@ package struct ProgramReceiver: EventReceiver {
 
     package func endAtOnce() { self.group.end() }
 
-    /// The program reads no more lines.
+    /// Thrown if the program does not read any more lines.
     private struct HasEnded: Error {}
 
-    /// The minimal environment a program needs; the rest of the server's environment is withheld.
+    /// The minimal environment for a program.
+    ///
+    /// It does not get the rest of the server's environment.
     private static var environment: [Environment.Key: String] {
         var environment: [Environment.Key: String] = [:]
         let own = ProcessInfo.processInfo.environment
@@ -86,18 +88,18 @@ package struct ProgramReceiver: EventReceiver {
     }
 }
 
-/// The process group of the running program, which equals its session.
+/// The process group of the running program, which is also its session.
 private final class StartedGroup: Sendable {
     private enum State {
         case none
-        /// The program may already run, but its process id is not known yet.
+        /// The program may already be running, but its process id is not known yet.
         case starting
         case running(leader: Int32)
     }
 
     private let state = Mutex(State.none)
     private let isKnown = DispatchSemaphore(value: 0)
-    /// The time to wait for a start in progress.
+    /// How long to wait for a start in progress.
     private static let patience = DispatchTimeInterval.seconds(1)
 
     func starts() { self.state.withLock { $0 = .starting } }
@@ -113,7 +115,7 @@ private final class StartedGroup: Sendable {
         self.isKnown.signal()
     }
 
-    /// Kills the group, after waiting briefly for a start in progress.
+    /// Kills the group, after waiting briefly if a start is in progress.
     func end() {
         let deadline = DispatchTime.now() + Self.patience
         while self.state.withLock({ if case .starting = $0 { true } else { false } }) {

@@ -3,10 +3,10 @@ internal import Metrics
 internal import ServiceLifecycle
 internal import Vocabulary
 
-/// The receivers of one configuration, each with its queue.
+/// The receivers of a configuration, each with its own queue.
 final class ReceiverSet: Sendable {
     let feeds: [EventFeed]
-    /// Ends when other receivers replace these.
+    /// Finishes when these receivers are replaced.
     private let retirement: AsyncStream<Void>
     private let source: AsyncStream<Void>.Continuation
 
@@ -30,10 +30,14 @@ final class ReceiverSet: Sendable {
         (self.retirement, self.source) = AsyncStream.makeStream()
     }
 
-    /// Ends the delivery; the caller offers no further event.
+    /// Ends the delivery.
+    ///
+    /// The caller must not offer further events.
     func retire() { self.source.finish() }
 
-    /// Delivers until the set is retired or the server stops, then queued lines for `grace`.
+    /// Delivers lines until the set is retired or the server stops.
+    ///
+    /// Then delivers queued lines for up to `grace`.
     ///
     /// Stops at once if the task is cancelled.
     func run(grace: Duration) async {
@@ -45,7 +49,7 @@ final class ReceiverSet: Sendable {
             }
             group.addTask {
                 for await _ in self.retirement.cancelOnGracefulShutdown() {}
-                // A cancelled task ends here, and the end cancels the feeds.
+                // If the task was cancelled, return, which cancels the feeds.
                 guard !Task.isCancelled else { return }
                 for feed in self.feeds { feed.queue.close() }
                 try? await Task.sleep(for: grace)

@@ -22,20 +22,24 @@ package final class LogOutput: Sendable {
         return LineLogHandler(output: self, format: format)
     }
 
-    /// The lowest level that is written, for all loggers of this output.
+    /// The minimum level to write, for all loggers that use this output.
     package var level: Logger.Level {
         get { self.lowest.withLock { $0 } }
         set { self.lowest.withLock { $0 = newValue } }
     }
 
-    /// Reopens the file after log rotation; keeps the current file if that fails.
+    /// Reopens the file after log rotation.
+    ///
+    /// Keeps the current file if that fails.
     package func reopen() throws {
         guard let path else { return }
         let fresh = try Self.open(path)
         self.file.withLock { $0 = fresh }
     }
 
-    /// Writes a line; a failed write, for example on a full disk, loses the line and is not reported.
+    /// Writes a line.
+    ///
+    /// If the write fails, for example on a full disk, the line is lost and nothing is reported.
     package func write(_ line: String) {
         let isWritten = self.file.withLock { file in
             guard let file else { return false }
@@ -54,7 +58,7 @@ package final class LogOutput: Sendable {
 package struct LineLogHandler: LogHandler {
     let output: LogOutput
     let format: LogFormatSetting
-    /// The logger's own level if it set one, otherwise the output's.
+    /// The logger's own level if set, otherwise the output's.
     package var logLevel: Logger.Level {
         get { self.ownLevel ?? self.output.level }
         set { self.ownLevel = newValue }
@@ -88,7 +92,7 @@ package struct LineLogHandler: LogHandler {
         }
     }
 
-    /// Quotes a value unless it is one plain word, so that no value can imitate another field or line.
+    /// Quotes a value unless it is a single plain word, so that no value can imitate another field or line.
     private static func word(_ text: String) -> String {
         let isPlain = !text.isEmpty && text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x3D }
         return isPlain ? text : Self.quoted(text)
@@ -101,7 +105,7 @@ package struct LineLogHandler: LogHandler {
             case "\"", "\\": result += "\\\(scalar)"
             case "\n": result += "\\n"
             case _ where scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value):
-                // C0 and C1 control characters, which a terminal showing the log would obey.
+                // C0 and C1 control characters, which would take effect on a terminal showing the log.
                 let digits = String(scalar.value, radix: 16)
                 result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
             default: result.unicodeScalars.append(scalar)
@@ -112,7 +116,7 @@ package struct LineLogHandler: LogHandler {
 }
 
 extension Logger.Level {
-    /// Creates the level named by the setting.
+    /// Creates the level named in the settings.
     package init(_ setting: LogLevelSetting) {
         switch setting {
         case .debug: self = .debug

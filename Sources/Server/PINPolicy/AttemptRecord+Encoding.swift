@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// The stored form of a record: always ``byteCount`` bytes.
+/// The stored form of a record, which is always ``byteCount`` bytes long.
 ///
 ///     0       version of the form, 2
 ///     1       bit 0: permanently blocked · bit 1: a block exists · bit 2: a last wrong attempt exists
@@ -11,11 +11,11 @@ import Vocabulary
 ///     36–37   wrong PINs that were judged since the last right one
 ///     38–45   time of the last of them, milliseconds since 1970
 ///
-/// Version 1 ended after 36 bytes. Its records read as if no such PIN had been judged, because their failures may
-/// contain the charges of restores. The next judged attempt writes the present form, whatever its verdict.
+/// Version 1 ended after 36 bytes. Its records are read as if no such PIN had been judged, because their failures may
+/// include restore charges. The next judged attempt writes the current version, regardless of its verdict.
 ///
-/// Numbers are big-endian; absent values are zero. The fixed width keeps a full disk from distinguishing a
-/// right PIN from a wrong one.
+/// Numbers are big-endian, and absent values are zero. Because the width is fixed, a full disk cannot reveal whether a
+/// PIN was right.
 extension AttemptRecord {
     /// The length of every encoded record.
     package static let byteCount = 46
@@ -48,8 +48,9 @@ extension AttemptRecord {
         return bytes
     }
 
-    /// Decodes a record encoded by ``encoded()`` in this or an earlier version, and nothing else, because a damaged
-    /// record must not be mistaken for one with fewer failures.
+    /// Decodes a record encoded by ``encoded()`` in this version or an earlier one.
+    ///
+    /// Nothing else is accepted, because a damaged record must not be mistaken for one with fewer failures.
     package init?(decoding bytes: [UInt8]) {
         let isFirst = bytes.count == Self.firstByteCount && bytes[0] == 1
         guard isFirst || (bytes.count == Self.byteCount && bytes[0] == Self.form) else { return nil }

@@ -13,7 +13,7 @@ package struct AttemptRecord: Hashable, Sendable {
     package struct Block: Hashable, Sendable {
         /// The time from which PINs are judged again.
         package let end: Timestamp
-        /// The length according to the policy at the start of the block; always greater than zero.
+        /// The length that the policy specified when the block started, always greater than zero.
         package let length: Duration
 
         /// Creates a block that starts at `now`, or returns nil if `length` is less than a millisecond.
@@ -30,19 +30,24 @@ package struct AttemptRecord: Hashable, Sendable {
 
     /// The number of wrong PINs since the last correct one, capped at ``mostFailures``.
     package internal(set) var failures = 0
-    /// The block caused by the last wrong PIN, which may be over by now.
+    /// The block caused by the last wrong PIN.
+    ///
+    /// It may be over by now.
     package internal(set) var block: Block?
-    /// Whether the wallet is blocked permanently, so that no PIN is ever judged again.
+    /// Whether the wallet is permanently blocked, in which case no PIN is ever judged again.
     package internal(set) var isBlockedPermanently = false
     /// The id of the last attempt that was counted, kept so that repeating its message costs nothing.
     package internal(set) var lastWrongAttempt: AttemptID?
-    /// The number of wrong PINs judged since the last correct one, not counting the charges of restores; only used for
-    /// receipts.
+    /// The number of wrong PINs judged since the last correct one, excluding restore charges.
+    ///
+    /// Used only for receipts.
     package internal(set) var wrongPINs = 0
     /// The time of the last wrong PIN.
     package internal(set) var lastWrong: Timestamp?
 
-    /// The largest count that fits in two bytes, which is more than any policy allows.
+    /// The largest count that fits in two bytes.
+    ///
+    /// No policy allows that many.
     package static let mostFailures = Int(UInt16.max)
 
     /// Creates an empty record.
@@ -57,14 +62,16 @@ extension AttemptRecord {
     package enum Charge: Hashable, Sendable {
         /// The attempt is counted, and the PIN may be judged.
         case granted
-        /// The PIN may not be judged, and nothing was counted. The answer depends only on the current state.
+        /// The PIN may not be judged, and nothing was counted.
+        ///
+        /// The answer depends only on the current state.
         case refused(PINVerdict)
     }
 
     /// Counts one attempt, unless the wallet is blocked.
     ///
-    /// If the last wrong attempt is repeated, it gets the same verdict again, even if it carries a different PIN. An
-    /// attempt id can therefore never be used to get more than one answer.
+    /// Repeating the last wrong attempt returns the same verdict, even with a different PIN. An attempt id can
+    /// therefore never be used to get more than one answer.
     package mutating func charge(_ attempt: AttemptID, policy: AttemptPolicy, now: Timestamp) -> Charge {
         self.holdBlockToItsLength(now: now)
         switch self.state(policy: policy, now: now) {
@@ -83,7 +90,9 @@ extension AttemptRecord {
         }
     }
 
-    /// Blocks the wallet permanently because an audit log says that it was blocked; used by restores.
+    /// Permanently blocks the wallet because an audit log says that it was blocked.
+    ///
+    /// Used by restores.
     package mutating func blockPermanently() {
         self.failures = max(self.failures, 1)
         self.isBlockedPermanently = true
@@ -98,8 +107,8 @@ extension AttemptRecord {
     /// Counts an attempt, judges it, and resets the count if the PIN was correct.
     ///
     /// This is the only place where these steps happen, and they always happen in this order. `isRight` is called at
-    /// most once, after the attempt has been counted, and not at all if the attempt was not granted. Whatever the
-    /// verdict, the caller must store the changed record durably before disclosing it.
+    /// most once, after the attempt has been counted, and not at all if the attempt was not granted. The caller must
+    /// store the changed record durably before disclosing the verdict, whatever it is.
     package mutating func judge(
         _ attempt: AttemptID,
         policy: AttemptPolicy,
@@ -136,8 +145,8 @@ extension AttemptRecord {
 
     /// Shortens a block if the clock was set back, so that it does not end later than its length from now.
     ///
-    /// Returns whether the record changed and must be stored. Otherwise, each time the server starts with a wrong
-    /// clock, the wait would start over.
+    /// Returns whether the record changed and must be stored. If it were not stored, the wait would start over each
+    /// time the server starts with a wrong clock.
     @discardableResult
     package mutating func holdBlockToItsLength(now: Timestamp) -> Bool {
         guard let block = self.block, now + block.length < block.end else { return false }
@@ -147,14 +156,14 @@ extension AttemptRecord {
 }
 
 extension AttemptRecord.Block {
-    /// The time remaining, which is never more than the length of the block, even if the clock was set back.
+    /// The remaining time, which never exceeds the length of the block, even if the clock was set back.
     fileprivate func remaining(now: Timestamp) -> Duration {
         now + self.length < self.end ? self.length : self.end - now
     }
 }
 
 extension AttemptPolicy {
-    /// Returns the block that follows this many wrong PINs: zero within a round, and the policy's last block for any
+    /// Returns the block that follows this many wrong PINs: zero within a round, or the policy's last block for any
     /// further rounds.
     func block(after failures: Int) -> Duration {
         guard failures.isMultiple(of: self.attemptsPerRound), let last = self.blocks.last else { return .zero }

@@ -1,23 +1,24 @@
 package import Vocabulary
 
-/// The attempts that a restore charges to every wallet, since guesses made after the backup are unknown.
+/// The attempts that a restore charges to every wallet, because guesses made after the backup are unknown.
 ///
-/// A restore opens an epoch under a rule that the operator chooses. The rule is applied once, when the wallet's
-/// next PIN is judged. Counting continues from there, and a valid PIN resets it like all counts.
+/// A restore opens an epoch under a rule chosen by the operator. The rule is applied once, when the wallet's next PIN
+/// is judged. Counting continues from there, and a valid PIN resets it like all counts.
 package enum EpochRule: String, Hashable, Sendable, CaseIterable {
     /// Moves the wallet to its last round: n := max(n, (R−1)·A).
     case strict
-    /// Adds one wrong PIN to the count from the backup, including the block that this causes, but never a permanent
-    /// block.
+    /// Adds one wrong PIN to the count from the backup.
+    ///
+    /// This may cause a block, but never a permanent one.
     case chargeOne = "charge-one"
     /// Charges nothing, assuming that no attempt was made after the backup.
     case trust
 }
 
-/// The charge for one restore.
+/// The charge made by a restore.
 package struct EpochCharge: Hashable, Sendable {
     package var rule: EpochRule
-    /// The time when the epoch was opened.
+    /// The time at which the epoch was opened.
     package var openedAt: Timestamp
 
     package init(_ rule: EpochRule, openedAt: Timestamp) {
@@ -27,11 +28,11 @@ package struct EpochCharge: Hashable, Sendable {
 }
 
 extension AttemptRecord {
-    /// Applies the charges of restores, in the order in which the restores happened.
+    /// Applies restore charges, in the order in which the restores happened.
     ///
     /// Invariant (G3): the number of failures never decreases and never reaches the allowance, because only PINs may
-    /// block a wallet permanently. A permanent block is preserved. A block that is still running keeps its end unless a
-    /// charge starts one that ends later.
+    /// permanently block a wallet. A permanent block is preserved. A running block keeps its end unless a charge starts
+    /// one that ends later.
     package mutating func enter(_ charges: some Sequence<EpochCharge>, policy: AttemptPolicy) {
         guard !self.isBlockedPermanently else { return }
         for charge in charges {
@@ -48,7 +49,7 @@ extension AttemptRecord {
 
     /// Counts a wrong PIN that may have been entered between the backup and the restore.
     ///
-    /// The block that it would have caused starts as well, so that the wait at the end of a round cannot be skipped.
+    /// The block that it would have caused also starts, so that the wait at the end of a round cannot be skipped.
     private mutating func chargeOne(at openedAt: Timestamp, policy: AttemptPolicy) {
         guard self.failures + 1 < policy.allowance else { return }
         self.failures = min(self.failures + 1, Self.mostFailures)

@@ -1,7 +1,7 @@
 package import GRDB
 internal import GRDBSQLite
 
-/// A copy of an open database, made a few pages at a time while the source is being written.
+/// A copy of an open database, made a few pages at a time while the source is being written to.
 ///
 /// This uses SQLite's online backup (`sqlite3_backup_init(3)`). Since the source's own connection also updates pages
 /// that have already been copied, the copy never has to restart, and it is identical to the source when it is done.
@@ -46,8 +46,7 @@ internal import GRDBSQLite
             self.close()
             throw Failure(code: code)
         }
-        // No journal and no syncs are needed, because the file is not read until it is complete, and its owner syncs
-        // it.
+        // No journal or syncs are needed: the file is not read until it is complete, and its owner syncs it.
         let settings = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE"
         let set = unsafe sqlite3_exec(destination, settings, nil, nil, nil)
         guard set == SQLITE_OK else {
@@ -64,7 +63,9 @@ internal import GRDBSQLite
 
     deinit { self.close() }
 
-    /// Copies at most `pages` pages and returns true once all pages have been copied.
+    /// Copies up to `pages` pages.
+    ///
+    /// Returns true once all pages have been copied.
     ///
     /// - Important: Must not be called inside a transaction on the source.
     package func step(pages: Int32) throws(Failure) -> Bool {
@@ -75,7 +76,7 @@ internal import GRDBSQLite
         }
     }
 
-    /// The number of pages in the source and the number still to be copied, as of the last step.
+    /// The total number of pages in the source and the number still to be copied, as of the last step.
     package var progress: (total: Int, remaining: Int) {
         unsafe (Int(sqlite3_backup_pagecount(self.backup)), Int(sqlite3_backup_remaining(self.backup)))
     }

@@ -11,13 +11,15 @@ internal import GRDBSQLite
 /// is not `Sendable`. Bound values are stored in memory that the statement owns and only changes while it is not
 /// running. Results are copied or compared before the statement advances.
 @safe package final class PreparedStatement {
-    /// The initial capacity for a bound value, which is enough for an attempt record or an id.
+    /// The initial capacity for a bound value, enough for an attempt record or an id.
     private static let leastByteCount = 64
 
     /// Keeps the connection open, since SQLite closes it along with its last statement.
     private let database: Database
     private let statement: OpaquePointer
-    /// The memory for bound bytes, by parameter, which SQLite reads in place.
+    /// The memory for bound bytes, by parameter.
+    ///
+    /// SQLite reads it in place.
     private var memories: [UnsafeMutableRawBufferPointer]
 
     /// Compiles the first statement of `sql`.
@@ -72,11 +74,13 @@ internal import GRDBSQLite
         if old.count < bytes.count { unsafe old.deallocate() }
     }
 
-    /// Runs the statement and passes its first row to `read`, or returns nil if there are no rows.
+    /// Runs the statement and passes its first row to `read`.
     ///
-    /// - Throws: `DatabaseError`, or an error thrown by `read`. In either case the statement can be run again.
+    /// Returns nil if there are no rows.
+    ///
+    /// - Throws: `DatabaseError`, or an error thrown by `read`. In either case, the statement can be run again.
     package func first<Value>(_ read: (borrowing PreparedRow) throws -> Value) throws -> Value? {
-        // The result only repeats an error that stepping has already reported.
+        // The return value only repeats an error that stepping has already reported.
         defer { unsafe sqlite3_reset(self.statement) }
         switch unsafe sqlite3_step(self.statement) {
         case SQLITE_ROW: return try read(unsafe PreparedRow(self.statement))
@@ -87,7 +91,7 @@ internal import GRDBSQLite
 
     /// Runs the statement and passes each row to `read`.
     ///
-    /// - Throws: `DatabaseError`, or an error thrown by `read`. In either case the statement can be run again.
+    /// - Throws: `DatabaseError`, or an error thrown by `read`. In either case, the statement can be run again.
     package func all<Value>(_ read: (borrowing PreparedRow) throws -> Value) throws -> [Value] {
         defer { unsafe sqlite3_reset(self.statement) }
         var values: [Value] = []
@@ -107,7 +111,9 @@ internal import GRDBSQLite
         _ = try self.first { _ in }
     }
 
-    /// Runs a statement that returns no rows, and returns the number of rows it changed, added or removed.
+    /// Runs a statement that returns no rows.
+    ///
+    /// Returns the number of rows that it changed, added or removed.
     ///
     /// - Throws: `DatabaseError`. The statement can be run again afterwards.
     package func change() throws -> Int {
@@ -116,7 +122,9 @@ internal import GRDBSQLite
     }
 }
 
-/// The current row of a running statement, valid until the statement advances.
+/// The current row of a running statement.
+///
+/// Only valid until the statement advances.
 @safe package struct PreparedRow: ~Copyable {
     private let statement: OpaquePointer
 

@@ -10,11 +10,11 @@ package struct SQLiteFailure: CustomStringConvertible, Sendable {
     package let description: String
 
     /// - Important: Must be created right after the failed call, on the database's thread, because SQLite only keeps
-    ///   the last system error of the connection.
+    ///   the connection's last system error.
     package init(_ code: ResultCode, of database: Database) {
         var text = Self.name(of: code.rawValue)
         let number = unsafe sqlite3_system_errno(database.sqliteConnection)
-        // SQLite only sets it when an operation on a file fails, and never resets it.
+        // SQLite sets the system error only when a file operation fails, and never resets it.
         if [SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_FULL].contains(code.rawValue & 0xFF), number != 0 {
             let words = unsafe strerror(number).map { unsafe String(cString: $0) } ?? "unknown"
             text += ", errno \(number): \(words)"

@@ -7,7 +7,7 @@ package enum StructureCheck {
     /// The maximum number of findings to report.
     private static let most = 20
 
-    /// Reads the whole file and returns SQLite's findings, which are empty if the file is sound.
+    /// Reads the whole file and returns SQLite's findings, empty if the file is sound.
     ///
     /// This takes as long as reading the file, and blocks the calling thread.
     package static func findings(in path: String) -> [String] {

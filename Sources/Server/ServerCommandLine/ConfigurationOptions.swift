@@ -5,7 +5,7 @@ internal import LabFiles
 package import ServerSettings
 internal import HostSystem
 
-/// The options that choose a configuration and override its settings.
+/// Options that choose a configuration and override its settings.
 package struct ConfigurationOptions: ParsableArguments {
     package init() {}
 
@@ -25,7 +25,8 @@ package struct ConfigurationOptions: ParsableArguments {
     )
     var assignments: [String] = []
 
-    /// The path of the configuration: the named file, the folder's, or `server.yaml` in the current folder.
+    /// Returns the path of the configuration: the given file, the one in the given folder, or `server.yaml` in the
+    /// current folder.
     package func path() throws -> String {
         if let config, folder == nil { return Self.absolute(config) }
         guard self.config == nil else { throw ValidationError("Name a folder or a file with --config, not both.") }
@@ -39,7 +40,7 @@ package struct ConfigurationOptions: ParsableArguments {
         return path
     }
 
-    /// All settings of a server in a folder, or of one configuration file, without flags.
+    /// Loads all settings from a server's folder or from a configuration file, without flags.
     package static func settings(of folder: String?, config: String? = nil) throws -> LoadedSettings {
         var options = ConfigurationOptions()
         options.folder = folder
@@ -48,7 +49,7 @@ package struct ConfigurationOptions: ParsableArguments {
         return try options.settings()
     }
 
-    /// All settings, from all sources.
+    /// Loads all settings from all sources.
     package func settings() throws -> LoadedSettings {
         try Self.settings(try self.path(), self.assignments)
     }
@@ -66,7 +67,7 @@ package struct ConfigurationOptions: ParsableArguments {
         )
     }
 
-    /// The report about all settings, even if some of them are wrong.
+    /// Returns a report on all settings, even if some of them are wrong.
     package func report() throws -> SettingsReport {
         SettingsReport(reading: try Self.sources(try self.path(), self.assignments))
     }
@@ -74,7 +75,7 @@ package struct ConfigurationOptions: ParsableArguments {
     private static func sources(_ path: String, _ assignments: [String]) throws -> SettingsSources {
         let text = try explaining(.configuration, "the configuration cannot be read") {
             let (bytes, mode) = try DurableFile.readWithMode(path, atMost: 1 << 20)
-            // Rejected, not only reported: `hook.program` in this file is a program that the server runs.
+            // Rejected and not just reported, because the server runs the program named by `hook.program` in this file.
             guard mode & 0o002 == 0 else {
                 throw StartFailure(
                     .configuration,
@@ -99,7 +100,9 @@ package struct ConfigurationOptions: ParsableArguments {
         )
     }
 
-    /// The absolute path; a relative one is resolved in the current folder.
+    /// Returns the absolute path.
+    ///
+    /// A relative path is resolved against the current folder.
     package static func absolute(_ path: String) -> String {
         URL(fileURLWithPath: path).standardizedFileURL.path
     }
@@ -109,7 +112,7 @@ package struct ConfigurationOptions: ParsableArguments {
     }
 }
 
-/// A configuration's values, and the folder of its file.
+/// The values of a configuration and the folder that contains its file.
 package struct LoadedSettings {
     package let settings: ServerSettings
     package let folder: String

@@ -1,11 +1,11 @@
 internal import HostSystem
 internal import Secrets
 
-/// Confirmation of an irreversible command by a typed phrase.
+/// Confirms an irreversible command with a phrase that the operator must type.
 package enum Phrase {
     /// Prints the warning and asks for the phrase.
     ///
-    /// - Throws: A ``StartFailure`` if another text is typed or standard input is not a terminal.
+    /// - Throws: A ``StartFailure`` if something else is typed or standard input is not a terminal.
     package static func ask(_ phrase: String, because warning: String) throws {
         guard Terminal.isTerminal(0) else {
             throw StartFailure(.usage, "\(warning)\nthere is no terminal to ask at; in a script use --yes")
@@ -18,8 +18,9 @@ package enum Phrase {
     }
 }
 
-/// The interval between questions about progress; it grows with the length of the operation, because each question adds
-/// an entry to the audit log.
+/// The interval at which to poll for progress.
+///
+/// It grows with the duration of the operation, because each poll adds an entry to the audit log.
 package struct ProgressInterval {
     private static let shortest: Duration = .milliseconds(200)
     private static let longest: Duration = .seconds(15)
@@ -34,7 +35,9 @@ package struct ProgressInterval {
     }
 }
 
-/// Progress in one line of a terminal, overwritten in place; shows nothing if standard error is not a terminal.
+/// Shows progress on a single terminal line, which is overwritten in place.
+///
+/// Shows nothing if standard error is not a terminal.
 package struct ProgressLine {
     private let isShown: Bool
     private var last = ""

@@ -2,7 +2,7 @@ internal import Foundation
 internal import HostSystem
 internal import Vocabulary
 
-/// The output of a command for people: lines, lists of facts and tables, in color on a terminal.
+/// The human-readable output of a command: lines, lists of facts and tables, in color on a terminal.
 package struct Page {
     package private(set) var text = ""
     private let hasColor = Self.hasColor
@@ -22,7 +22,9 @@ package struct Page {
         for (name, value) in facts { self.line("\(self.dim(Self.padded(name, to: width)))  \(value)") }
     }
 
-    /// Adds a table; the last column is not padded.
+    /// Adds a table.
+    ///
+    /// The last column is not padded.
     package mutating func table(_ head: [String], _ rows: [[String]]) {
         let widths = head.indices.map { column in ([head] + rows).map { $0[column].count }.max() ?? 0 }
         func row(_ cells: [String]) -> String {
@@ -34,9 +36,9 @@ package struct Page {
         for cells in rows { self.line(row(cells)) }
     }
 
-    /// Marks a normal state.
+    /// Highlights a normal state.
     package func good(_ text: String) -> String { self.colored(text, "32") }
-    /// Marks a state that needs attention, or a final one.
+    /// Highlights a state that is final or needs attention.
     package func bad(_ text: String) -> String { self.colored(text, "31") }
     private func dim(_ text: String) -> String { self.colored(text, "2") }
 
@@ -50,9 +52,9 @@ package struct Page {
 }
 
 extension Duration {
-    /// The duration for people, in its two largest units: `3 d 4 h`, `59 s`.
+    /// The duration in its two largest units, such as `3 d 4 h` or `59 s`.
     ///
-    /// The shortest is one second.
+    /// The minimum is one second.
     package var spoken: String {
         let seconds = max(1, (self.milliseconds + 999) / 1000)
         let parts = [

@@ -1,4 +1,4 @@
-/// A fault of a server's files or machine, with the operator's next step.
+/// A problem with the server's files or machine, with the operator's next step.
 package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
     package let text: String
     package let cure: String

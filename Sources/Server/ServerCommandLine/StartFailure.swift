@@ -2,32 +2,39 @@ package import ArgumentParser
 internal import ConfigText
 internal import HostSystem
 
-/// The reason why a command of the server's program failed; shown to the operator as it is.
+/// The reason a server command failed.
+///
+/// Shown to the operator unchanged.
 package struct StartFailure: Error, CustomStringConvertible {
-    /// The kind of problem; its raw value is the exit status (sysexits.h).
+    /// The kind of problem.
+    ///
+    /// Its raw value is the exit status (sysexits.h).
     package enum Kind: Int32, Sendable {
-        /// Nothing is wrong: the command found nothing, or the operator canceled it.
+        /// Nothing went wrong: the command found nothing, or the operator cancelled it.
         case notDone = 1
         /// EX_USAGE: the arguments are wrong.
         case usage = 64
-        /// EX_DATAERR: a file has the wrong content.
+        /// EX_DATAERR: a file has the wrong contents.
         case data = 65
         /// EX_NOUSER: the wallet does not exist.
         case unknownWallet = 67
-        /// EX_UNAVAILABLE: the server does not answer, or another process uses its files.
+        /// EX_UNAVAILABLE: the server does not answer, or another process is using its files.
         case unavailable = 69
         /// EX_SOFTWARE: the server found its own data damaged.
         case damaged = 70
-        /// EX_IOERR: files, folders, the disk.
+        /// EX_IOERR: a problem with files, folders or the disk.
         case files = 74
-        /// EX_PROTOCOL: the server and the program have different versions.
+        /// EX_PROTOCOL: the versions of the server and the program differ.
         case `protocol` = 76
-        /// EX_NOPERM: not permitted on this server, or to this user.
+        /// EX_NOPERM: not permitted on this server or for this user.
         case notAllowed = 77
-        /// EX_CONFIG: settings, certificates, keys.
+        /// EX_CONFIG: a problem with settings, certificates or keys.
         case configuration = 78
-        /// The store or the audit log is damaged, older than it was, or lost a write: an operator must act before
-        /// the next start. Beyond the statuses of sysexits.h; the systemd unit does not restart after it.
+        /// The store or the audit log is damaged, older than it was, or lost a write.
+        ///
+        /// An operator must act before the next start.
+        ///
+        /// This status is not in sysexits.h. The systemd unit does not restart the server after it.
         case operatorMustAct = 79
     }
 
@@ -39,14 +46,16 @@ package struct StartFailure: Error, CustomStringConvertible {
         self.description = description
     }
 
-    /// Prints the failure on standard error and returns its exit status.
+    /// Prints the failure to standard error and returns its exit status.
     package func end() -> ExitCode {
         StandardStreams.writeError("remote-pin-server: \(self.description)\n")
         return ExitCode(self.kind.rawValue)
     }
 }
 
-/// Runs a command; a ``StartFailure`` becomes a message on standard error and an exit status.
+/// Runs a command.
+///
+/// Turns a ``StartFailure`` into a message on standard error and an exit status.
 package func ending(_ command: () async throws -> Void) async throws {
     do {
         try await command()
@@ -55,7 +64,7 @@ package func ending(_ command: () async throws -> Void) async throws {
     }
 }
 
-/// Runs `body` and converts its errors to a ``StartFailure`` that begins with `what`.
+/// Runs `body` and converts any error to a ``StartFailure`` that begins with `what`.
 package func explaining<Result>(
     _ kind: StartFailure.Kind,
     _ what: String = "",

@@ -5,14 +5,14 @@ internal import NIOPosix
 internal import Subprocess
 internal import SystemPackage
 
-/// A witness outside the server, which keeps the highest numbers that it has received.
+/// A witness outside the server that keeps the highest numbers it has received.
 ///
-/// A request is one line with a JSON object, and so is the reply:
+/// Requests and replies are JSON objects on a single line:
 ///
 ///     {"generation":1042,"step":17,"witness":1}
 ///     {"generation":1042,"step":17}
 ///
-/// The reply contains the numbers that the witness has recorded durably, including those in the request. If the witness
+/// The reply contains the numbers that the witness has durably recorded, including those in the request. If the witness
 /// is a program, it is started for each request, without a shell. It reads the line from standard input and writes the
 /// reply to standard output. If the witness is a server on a Unix socket, each request uses a new connection.
 package struct Witness: Sendable {
@@ -34,16 +34,16 @@ package struct Witness: Sendable {
         self.limit = limit
     }
 
-    /// Sends numbers to the witness and returns the ones that it has on record.
+    /// Sends numbers to the witness and returns those it has on record.
     package func note(_ numbers: WitnessNumbers) async throws(WitnessSilence) -> WitnessRecord {
-        // The members are sorted as a JSON encoder would sort them, so that a script can match the line.
+        // Sort the members as a JSON encoder would, so that a script can match the line.
         let line = "{\"generation\":\(numbers.generation),\"step\":\(numbers.step),\"witness\":1}\n"
         let reply = try await self.exchange(Array(line.utf8))
         guard let end = reply.firstIndex(of: 0x0A),
             let record = try? JSONDecoder().decode(WitnessRecord.self, from: Data(reply[..<end])),
             record.generation != nil || record.step != nil
         else { throw WitnessSilence("its reply is not one line with `generation` or `step`") }
-        // A witness that does not return the numbers that it has just received keeps no record.
+        // A witness that does not return the numbers it has just received keeps no record.
         guard record.generation ?? .max >= numbers.generation, record.step ?? .max >= numbers.step else {
             throw WitnessSilence("it recorded \(record), but was told \(numbers)")
         }
@@ -80,7 +80,7 @@ package struct Witness: Sendable {
         StandardStreams.ignoreBrokenPipes()
         var options = PlatformOptions()
         options.createSession = true
-        // Kills the program and its children at once, because the answer is no longer needed.
+        // Kills the program and its children at once, because its answer is no longer needed.
         options.teardownSequence = [
             .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .milliseconds(100))
         ]
@@ -122,7 +122,9 @@ package struct Witness: Sendable {
         }
     }
 
-    /// The minimal environment that a program needs; it does not get the rest of the server's environment.
+    /// The minimal environment for a program.
+    ///
+    /// It does not get the rest of the server's environment.
     private static var environment: [Environment.Key: String] {
         var environment: [Environment.Key: String] = [:]
         let own = ProcessInfo.processInfo.environment

@@ -2,25 +2,25 @@ package import Logging
 package import Metrics
 internal import ServiceLifecycle
 
-/// Keeps a witness informed about a store, and asks it before the store is served.
+/// Keeps a witness informed about a store, and consults it before the store is served.
 ///
 ///     start: stored numbers ─▶ witness is not ahead ─▶ step raised by one ─▶ listen
 ///     while serving, at most once in an interval, and at the stop: step raised by one, generation ─▶ witness
 ///
-/// Invariant: the store contains a step durably before the witness receives it. If a witness is ahead of a store, the
+/// Invariant: a step is durably stored before it is sent to the witness. If the witness is ahead of the store, the
 /// store is therefore an older copy.
 package struct WitnessKeeper: Sendable {
     package struct Parts: Sendable {
         package var witness: Witness
-        /// Whether the server does not start if the witness does not answer.
+        /// Whether the server refuses to start if the witness does not answer.
         package var isRequired: Bool
         /// The minimum time between two requests while the server is running.
         package var interval: Duration
         /// Returns the store's generation.
         package var generation: @Sendable () -> UInt64
-        /// Returns the step in the store.
+        /// Returns the stored step.
         package var step: @Sendable () async throws -> UInt64
-        /// Raises the step in the store durably and returns the new one.
+        /// Durably raises the stored step and returns the new one.
         package var raiseStep: @Sendable () async throws -> UInt64
         package var log: Logger
         package var meters: WitnessMeters
@@ -52,10 +52,12 @@ package struct WitnessKeeper: Sendable {
         self.parts = parts
     }
 
-    /// Asks the witness whether the store is an older copy; called before the server listens.
+    /// Asks the witness whether the store is an older copy.
+    ///
+    /// Must be called before the server listens.
     package func start() async throws(WitnessFailure) {
         do {
-            // The witness is asked before the step is raised, so that a store which is one step behind is detected.
+            // Ask before raising the step, so that a store that is one step behind is detected.
             try await self.ask(with: try await self.parts.step())
             try await self.ask(with: try await self.parts.raiseStep())
         } catch let error as WitnessFailure {
@@ -69,7 +71,7 @@ package struct WitnessKeeper: Sendable {
         }
     }
 
-    /// Informs the witness about each new generation until graceful shutdown or cancellation, and then once more.
+    /// Informs the witness about each new generation until graceful shutdown or cancellation, and then one last time.
     package func run() async {
         await cancelWhenGracefulShutdown {
             var last = self.parts.generation()
@@ -81,13 +83,15 @@ package struct WitnessKeeper: Sendable {
         await self.inform()
     }
 
-    /// Informs the witness and returns the store's generation; a failure does not stop a running server.
+    /// Informs the witness and returns the store's generation.
+    ///
+    /// A failure does not stop a running server.
     @discardableResult
     private func inform() async -> UInt64 {
         var generation = self.parts.generation()
         do {
             let step = try await self.parts.raiseStep()
-            // Raising the step is a commit as well, but the witness is not asked again because of it.
+            // Raising the step is also a commit, but it must not cause another request.
             generation = self.parts.generation()
             try await self.ask(with: step)
         } catch let error as WitnessFailure {
@@ -115,7 +119,9 @@ package struct WitnessKeeper: Sendable {
     }
 }
 
-/// The counters of requests to a witness, which a server without a witness exports as well.
+/// Counters for witness requests.
+///
+/// A server without a witness also exports them.
 package struct WitnessMeters: Sendable {
     let noted: Counter
     let silent: Counter
@@ -131,9 +137,13 @@ package struct WitnessMeters: Sendable {
 
 /// A reason why a server does not start with its witness.
 package enum WitnessFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The witness knows a later state, so the store is an older copy; an operator must restore a backup.
+    /// The witness has seen a later state, so the store is an older copy.
+    ///
+    /// An operator must restore a backup.
     case ahead(WitnessRecord, of: WitnessNumbers)
-    /// The witness gave no answer; repair it.
+    /// The witness did not answer.
+    ///
+    /// Repair it.
     case silent(String)
 
     package var description: String {

@@ -1,9 +1,14 @@
-/// The numbers by which a witness recognizes an older store; neither of them ever decreases.
+/// The numbers by which a witness recognizes an older store.
+///
+/// Neither of them ever decreases.
 package struct WitnessNumbers: Hashable, Sendable, CustomStringConvertible {
-    /// The store's generation, which increases with every commit that changes the store.
+    /// The store's generation.
+    ///
+    /// It increases with every commit that changes the store.
     package var generation: UInt64
-    /// The number of requests to a witness, which increases by one with each request so that a simple counter can serve
-    /// as a witness.
+    /// The number of witness requests.
+    ///
+    /// It increases by one with each request, so that a simple counter can serve as a witness.
     package var step: UInt64
 
     package init(generation: UInt64, step: UInt64) {
@@ -14,7 +19,9 @@ package struct WitnessNumbers: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "generation \(self.generation), step \(self.step)" }
 }
 
-/// The numbers that a witness has on record, including those in the request; it may know only one of them.
+/// The numbers on record with a witness, including those in the request.
+///
+/// It may record only one of them.
 package struct WitnessRecord: Hashable, Sendable, Decodable, CustomStringConvertible {
     package var generation: UInt64?
     package var step: UInt64?
@@ -24,7 +31,7 @@ package struct WitnessRecord: Hashable, Sendable, Decodable, CustomStringConvert
         self.step = step
     }
 
-    /// Returns whether the witness knows a later state of the store.
+    /// Returns whether the witness has seen a later state of the store.
     package func isAhead(of numbers: WitnessNumbers) -> Bool {
         self.generation ?? 0 > numbers.generation || self.step ?? 0 > numbers.step
     }
@@ -35,7 +42,9 @@ package struct WitnessRecord: Hashable, Sendable, Decodable, CustomStringConvert
     }
 }
 
-/// The reason why a witness gave no answer; repair it, or ask again later.
+/// The reason a witness did not answer.
+///
+/// Repair the witness, or ask again later.
 package struct WitnessSilence: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
 

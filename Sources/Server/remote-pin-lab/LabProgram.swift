@@ -3,7 +3,7 @@ internal import Foundation
 internal import HostSystem
 internal import LabFiles
 
-/// The lab program: creates a test server with a test authority, and starts it.
+/// The lab program, which creates a test server with a test authority and starts it.
 @main
 struct LabProgram: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -30,7 +30,9 @@ struct LabProgram: AsyncParsableCommand {
         await Self.main(nil)
     }
 
-    /// Runs a command; on failure, prints the reason and exits with status 74.
+    /// Runs a command.
+    ///
+    /// If it fails, prints the reason and exits with status 74.
     static func reporting(_ command: () async throws -> Void) async throws {
         do {
             try await command()
@@ -73,14 +75,16 @@ struct LabInitCommand: AsyncParsableCommand {
     }
 }
 
-/// Serves a lab, after creating it if the folder contains none.
+/// Serves a lab.
+///
+/// If the folder contains none, creates it first.
 struct LabUpCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "up",
         abstract: "Serve the lab in a folder; create it first if the folder has none."
     )
 
-    /// The program that serves both labs and production.
+    /// The server program, which serves both labs and production.
     private static let server = "remote-pin-server"
 
     @OptionGroup var argument: LabArgument

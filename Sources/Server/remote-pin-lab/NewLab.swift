@@ -5,7 +5,7 @@ internal import LabFiles
 internal import ServerSettings
 internal import StoreMaintenance
 
-/// A lab that is yet to be created.
+/// A lab that has not been created yet.
 struct NewLab {
     private let lab: LabFolder
 
@@ -15,7 +15,7 @@ struct NewLab {
 
     /// Creates all files of the lab, so that it can be served.
     ///
-    /// - Throws: The error of a file, or ``NewServerState/FolderInUse`` if the folder is not empty.
+    /// - Throws: A file error, or ``NewServerState/FolderInUse`` if the folder is not empty.
     func create() async throws {
         try NewServerState.requireUnused(self.lab.path)
         try DurableFile.makeFolder(self.lab.path)
@@ -33,7 +33,7 @@ struct NewLab {
             clockFile: self.lab.clockFile,
             server: self.lab.serverFolder
         )
-        // This file is written last, so that a folder with a lab.yaml is a complete lab.
+        // Write this file last: a folder with a lab.yaml is a complete lab.
         try file.write(to: self.lab)
     }
 
@@ -44,7 +44,7 @@ struct NewLab {
         try DurableFile.write(Array(key.utf8), to: self.lab.certificateKeyFile)
     }
 
-    /// The server's configuration, which contains the settings in which a lab differs from the defaults.
+    /// The server configuration, with the settings that differ from the defaults in a lab.
     private var configuration: String {
         let digest = LabApp.androidSigningDigest.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
         let socket = self.lab.socketPath(runtimeFolder: Self.runtimeFolder)
@@ -55,10 +55,10 @@ struct NewLab {
                 "tls.key": "tls.key",
                 "admin.socket": "'\(socket)'",
                 "portal.socket": "'\(URL(fileURLWithPath: socket).deletingLastPathComponent().path)/portal.sock'",
-                // Several labs may run at the same time.
+                // Several labs may be running at the same time.
                 "portal.listen": "127.0.0.1:0",
                 "observation.listen": "127.0.0.1:0",
-                // All of a lab's load comes from one machine.
+                // In a lab, all load comes from one machine.
                 "limits.frames-per-source": "0",
                 "limits.enrollments-per-source": "0",
                 "android.apps": "['\(LabApp.androidPackage):\(digest.joined()):2']",

@@ -19,7 +19,7 @@ struct Program {
     }
 }
 
-/// Serves the page until a signal stops the program.
+/// Serves the page until stopped by a signal.
 struct PortalProgram: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remote-pin-portal",
@@ -57,7 +57,7 @@ struct PortalProgram: AsyncParsableCommand {
 
     /// Returns whether the portal uses a setting.
     ///
-    /// It does not use the log file, because two programs that write to one file would overwrite each other's lines.
+    /// It does not use the log file, because two programs writing to the same file would overwrite each other's lines.
     private static func isUsed(_ setting: any SettingDeclaration) -> Bool {
         self.sections.contains(setting.section) && setting.name != SettingTable.logFile.name
     }
@@ -117,7 +117,9 @@ struct PortalProgram: AsyncParsableCommand {
         }
     }
 
-    /// Listens for monitoring; returns nil if it is not configured.
+    /// Listens for monitoring.
+    ///
+    /// Returns nil if it is not configured.
     private static func listen(
         _ watch: PortalWatch,
         _ settings: ServerSettings,
@@ -137,7 +139,7 @@ struct PortalProgram: AsyncParsableCommand {
         }
     }
 
-    /// Prints the effective settings after every check that can be made without listening.
+    /// Prints the effective settings, after making every check that is possible without listening.
     private static func explain(_ settings: ServerSettings) throws {
         _ = try PortalServer(
             settings,
@@ -179,7 +181,7 @@ struct PortalProgram: AsyncParsableCommand {
         )
     }
 
-    /// Returns the path of the configuration, or nil if none was named.
+    /// Returns the path of the configuration, or nil if none was given.
     private func path() throws -> String? {
         guard self.folder == nil || self.config == nil else {
             throw ValidationError("Name a folder or a file with --config, not both.")
@@ -190,7 +192,9 @@ struct PortalProgram: AsyncParsableCommand {
         return LabFolder(path).isLab ? LabFolder(path).configurationFile : "\(path)/server.yaml"
     }
 
-    /// Reports an error with its remedy; the exit statuses are those of `remote-pin-server`.
+    /// Reports an error and how to fix it.
+    ///
+    /// The exit statuses are those of `remote-pin-server`.
     private static func end(_ error: PortalStartError) -> ExitCode {
         switch error {
         case .noSocket:

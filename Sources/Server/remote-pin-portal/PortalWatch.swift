@@ -6,11 +6,13 @@ internal import Synchronization
 internal import MetricsEndpoint
 internal import Telemetry
 
-/// The portal's metrics and probes, on a separate listener because the proxy makes the page public.
+/// The portal's metrics and probes.
+///
+/// They have a separate listener, because the proxy makes the page public.
 final class PortalWatch: Sendable {
     let registry: MetricRegistry
     private let reachesServer = Atomic(false)
-    /// The interval between checks of whether a server answers.
+    /// The interval at which to check whether a server answers.
     private static let interval: Duration = .seconds(5)
 
     init(log: Logger) {
@@ -24,7 +26,9 @@ final class PortalWatch: Sendable {
         }
     }
 
-    /// Listens on `portal.observation`; returns nil if it is not set.
+    /// Listens on `portal.observation`.
+    ///
+    /// Returns nil if it is not set.
     func listen(_ address: HostAndPort?) async throws(ObservationListenError) -> ObservationListener? {
         guard let address else { return nil }
         let answers = ObservationSources(
@@ -35,7 +39,7 @@ final class PortalWatch: Sendable {
         return try await ObservationListener.bind(host: address.host, port: address.port, answers: answers)
     }
 
-    /// Checks whether a server answers, until cancellation.
+    /// Checks regularly whether a server answers, until cancelled.
     func follow(_ check: @Sendable () async -> Bool) async {
         repeat {
             self.reachesServer.store(await check(), ordering: .relaxed)

@@ -4,8 +4,8 @@ package import Vocabulary
 extension EvidenceExplanation {
     /// Explains an Android chain that starts with the leaf.
     ///
-    /// - Parameter challenge: The expected challenge. If it is nil, the evidence's own challenge is used, so that all
-    ///   other checks can run.
+    /// - Parameter challenge: The expected challenge. If nil, the evidence's own challenge is used, so that all other
+    ///   checks can run.
     package init(android chain: [[UInt8]], challenge: [UInt8]?, at time: Timestamp, by verifier: AndroidVerifier) {
         let leaf = chain.first.flatMap { try? Certificate(decoding: $0) }
         let description = leaf?.values(of: .keyDescription).first.flatMap { try? KeyDescription(decoding: $0) }
@@ -39,7 +39,7 @@ extension EvidenceExplanation {
 
     /// Explains an App Attest attestation object.
     ///
-    /// - Parameter keyID: The id of the key. If it is nil, the id of the key in the leaf is used.
+    /// - Parameter keyID: The id of the key. If nil, the id of the key in the leaf is used.
     package init(
         appleObject encoded: [UInt8],
         keyID: [UInt8]?,
@@ -147,7 +147,7 @@ extension EvidenceExplanation {
 
     /// Returns the facts in authenticator data.
     ///
-    /// The evidence contains only a hash of the app, so the app is named only if it is one of `apps`.
+    /// The evidence only contains a hash of the app id, so the app can be named only if it is one of `apps`.
     private static func facts(_ data: AuthenticatorData?, apps: [String]) -> [(name: String, value: String?)] {
         guard let data else { return [("authenticator data", "missing or malformed")] }
         let app = apps.first { sha256(Array($0.utf8)) == data.rpIDHash }

@@ -1,10 +1,11 @@
 internal import Evidence
 package import Vocabulary
 
-/// An explanation of one piece of evidence for an operator who asks why a phone was rejected.
+/// Explains a piece of evidence to an operator who wants to know why a phone was rejected.
 ///
-/// It shows the claims in the evidence even if they are not trusted; the checks below them decide. An attacker may have
-/// written any of the texts, so characters that could move a terminal's cursor are replaced.
+/// It shows the claims in the evidence even if they are not trusted. Only the checks listed below the claims decide.
+/// Any of the texts may have been written by an attacker, so characters that could move a terminal's cursor are
+/// replaced.
 package struct EvidenceExplanation: Sendable {
     /// A certificate in the chain.
     package struct CertificateSummary: Hashable, Sendable {
@@ -21,11 +22,11 @@ package struct EvidenceExplanation: Sendable {
     package enum Outcome: Hashable, Sendable {
         case passed
         case failed(AttestationRefusal)
-        /// The check did not run, because an earlier one failed.
+        /// The check did not run because an earlier one failed.
         case notReached
     }
 
-    /// The name of the evidence's format.
+    /// The name of the evidence format.
     package let kind: String
     /// The certificates that could be read, leaf first.
     package let certificates: [CertificateSummary]
@@ -58,7 +59,7 @@ package struct EvidenceExplanation: Sendable {
         self.refusal = refusal
     }
 
-    /// Truncates a text to 500 characters and replaces those that are not plainly visible.
+    /// Truncates a text to 500 characters and replaces characters that are not plainly visible.
     static func printable(_ text: String) -> String {
         String(
             String.UnicodeScalarView(

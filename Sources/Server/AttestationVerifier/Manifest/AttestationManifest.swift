@@ -2,11 +2,13 @@ internal import Evidence
 internal import FoundationEssentials
 internal import Vocabulary
 
-/// A list of evidence with all inputs and the expected outcomes, in the format of the attestation vectors.
+/// A list of evidence with all inputs and expected outcomes, in the format of the attestation vectors.
 ///
-/// The type does not access any files; the caller supplies a function that reads them.
+/// It does not access any files itself. The caller supplies a function to read them.
 package struct AttestationManifest: Sendable {
-    /// A function that reads a file by its path relative to the manifest, and returns nil if that fails.
+    /// Reads a file, given its path relative to the manifest.
+    ///
+    /// Returns nil if that fails.
     package typealias Reader = (String) -> [UInt8]?
 
     private let file: ManifestFile
@@ -26,7 +28,7 @@ package struct AttestationManifest: Sendable {
     /// The ids of all cases, in order.
     package var ids: [String] { self.file.cases.map(\.id) }
 
-    /// Returns whether the case at `index` includes a status list, which must then be read as well.
+    /// Returns whether the case at `index` includes a status list, which must then be read too.
     package func hasStatusList(_ index: Int) -> Bool { self.file.cases[index].inputs.revocationList != nil }
 
     /// Verifies the evidence of the case at `index` and compares the outcome with the expected one.

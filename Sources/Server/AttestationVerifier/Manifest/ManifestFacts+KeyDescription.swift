@@ -2,7 +2,7 @@ internal import Evidence
 internal import Vocabulary
 
 extension ManifestFacts {
-    /// Returns the facts in a key description under their names in the AOSP schema.
+    /// Returns the facts in a key description, using the names from the AOSP schema.
     static func keyDescription(_ description: KeyDescription) -> ManifestValue {
         .object([
             "attestationVersion": .number(description.attestationVersion),

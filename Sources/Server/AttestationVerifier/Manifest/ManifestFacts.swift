@@ -1,7 +1,7 @@
 internal import Evidence
 internal import Vocabulary
 
-/// The facts in accepted and rejected evidence, under the names that manifests use.
+/// The facts in accepted and rejected evidence, using the names from manifests.
 enum ManifestFacts {
     static func android(_ chain: [[UInt8]], roots: [(name: String, certificate: [UInt8])]) -> ManifestValue {
         let certificates = chain.compactMap { try? Certificate(decoding: $0) }
@@ -71,8 +71,9 @@ enum ManifestFacts {
 
     private static func date(_ time: Timestamp) -> String { time.iso8601.dropLast() + "+00:00" }
 
-    /// Returns the name of the anchor whose certificate ends the chain, or otherwise of the first anchor with the same
-    /// key.
+    /// Returns the name of the anchor whose certificate is at the end of the chain.
+    ///
+    /// If there is none, returns the name of the first anchor with the same key.
     private static func rootName(
         _ certificates: [Certificate],
         _ roots: [(name: String, certificate: [UInt8])]

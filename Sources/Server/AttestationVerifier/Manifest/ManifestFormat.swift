@@ -1,4 +1,6 @@
-/// The parts of a manifest file that this program reads (format `attestation-vectors/1`); it ignores other members.
+/// The parts of a manifest file read by this program (format `attestation-vectors/1`).
+///
+/// All other members are ignored.
 struct ManifestFile: Decodable, Sendable {
     static let knownFormat = "attestation-vectors/1"
 

@@ -1,4 +1,4 @@
-/// A JSON value, used to compare the facts in a manifest with those that the verifier read.
+/// A JSON value, used to compare the facts in a manifest with those read by the verifier.
 package enum ManifestValue: Hashable, Sendable {
     case null
     case boolean(Bool)
@@ -7,7 +7,9 @@ package enum ManifestValue: Hashable, Sendable {
     case array([ManifestValue])
     case object([String: ManifestValue])
 
-    /// Returns the places where `found` differs from `expected`, ignoring members that `expected` does not contain.
+    /// Returns the places where `found` differs from `expected`.
+    ///
+    /// Members missing from `expected` are ignored.
     static func differences(expected: ManifestValue, found: ManifestValue?, path: String = "") -> [String] {
         if case .object(let members) = expected {
             guard case .object(let others) = found else { return ["\(path): expected an object"] }

@@ -1,8 +1,10 @@
-/// A reason why a manifest or one of its cases cannot be judged; report it to the author of the manifest.
+/// A reason why a manifest or one of its cases cannot be judged.
+///
+/// Report it to the author of the manifest.
 package enum ManifestError: Error, Hashable, CustomStringConvertible {
     case notAManifest(String)
     case unknownFormat(String)
-    /// An input of the case is missing or unreadable.
+    /// An input for the case is missing or cannot be read.
     case missing(String)
 
     package var description: String {
@@ -25,16 +27,16 @@ struct JudgedEvidence {
     }
 }
 
-/// The actual and the expected outcome of one case.
+/// The actual and the expected outcome of a case.
 package struct ManifestVerdict: Hashable, Sendable {
     package let id: String
     /// `accept`, or the reason for the rejection.
     package let outcome: String
-    /// `accept` or the expected reason.
+    /// `accept`, or the expected reason.
     package let expected: String
-    /// The differences in the outcome or in parsed fields; empty if everything matches.
+    /// The differences in the outcome or in parsed fields, empty if everything matches.
     package let differences: [String]
-    /// The number of signatures that were checked.
+    /// The number of signatures checked.
     package var signatureChecks = 0
 
     package var agrees: Bool { self.differences.isEmpty }

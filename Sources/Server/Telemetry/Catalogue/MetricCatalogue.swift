@@ -1,17 +1,17 @@
 internal import AttestationVerifier
 package import MetricsEndpoint
 
-/// Every metric that the server exposes, in the order of the exposition.
+/// Every metric that the server exposes, in output order.
 ///
-/// One test finds metric names that the sources use but this catalogue lacks. Another compares docs/metrics.md with the
-/// catalogue.
+/// One test finds metric names that are used in the sources but missing here. Another one compares docs/metrics.md with
+/// the catalogue.
 package enum MetricCatalogue {
     /// All metrics.
     package static let all: [MetricDefinition] =
         Self.wallets + Self.connections + Self.store + Self.keys + Self.operators + Self.portal
         + MetricDefinition.process + Self.own
 
-    /// Wallets' calls and their results.
+    /// Wallet calls and their results.
     static let wallets = [
         MetricDefinition(
             "remote_pin_calls_total",
@@ -116,7 +116,8 @@ package enum MetricCatalogue {
         ),
     ]
 
-    /// The bounds range from 0.1 ms, the time of a sync on a fast disk, to 5 s, after which callers have given up.
+    /// The bucket bounds in seconds, from 0.1 ms, the time of a sync on a fast disk, to 5 s, when callers have given
+    /// up.
     private static let seconds = [
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
     ]
@@ -233,7 +234,7 @@ package enum MetricCatalogue {
         ),
     ]
 
-    /// The metrics of the deletion portal, which exposes them.
+    /// The metrics of the deletion portal, which are exposed by the portal itself.
     static let portal = [
         MetricDefinition(
             "remote_pin_portal_ready",
@@ -250,7 +251,7 @@ package enum MetricCatalogue {
         ),
     ]
 
-    /// The server as a whole, and faults in this output.
+    /// The server as a whole, and faults in the metrics output.
     static let own = [
         MetricDefinition(
             "remote_pin_build_info",
@@ -292,7 +293,7 @@ package enum MetricCatalogue {
 extension MetricRegistry {
     /// Creates the registry of a server or portal, with the whole catalogue.
     ///
-    /// - Parameter onFault: Called with the metric's name and the fault, for the log; a fault is a bug in the program.
+    /// - Parameter onFault: Called with the metric's name and the fault, for the log. A fault is a bug in the program.
     package convenience init(onFault: @escaping @Sendable (String, MetricFault) -> Void = { _, _ in }) {
         self.init(MetricCatalogue.all, onFault: onFault)
     }

@@ -1,12 +1,12 @@
 /// Watchdog notifications, based on the same checks as `/livez`.
 extension Liveness {
-    /// The number of checks per interval while a part does not answer.
+    /// The number of checks per interval while a part is not answering.
     private static let looks = 10
 
-    /// Checks all parts once per interval, and calls `alive` each time that all of them have answered.
+    /// Checks all parts once per interval, and calls `alive` whenever all of them have answered.
     ///
-    /// `alive` is not called before the first answers or while a part is silent, and it is called promptly once the
-    /// silent parts answer again. The method returns when it is canceled, after at most the time limit of one check.
+    /// `alive` is not called before the first answers or while a part is silent. It is called promptly once the silent
+    /// parts answer again. The method returns after the task is cancelled, within the time limit for one check.
     ///
     /// - Parameter stuck: Called with the silent parts, once per outage.
     package func watch(
@@ -16,7 +16,7 @@ extension Liveness {
     ) async {
         var isSilent = false
         while !Task.isCancelled {
-            // The time is measured from the start of the check, so that a slow answer does not delay the next check.
+            // Measured from the start of the check, so that a slow answer does not delay the next one.
             let next = ContinuousClock.now + interval
             let failures = await self.failures()
             if failures.isEmpty { alive() } else if !isSilent { stuck(failures) }

@@ -4,11 +4,13 @@ internal import Synchronization
 
 /// Checks whether the parts of this process are alive, for `/livez` and the watchdog.
 ///
-/// Each part performs a small probe within a time limit. A part whose probe has not been answered is not probed again,
-/// and callers that ask frequently share the last result. Checks therefore cost a live server little, and do not pile
-/// up in one that hangs.
+/// Each part is probed with a small operation within a time limit. A part whose probe has not been answered is not
+/// probed again, and callers that ask frequently share the last result. Checks therefore cost a live server little, and
+/// they do not pile up if it hangs.
 package final class Liveness: Sendable {
-    /// A quick operation that a live part can perform; it returns false if the part knows that it has failed.
+    /// A quick operation that any live part can perform.
+    ///
+    /// Returns false if the part knows that it has failed.
     package typealias Probe = @Sendable () async -> Bool
 
     private final class Part: Sendable {
@@ -24,7 +26,7 @@ package final class Liveness: Sendable {
 
     private struct State {
         var parts: [Part] = []
-        /// The last check and the time when it ended, which is nil while the check is running.
+        /// The last check and the time at which it ended, or nil while it is running.
         var look: (task: Task<[String], Never>, end: ContinuousClock.Instant?)?
     }
 
@@ -34,18 +36,20 @@ package final class Liveness: Sendable {
 
     /// - Parameters:
     ///   - patience: The time limit for a probe.
-    ///   - freshness: The time for which a result is shared.
+    ///   - freshness: How long a result is shared.
     package init(patience: Duration = .seconds(5), freshness: Duration = .seconds(1)) {
         self.patience = patience
         self.freshness = freshness
     }
 
-    /// Adds a part under a name that operators recognize.
+    /// Adds a part, with a name that operators recognize.
     package func watch(_ name: String, _ probe: @escaping Probe) {
         self.state.withLock { $0.parts.append(Part(name, probe)) }
     }
 
-    /// Removes a part; called before the part is closed.
+    /// Removes a part.
+    ///
+    /// Must be called before the part is closed.
     package func forget(_ name: String) {
         self.state.withLock { state in state.parts.removeAll { $0.name == name } }
     }
@@ -60,7 +64,7 @@ package final class Liveness: Sendable {
         }
     }
 
-    /// Returns the names of the parts that do not answer; empty if the process is healthy.
+    /// Returns the names of the parts that do not answer, empty if the process is healthy.
     package func failures() async -> [String] {
         let task = self.state.withLock { state in
             if let look = state.look, look.end.map({ ContinuousClock.now - $0 < self.freshness }) ?? true {
@@ -89,13 +93,13 @@ package final class Liveness: Sendable {
         let isFree = part.isAsked.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing)
         guard isFree.exchanged else { return false }
         let (answers, source) = AsyncStream.makeStream(of: Bool.self)
-        // This is an unstructured task, because a child task that never ends could not be abandoned.
+        // Must be an unstructured task, because a child task that never ends could not be abandoned.
         Task {
             let isAlive = await part.probe()
             part.isAsked.store(false, ordering: .releasing)
             source.yield(isAlive)
         }
-        // The timer uses a Dispatch thread, so that it fires even if all threads in the task pool are stuck.
+        // Use a Dispatch timer, which fires even if all threads in the task pool are stuck.
         let limit = DispatchTimeInterval.nanoseconds(Int(self.patience / .nanoseconds(1)))
         DispatchQueue.global().asyncAfter(deadline: .now() + limit) { source.yield(false) }
         for await isAlive in answers { return isAlive }
