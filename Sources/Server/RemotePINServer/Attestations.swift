@@ -3,7 +3,9 @@ internal import Logging
 internal import Synchronization
 internal import Vocabulary
 
-/// Verifies registrations, using a status list that is reloaded from its file while the server runs.
+/// Verifies registrations.
+///
+/// The status list is reloaded from its file while the server is running.
 final class Attestations: Sendable {
     private struct State {
         var verifier: EvidenceVerifier
@@ -20,10 +22,10 @@ final class Attestations: Sendable {
         self.state = Mutex(State(verifier: verifier))
     }
 
-    /// Whether the status list comes from a file that can be read again.
+    /// Whether the status list comes from a file that can be reloaded.
     var hasFile: Bool { self.file != nil }
 
-    /// Returns the time when the current list was fetched, and whether the list is stale.
+    /// Returns the time at which the current list was fetched, and whether it is stale.
     func age(at now: Timestamp) -> (fetched: Timestamp?, isStale: Bool) {
         self.state.withLock { state in
             let list = state.verifier.statusList
@@ -31,8 +33,9 @@ final class Attestations: Sendable {
         }
     }
 
-    /// The time when the current list was fetched and the time when it becomes stale; each is nil if there is no list,
-    /// and the second also if there is no maximum age.
+    /// The time at which the current list was fetched, and the time at which it becomes stale.
+    ///
+    /// Both are nil if there is no list. The second is also nil if there is no maximum age.
     var statusListTimes: (fetched: Timestamp?, expiry: Timestamp?) {
         self.state.withLock { state in
             let fetched = state.verifier.statusList?.fetched
@@ -44,10 +47,12 @@ final class Attestations: Sendable {
     /// The verifier with the current list.
     var verifier: EvidenceVerifier { self.state.withLock(\.verifier) }
 
-    /// Loads a changed list, keeps the old one if the new one is unreadable, and logs once that the list is stale.
+    /// Loads the list if it has changed.
+    ///
+    /// Keeps the old list if the new one is unreadable. Logs once that the list is stale.
     ///
     /// - Parameter forced: Whether to read the file even if it has not changed.
-    /// - Returns: The reason why the old list is kept, if it is.
+    /// - Returns: The reason the old list is kept, if it is.
     @discardableResult
     func refresh(at now: Timestamp, forced: Bool = false, log: Logger) -> StatusListProblem? {
         var refused: StatusListProblem?

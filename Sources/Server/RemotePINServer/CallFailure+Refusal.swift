@@ -5,15 +5,15 @@ internal import Vocabulary
 internal import WalletStore
 internal import Wire
 
-// This is the only place where failures are mapped to the answers that peers receive.
+// Failures are mapped to the answers sent to peers only here.
 extension CallFailure {
-    /// The delay before a client should repeat a call that could not be answered.
+    /// How long a client should wait before repeating a call that could not be answered.
     private static let retryAfter: Duration = .seconds(2)
 
-    /// The reason that is sent to the peer.
+    /// The reason sent to the peer.
     ///
-    /// An unknown wallet and an invalid proof result in the same answer. A failure of the store or the vault never
-    /// looks like a verdict.
+    /// An unknown wallet and an invalid proof result in the same answer. A store or vault failure never looks like a
+    /// verdict.
     var refusal: Refusal.Reason {
         switch self {
         case .malformed(.unknownInstruction), .unsupported: .unsupported
@@ -38,7 +38,7 @@ extension CallFailure {
     /// Whether the peer receives an answer.
     ///
     /// If the receipt could not be made, no answer is sent, just as after a crash: the attempt has been counted, but
-    /// the peer does not learn whether the PIN was correct. No answer is sent either if the outcome of a commit is
+    /// the peer does not learn whether the PIN was correct. Likewise, no answer is sent if the outcome of a commit is
     /// unknown, because `unavailable` would imply that nothing was judged.
     var isAnswered: Bool {
         switch self {
@@ -49,7 +49,7 @@ extension CallFailure {
 
     /// Whether the connection is closed after the answer.
     ///
-    /// This happens after an invalid proof, so that every further attempt costs a handshake.
+    /// This is done after an invalid proof, so that every further attempt costs a handshake.
     var endsConnection: Bool {
         switch self {
         case .authentication, .store(.notCertified), .store(.outcomeUnknown), .unanswered: true
@@ -60,7 +60,9 @@ extension CallFailure {
         }
     }
 
-    /// The text for the log, which never contains anything sent by the peer.
+    /// The text for the log.
+    ///
+    /// It never contains anything sent by the peer.
     var logged: String {
         switch self {
         case .violation(.message(let error)): "malformed: \(error)"
@@ -91,7 +93,9 @@ extension CallFailure {
         }
     }
 
-    /// The log level, which is only an error if an operator needs to act; everything else is caused by the peer.
+    /// The log level.
+    ///
+    /// It is `error` only if an operator needs to act, because everything else is caused by the peer.
     var logLevel: Logger.Level {
         switch self {
         case .store(.corrupt), .store(.notErased), .store(.notCertified), .store(.outcomeUnknown), .vault(.notOurs),
@@ -102,7 +106,7 @@ extension CallFailure {
         case .violation, .malformed, .inconsistent, .unsupported, .order, .notAllowed, .pinKeyChanged:
             .info
         case .unanswered(let failure): failure.logLevel
-        // Clients control how often this happens, so these are counted and only summarized in the log.
+        // Clients control how often this happens, so it is only counted and summarized in the log.
         case .rateLimited: .debug
         }
     }

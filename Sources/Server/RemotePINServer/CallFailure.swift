@@ -4,21 +4,25 @@ internal import Vocabulary
 internal import WalletStore
 internal import Wire
 
-/// The reason why a call failed, as seen by the server.
+/// The reason a call failed, from the server's point of view.
 ///
-/// Calls throw the errors of the layers below unchanged. ``Conversation`` and the portal translate them once, with
-/// ``init(_:)``. How much of a failure is disclosed to the peer is decided in `CallFailure+Refusal.swift` only.
+/// Calls pass on the errors of lower layers unchanged. ``Conversation`` and the portal convert them once, with
+/// ``init(_:)``. How much of a failure is disclosed to the peer is decided only in `CallFailure+Refusal.swift`.
 enum CallFailure: Error {
-    /// The frame is not a call; the transport decides whether the connection ends.
+    /// The frame is not a call.
+    ///
+    /// The transport decides whether the connection ends.
     case violation(Violation)
     /// A signed body is malformed.
     case malformed(WireError)
     /// Parts of the call are missing or contradict each other.
     case inconsistent(Inconsistency)
     case unsupported
-    /// The call is not allowed in the connection's state.
+    /// The call is not allowed in the connection's current state.
     case order(OrderViolation)
-    /// A proof or signature is invalid; the connection ends.
+    /// A proof or signature is invalid.
+    ///
+    /// The connection ends.
     case authentication(AuthenticationFault)
     case challengeInvalid(TokenFault)
     /// The name of the failed check.
@@ -30,17 +34,19 @@ enum CallFailure: Error {
     case rateLimited(SourceLimit, retryAfter: Duration)
     case store(StoreError)
     case vault(VaultError)
-    /// The wallet's identity changed during every attempt to use it, so nothing was judged.
+    /// The wallet's identity changed during every attempt to use it.
+    ///
+    /// Nothing was judged.
     case contended
     /// The verdict is durable, but its answer could not be prepared.
     ///
     /// The connection is closed without an answer, because `unavailable` would imply that nothing was judged. The
-    /// client repeats the call, as it does whenever an answer is lost.
+    /// client then repeats the call, as it does whenever an answer is lost.
     indirect case unanswered(CallFailure)
-    /// An error that no lower layer is known to throw, identified by the name of its type.
+    /// An unexpected error, identified by the name of its type.
     case unexpected(String)
 
-    /// Translates an error that a call threw.
+    /// Converts an error thrown by a call.
     init(_ error: any Error) {
         switch error {
         case let error as CallFailure: self = error
@@ -52,7 +58,7 @@ enum CallFailure: Error {
         }
     }
 
-    /// Translates an error that a call threw after its verdict was durable.
+    /// Converts an error thrown by a call after its verdict became durable.
     static func afterVerdict(_ error: any Error) -> CallFailure {
         let failure = CallFailure(error)
         return if case .unavailable = failure.refusal { .unanswered(failure) } else { failure }

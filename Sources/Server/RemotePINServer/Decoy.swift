@@ -4,10 +4,12 @@ internal import Synchronization
 internal import Vault
 internal import Vocabulary
 
-/// A stand-in for wallets that do not exist, against which proofs of unknown wallets are checked.
+/// A stand-in for wallets that do not exist.
 ///
-/// Its sealed identity looks like any other. This is a class because the sealed identity has to be replaced when the
-/// key version it was sealed with is removed from the vault.
+/// Proofs of unknown wallets are checked against it.
+///
+/// Its sealed identity looks like any other. This is a class because the sealed identity must be replaced when the key
+/// version it was sealed with is removed from the vault.
 final class Decoy: Sendable {
     let record: IdentityRecord
     private let sealed: Mutex<[UInt8]>
@@ -17,7 +19,7 @@ final class Decoy: Sendable {
 
     /// Creates a key, discards the private part, and seals the identity.
     ///
-    /// `appID` is an id used by real wallets, so that the check of an assertion gets as far as it does for them.
+    /// `appID` must be used by real wallets, so that an assertion is checked as far as it would be for them.
     init(appID: String, vault: any Vault) async throws(VaultError) {
         let walletID = WalletID.random()
         let key = P256.Signing.PrivateKey().publicKey.x963Representation
@@ -38,9 +40,9 @@ final class Decoy: Sendable {
         self.sealedShare = try await vault.seal(Share.random().copy(), as: .unlockShare, of: walletID)
     }
 
-    /// Unseals a share with the vault, at the same cost as for a correct PIN.
+    /// Unseals a share with the vault, which takes as long as for a correct PIN.
     func openShare() async {
-        // A failure of the vault must not affect the answer to a wrong PIN.
+        // A vault failure must not affect the answer to a wrong PIN.
         _ = try? await self.vault.unseal(self.sealedShare, as: .unlockShare, of: self.walletID)
     }
 

@@ -7,20 +7,20 @@ internal import Wire
 struct DeviceProofs: Sendable {
     /// The result of a check.
     enum Finding: Equatable {
-        /// The hardware key made the proof.
+        /// The proof was made by the hardware key.
         ///
         /// If the proof is an assertion, the store must still check that its counter is greater than the stored one.
         case good(assertionCounter: UInt32?)
         case bad
     }
 
-    /// The identity against which a proof is checked if its form does not fit the wallet's identity.
+    /// The identity that a proof is checked against if its form does not match the wallet's identity.
     let decoy: IdentityRecord
 
     /// Checks a proof against an identity.
     ///
-    /// The form recorded at registration determines the result. The form of the proof determines only the amount of
-    /// work, which is the same for wallets of this platform, wallets of the other platform and unknown wallets.
+    /// The form recorded at registration determines the result. The form of the proof only determines the amount of
+    /// work. It is the same for wallets of this platform, wallets of the other platform, and unknown wallets.
     func check(_ proof: DeviceProof, of statement: Statement, by identity: IdentityRecord) -> Finding {
         if let signature = P256Signature(proof.bytes) {
             let subject = identity.platform == .android ? identity : self.decoy
@@ -33,7 +33,7 @@ struct DeviceProofs: Sendable {
             clientDataHash: statement.digest,
             key: subject.hardwareKey,
             appID: subject.appID,
-            // A step of the store compares the counter with the last accepted one and stores it durably.
+            // A store operation compares the counter with the last accepted one and stores it durably.
             previousCounter: 0
         )
         guard identity.platform == .iOS, case .success(let counter) = verdict else { return .bad }

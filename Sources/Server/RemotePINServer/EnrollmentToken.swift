@@ -1,25 +1,27 @@
 internal import Vault
 internal import Vocabulary
 
-/// The token that completes an enrollment, which contains the id of the future wallet and the time limit.
+/// The token that completes an enrollment.
 ///
-/// The server does not store any of it, because the vault's MAC proves that the server issued the token. The SHA-256 of
-/// the token is the challenge for the attestation, so that the evidence must have been made for this enrollment.
+/// It contains the future wallet's id and the time limit.
+///
+/// The server does not store any of it, because the vault's MAC proves that the server issued the token. The SHA-256
+/// digest of the token is the attestation challenge, so the evidence must have been made for this enrollment.
 struct EnrollmentToken: Hashable {
     let walletID: WalletID
     let issuedAt: Timestamp
     let expiresAt: Timestamp
-    /// Sixteen random bytes, so that no two enrollments have the same challenge.
+    /// Sixteen random bytes, which ensure that no two enrollments have the same challenge.
     let nonce: [UInt8]
 
     private static let version: UInt8 = 1
     private static let nonceByteCount = 16
     private static let payloadByteCount = 1 + 16 + 8 + 8 + Self.nonceByteCount
     private static let macByteCount = 32
-    /// The difference that is allowed between the clocks of two servers.
+    /// The maximum difference allowed between the clocks of two servers.
     private static let clockSkew: Duration = .seconds(60)
 
-    /// Creates a token for a wallet id that has never been used.
+    /// Creates a token with a wallet id that has never been used.
     static func begin(at now: Timestamp, lifetime: Duration) -> EnrollmentToken {
         var generator = SystemRandomNumberGenerator()
         return EnrollmentToken(
@@ -30,13 +32,13 @@ struct EnrollmentToken: Hashable {
         )
     }
 
-    /// The bytes that the MAC covers: version ‖ wallet id ‖ time of issue ‖ expiry ‖ nonce.
+    /// The bytes covered by the MAC: version ‖ wallet id ‖ time of issue ‖ expiry ‖ nonce.
     var payload: [UInt8] {
         [Self.version] + self.walletID.bytes + Self.bigEndian(self.issuedAt) + Self.bigEndian(self.expiresAt)
             + self.nonce
     }
 
-    /// Returns the token as the client receives it.
+    /// Returns the token as sent to the client.
     func sealed(by vault: any Vault) async throws -> [UInt8] {
         self.payload + (try await vault.mac(self.payload, for: .enrollmentToken))
     }

@@ -3,20 +3,24 @@ internal import WalletStore
 
 /// The identity of a wallet: its hardware key, its app and its current PIN key.
 ///
-/// The record is sealed as one value. An attacker who can write the database can therefore put back an earlier record
-/// of the same wallet, but cannot combine one wallet's hardware with another's PIN. The form of the proofs, the app and
-/// the environment are fixed at registration, so that no later message can choose them.
+/// The record is sealed as a single value. An attacker who can write to the database can therefore put back an earlier
+/// record of the same wallet, but cannot combine one wallet's hardware with another's PIN. The form of proofs, the app
+/// and the environment are fixed at registration, so no later message can choose them.
 struct IdentityRecord: Hashable {
     let platform: Platform
     let hardwareKey: P256PublicKey
-    /// The package name, or the team id and bundle id, with a length of 1 to 255 bytes.
+    /// The package name, or the team id and bundle id, 1 to 255 bytes long.
     let appID: String
-    /// The App Attest environment, at most 31 bytes long; empty on Android.
+    /// The App Attest environment, at most 31 bytes long.
+    ///
+    /// Empty on Android.
     let environment: String
     var pinKey: P256PublicKey
     var pinKeyID: PINKeyID
 
-    /// Creates a record, or returns nil if a text is too long or the app id is empty.
+    /// Creates a record.
+    ///
+    /// Returns nil if a text is too long or the app id is empty.
     init?(
         platform: Platform,
         hardwareKey: P256PublicKey,
@@ -34,7 +38,7 @@ struct IdentityRecord: Hashable {
         self.pinKeyID = pinKeyID
     }
 
-    /// Returns the record of the same wallet with another PIN.
+    /// Returns the same wallet's record with another PIN.
     func with(pinKey: P256PublicKey, id: PINKeyID) -> IdentityRecord {
         var record = self
         record.pinKey = pinKey
@@ -43,12 +47,12 @@ struct IdentityRecord: Hashable {
     }
 }
 
-/// A wallet's identity, together with the sealed value from which it was opened.
+/// A wallet's identity, along with the sealed value that it was opened from.
 ///
-/// The store compares the sealed value, because the record may be used for judging only while the store still contains
+/// The store compares the sealed value, because the record may only be used for judging while the store still contains
 /// that value.
 ///
-/// This is an immutable class, so that a call carries one reference instead of one for each part.
+/// This is an immutable class, so that a call carries one reference instead of one per part.
 final class OpenedIdentity: Sendable {
     let record: IdentityRecord
     let sealed: Sealed
@@ -59,8 +63,8 @@ final class OpenedIdentity: Sendable {
     }
 }
 
-// The sealed bytes: version 1 ‖ platform ‖ hardware key ‖ PIN key ‖ PIN key id ‖ app id ‖ environment. Both texts are
-// preceded by their length and padded with zeros. All records have the same length, so that a sealed value reveals
+// The format before sealing: version 1 ‖ platform ‖ hardware key ‖ PIN key ‖ PIN key id ‖ app id ‖ environment. Both
+// texts are preceded by their length and padded with zeros. All records have the same length, so a sealed value reveals
 // nothing.
 extension IdentityRecord {
     /// The length of every record.
@@ -78,7 +82,9 @@ extension IdentityRecord {
         return bytes
     }
 
-    /// Decodes ``bytes``, or returns nil for any other input.
+    /// Decodes ``bytes``.
+    ///
+    /// Returns nil for any other input.
     init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.byteCount, bytes[0] == Self.version, bytes[1] == 1 || bytes[1] == 2,
             let hardwareKey = P256PublicKey(bytes[2..<67]), let pinKey = P256PublicKey(bytes[67..<132]),

@@ -1,15 +1,17 @@
-/// The result of reading a part of the server's configuration or data again.
+/// The result of reloading a part of the server's configuration or data.
 package struct ReloadedPart: Codable, Hashable, Sendable {
-    /// The name of the part, such as `certificate`.
+    /// The name of the part, for example `certificate`.
     package let name: String
-    /// Whether the new version took effect; if not, the old one stays in use.
+    /// Whether the new version took effect.
+    ///
+    /// If not, the old one stays in use.
     package let reloaded: Bool
-    /// The reason why the old version stays in use, or nil if the new one took effect.
+    /// The reason the old version stays in use, or nil if the new one took effect.
     package let reason: String?
-    /// The changes in the new one, if any are known.
+    /// What has changed in the new version, if known.
     package let note: String?
 
-    /// - Parameter problem: why the old one stays in use, or nil if the new one took effect.
+    /// - Parameter problem: The reason the old version stays in use, or nil if the new one took effect.
     package init(_ name: String, problem: String? = nil, note: String? = nil) {
         self.name = name
         self.reloaded = problem == nil

@@ -8,7 +8,7 @@ package import Vocabulary
 package import WalletStore
 package import Wire
 
-// The parts of a running server that operators' commands and the deletion portal use.
+// The parts of a running server used by admin commands and the deletion portal.
 
 extension RemotePINServer {
     package var store: any WalletStore { self.state.store }
@@ -18,19 +18,20 @@ extension RemotePINServer {
     package var rules: ServiceRules { self.state.terms.rules }
     package var controls: OperatorControls { self.state.terms.controls }
 
-    /// Replaces the limits of each source from the next call on.
+    /// Replaces the limits for each source, starting with the next call.
     package func use(_ limits: SourceLimits) { self.state.limits.use(limits) }
 
-    /// Real time since the server was created.
+    /// The real time since the server was created.
     package var uptime: Duration { .now - self.state.statistics.start }
 
-    /// Returns the time when the status list was fetched, or nil if there is none, and whether the list is too old to
+    /// Returns the time at which the status list was fetched, or nil if there is none, and whether it is too old to
     /// use.
     package func statusListAge(at now: Timestamp) -> (fetched: Timestamp?, isStale: Bool) {
         self.state.devices.attestations.age(at: now)
     }
 
-    /// Returns at most `limit` open sessions that follow a connection, in connection order, and whether there are more.
+    /// Returns up to `limit` open sessions after the given connection, sorted by connection, and whether there are
+    /// more.
     package func openSessions(after last: UInt64, limit: Int) -> (page: [ListedSession], hasMore: Bool) {
         let (page, hasMore) = self.state.registry.sessions(after: last, limit: limit)
         let sessions = page.map { connection, session in
@@ -53,11 +54,11 @@ extension RemotePINServer {
     /// Returns the start of a wallet's last session if it has not been written to the store yet.
     package func unsavedLastSession(of wallet: WalletID) -> Timestamp? { self.state.lastSessions.last(of: wallet) }
 
-    /// Returns the features that the wallet gets in its next session.
+    /// Returns the features offered in the wallet's next session.
     package func features(of wallet: WalletID) -> Features { self.state.terms.features(of: wallet) }
 
-    /// Serializes links to a recovery code with the denial of the code, because the audit log names the linked wallets
-    /// before the denial is committed.
+    /// Serializes links to a recovery code with its denial, because the audit log names the linked wallets before the
+    /// denial is committed.
     package var recoveryCodeLocks: KeyedAsyncLock<RecoveryCodeMAC> { self.state.revocations.recoveryCodeLocks }
 
     /// Returns once no answer to these wallets' connections is in flight.
@@ -71,7 +72,7 @@ extension RemotePINServer {
     /// Reports a committed event to the hooks and metrics.
     package func report(_ incident: WalletIncident) { self.state.onEvent(incident) }
 
-    /// Returns the attested app in a wallet's unsealed identity, or nil if this server did not write the bytes.
+    /// Returns the attested app from a wallet's unsealed identity, or nil if the bytes were not written by this server.
     package func app(in identity: borrowing SecretBytes) -> RegisteredApp? {
         IdentityRecord(identity.exposedBytes()).map {
             RegisteredApp(platform: $0.platform, id: $0.appID, environment: $0.environment)
@@ -80,7 +81,7 @@ extension RemotePINServer {
 
     /// Revokes the wallet whose deletion code was entered on the deletion portal.
     ///
-    /// - Parameter source: The address of the browser, as stated by the portal. A portal that states a false address
+    /// - Parameter source: The address of the browser according to the portal. A portal that gives a false address
     ///   evades a rate limit, but gains nothing else that a browser does not have.
     package func revoke(deletionCode: String, typedAt source: PeerSource) async -> PortalRevocation {
         var log = self.log
@@ -110,15 +111,15 @@ extension RemotePINServer {
 
 /// An open session.
 package struct ListedSession: Sendable {
-    /// The number of the connection in the log.
+    /// The connection number used in the log.
     package let connection: UInt64
     package let walletID: WalletID
     package let source: PeerSource
     package let since: Timestamp
     package let instructions: Int
-    /// The version that the app claims to have.
+    /// The version claimed by the app.
     package let appVersion: AppVersion
-    /// The platform that the app claims to run on.
+    /// The platform claimed by the app.
     package let platform: Platform
 }
 
@@ -127,7 +128,9 @@ package struct RegisteredApp: Hashable, Sendable {
     package let platform: Platform
     /// The package name, or the team id and bundle id, at most 255 bytes long.
     package let id: String
-    /// The App Attest environment, at most 31 bytes long; empty on Android.
+    /// The App Attest environment, at most 31 bytes long.
+    ///
+    /// Empty on Android.
     package let environment: String
 }
 

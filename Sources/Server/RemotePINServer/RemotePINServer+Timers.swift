@@ -5,12 +5,14 @@ internal import Vocabulary
 internal import WalletStore
 
 extension RemotePINServer {
-    /// The real time between checks of the timers, which does not affect any right of a wallet.
+    /// How often the timers are checked, in real time.
+    ///
+    /// It does not affect any right of a wallet.
     private static let interval: Duration = .seconds(5)
 
     /// Runs every timer that is due, for example to end sessions and to remove registrations without a session.
     ///
-    /// The calls reject expired sessions and registrations from the same moment on, so the timers only clean up.
+    /// Calls reject sessions and registrations from the moment they expire, so the timers only clean up.
     package func runDueTimers() async {
         let now = self.state.clock.now()
         self.state.devices.attestations.refresh(at: now, log: self.log)
@@ -30,13 +32,13 @@ extension RemotePINServer {
         }
     }
 
-    /// The interval between two roots of receipts in the log stream.
+    /// The interval at which receipt roots are written to the server's log.
     private static let rootInterval: Duration = .seconds(3600)
 
-    /// Writes the newest signed root of receipts to the log stream every hour, and at the end if it is new.
+    /// Writes the newest signed receipt root to the server's log every hour, and on shutdown if it is new.
     ///
-    /// The root is written at every log level, like the marks of the audit log. If the store is later replaced by an
-    /// older one, a copy of the stream on another machine reveals that.
+    /// Like audit log marks, the root is written regardless of the log level. If the store is later replaced with an
+    /// older one, a copy of the server's log on another machine reveals that.
     private func logRoot(at now: Timestamp, isLast: Bool = false) {
         guard let root = self.state.store.newestRoot else { return }
         let isDue = self.state.loggedRoot.withLock { logged in
@@ -63,8 +65,8 @@ extension RemotePINServer {
         }
     }
 
-    /// Reads the flags and update policies again, because operators may have set them through another server on the
-    /// same store.
+    /// Rereads the flags and update policies, because operators may have set them through another server on the same
+    /// store.
     private func refreshControls() async {
         do throws(StoreError) {
             try await self.state.terms.controls.refresh()
@@ -73,7 +75,7 @@ extension RemotePINServer {
         }
     }
 
-    /// Reads the status list again, whether or not it has changed, as well as the flags and update policies.
+    /// Rereads the status list, whether or not it has changed, and the flags and update policies.
     ///
     /// Returns the result for each part.
     package func reload() async -> [ReloadedPart] {
@@ -98,7 +100,7 @@ extension RemotePINServer {
 
     /// Runs the timers until graceful shutdown or cancellation.
     package func runTimers() async {
-        // Blocks from an earlier process are recorded at the start and not one interval later.
+        // Blocks from an earlier process are recorded at start and not after the first interval.
         await self.state.permanentBlocks.recordMissing(log: self.log)
         await cancelWhenGracefulShutdown {
             while (try? await Task.sleep(for: Self.interval)) != nil { await self.runDueTimers() }

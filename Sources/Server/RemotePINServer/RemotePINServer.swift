@@ -11,27 +11,35 @@ package import Vocabulary
 package import WalletStore
 internal import Wire
 
-/// The server, which accepts connections and carries out their calls with the parts that it is given.
+/// The server.
 ///
-/// It contains no rules. It owns the timers and the state that all connections share.
+/// It accepts connections and handles their calls with the parts it was given.
+///
+/// It contains no rules. It owns the timers and the state shared by all connections.
 package final class RemotePINServer: Sendable {
-    /// The parts from which a server is made.
+    /// The parts that a server is made of.
     package struct Parts: Sendable {
         package var rules: ServiceRules
         package var clock: any WallClock
         package var store: any WalletStore
         package var vault: any Vault
         package var attestations: EvidenceVerifier
-        /// The file with the verifier's status list if the list may change, or nil to leave the verifier as it is.
+        /// The file that contains the verifier's status list, if the list may change.
+        ///
+        /// If nil, the verifier is left unchanged.
         package var statusList: StatusListFile?
         /// The record of every command and every revocation.
         package var audit: AuditLog
         package var log: Logger
-        /// Returns the keys for the store's receipts in ascending order, of which the last one signs.
+        /// Returns the receipt keys of the store in ascending order.
+        ///
+        /// The last one signs.
         package var receiptKeys: @Sendable () -> [ReceiptKeyLink]
-        /// The registry in which the call counters are created.
+        /// The factory used to create the call counters.
         package var metrics: any MetricsFactory
-        /// Called with each committed incident of a wallet; must not block.
+        /// Called with each committed wallet incident.
+        ///
+        /// Must not block.
         package var onEvent: @Sendable (WalletIncident) -> Void
 
         package init(
@@ -66,9 +74,9 @@ package final class RemotePINServer: Sendable {
     private let signatures = SignatureBatchers()
     private let connections = Atomic<UInt64>(0)
 
-    /// Creates a server and reads the flags and update policies that operators have set.
+    /// Creates a server and reads the flags and update policies set by operators.
     ///
-    /// It uses the vault once, so that a broken vault is found before the first wallet connects.
+    /// It uses the vault once, so that a broken vault is noticed before the first wallet connects.
     package init(_ parts: Parts) async throws(ServerStartError) {
         let policy = parts.attestations.policy
         let appID = policy.apple.appIDs.first ?? policy.android.apps?.first?.package ?? "none"
@@ -115,7 +123,9 @@ package final class RemotePINServer: Sendable {
         state.statistics.openConnections.subtract(1, ordering: .relaxed)
     }
 
-    /// The number of checks whether answers were delivered, which take one second in total.
+    /// How many times to check whether answers were delivered.
+    ///
+    /// Together, the checks take one second.
     private static let deliveryPolls = 50
     private static let deliveryPollInterval: Duration = .milliseconds(20)
 
@@ -132,20 +142,26 @@ package final class RemotePINServer: Sendable {
 
 /// A reason why a server failed to start.
 package enum ServerStartError: Error, Hashable, Sendable {
-    /// The vault cannot open its own test value or cannot be reached; check its key.
+    /// The vault cannot open its own test value or cannot be reached.
+    ///
+    /// Check its key.
     case vault(VaultError)
-    /// The flags and update policies cannot be read; check the store.
+    /// The flags and update policies cannot be read.
+    ///
+    /// Check the store.
     case store(StoreError)
 }
 
 extension RemotePINServer {
-    /// Serves all connections of a listener until graceful shutdown or cancellation, and returns once all have ended.
+    /// Serves all connections of a listener until graceful shutdown or cancellation.
+    ///
+    /// Returns once all of them have ended.
     package func serve(_ listener: RPCListener) async {
         await withGracefulShutdownHandler {
             await listener.serve { await self.serve($0) }
         } onGracefulShutdown: {
-            // This is set before the listener stops, so that a conversation whose connection is stopped announces the
-            // shutdown.
+            // Set before the listener stops, so that conversations announce the shutdown when their connections are
+            // stopped.
             self.state.isStopping.store(true, ordering: .sequentiallyConsistent)
             listener.stop()
         }

@@ -7,7 +7,9 @@ package import Vault
 package import Vocabulary
 package import WalletStore
 
-/// The parts of the server that all conversations share, each of which owns its state.
+/// The parts of the server shared by all conversations.
+///
+/// Each part owns its state.
 ///
 /// This is a class, so that a call carries one reference instead of a dozen.
 package final class ServerState: Sendable {
@@ -21,12 +23,14 @@ package final class ServerState: Sendable {
     let permanentBlocks: PermanentBlocks
     let limits: RateLimits
     let lastSessions = LastSessions()
-    /// Returns the keys for receipts, which wallets pin.
+    /// Returns the receipt keys, which wallets pin.
     let receiptKeys: @Sendable () -> [ReceiptKeyLink]
-    /// The root of receipts that was logged last, and the time when that happened.
+    /// The last receipt root that was logged, and the time at which it was logged.
     let loggedRoot = Mutex<(at: Timestamp, root: SignedRoot)?>(nil)
     let statistics: ServerStatistics
-    /// Called with each committed incident of a wallet; does not block.
+    /// Called with each committed wallet incident.
+    ///
+    /// Does not block.
     package let onEvent: @Sendable (WalletIncident) -> Void
     /// Set once, before the connections are stopped, so that clients are asked to reconnect later.
     let isStopping = Atomic<Bool>(false)
@@ -61,7 +65,7 @@ package final class ServerState: Sendable {
     }
 }
 
-/// Checks the evidence in registrations, and device proofs.
+/// Verifies evidence in registrations, and device proofs.
 struct DeviceVerifier: Sendable {
     let attestations: Attestations
     let proofs: DeviceProofs
@@ -75,9 +79,9 @@ struct DeviceVerifier: Sendable {
     }
 }
 
-/// The counters of one server process, for operators and metrics.
+/// The counters for a server process, for operators and metrics.
 final class ServerStatistics: Sendable {
-    /// The time when the process started, on a clock that no setting can move.
+    /// The time at which the process started, on a clock that no setting can move.
     let start = ContinuousClock.now
     let openConnections = Atomic<Int>(0)
     let pinOutcomes = PINOutcomes()

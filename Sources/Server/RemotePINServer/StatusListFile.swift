@@ -3,7 +3,7 @@ internal import Synchronization
 package import HostSystem
 internal import Vocabulary
 
-/// The file with Google's status list, which an operator replaces while the server is running.
+/// A file with Google's status list, which an operator replaces while the server is running.
 ///
 /// An unreadable list never replaces a readable one, because an attacker who corrupts the file must not be able to
 /// rehabilitate revoked devices. The file's modification time serves as the fetch time, so touching the file renews a
@@ -19,12 +19,13 @@ package final class StatusListFile: Sendable {
 
     private struct State {
         var list: StatusList
-        /// The modification time when the file was last read, successfully or not, or nil if it could not be
-        /// determined.
+        /// The modification time when the file was last read, successfully or not.
+        ///
+        /// Nil if it could not be determined.
         var seen: Int64?
     }
 
-    /// The maximum length in bytes, which is several times the length of Google's list.
+    /// The maximum length in bytes, several times the length of Google's list.
     private static let longest = 16 << 20
 
     private let path: String
@@ -37,10 +38,10 @@ package final class StatusListFile: Sendable {
         self.state = Mutex(State(list: list, seen: changed))
     }
 
-    /// The last list that could be read.
+    /// The last list that was read successfully.
     package var current: StatusList { self.state.withLock(\.list) }
 
-    /// Reads the file again if it has changed or if `forced` is true.
+    /// Reads the file again if it has changed, or if `forced` is true.
     package func refresh(forced: Bool = false) -> Refresh {
         self.state.withLock { state in
             let changed = try? DurableFile.changeTime(of: self.path)
@@ -58,7 +59,7 @@ package final class StatusListFile: Sendable {
     private static func read(_ path: String) throws(StatusListProblem) -> (StatusList, Int64?) {
         let (changed, json): (Int64, [UInt8])
         do throws(FileError) {
-            // The time is read first, so that a file that is written in between is read again the next time.
+            // Get the time first: if the file is written in between, it is then read again the next time.
             changed = try DurableFile.changeTime(of: path)
             json = try DurableFile.read(path, atMost: Self.longest)
         } catch {
@@ -71,10 +72,12 @@ package final class StatusListFile: Sendable {
     }
 }
 
-/// The reason why a status list was rejected, for the operator.
+/// The reason a status list was rejected, for the operator.
 package enum StatusListProblem: Error, Hashable, CustomStringConvertible {
     case file(FileError)
-    /// The file is not Google's status list; fetch the list again.
+    /// The file is not Google's status list.
+    ///
+    /// Fetch the list again.
     case notAList(String)
 
     package var description: String {

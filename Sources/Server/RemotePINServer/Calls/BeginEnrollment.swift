@@ -5,7 +5,9 @@ internal import WalletStore
 internal import Wire
 
 extension Conversation {
-    /// Issues an enrollment token; the server does not store anything until the token is returned with evidence.
+    /// Issues an enrollment token.
+    ///
+    /// The server stores nothing until the token is returned with evidence.
     mutating func beginEnrollment() async throws -> CallResult {
         try self.machine.receiveEnrollment()
         guard try await !self.server.store.isSolutionRevoked() else { throw CallFailure.revoked(.solution) }
@@ -20,7 +22,8 @@ extension Conversation {
 }
 
 extension Revocation {
-    /// The revocation that applies to every wallet until an operator restores the solution; no wallet can be registered
-    /// during that time.
+    /// The revocation that applies to every wallet until an operator restores the solution.
+    ///
+    /// No wallet can be registered until then.
     static let solution = Revocation(reason: .solution, mayRegisterAnew: false)
 }

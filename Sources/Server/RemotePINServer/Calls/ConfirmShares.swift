@@ -8,9 +8,9 @@ internal import Wire
 extension Conversation {
     /// Makes the next shares current after the wallet has sealed its data with them, and destroys the old ones.
     ///
-    /// The wallet does not name any share: it confirms the shares sent on this connection. If they have been replaced
-    /// by another refresh since then, nothing changes, and the wallet receives the newer ones with its next unlock. The
-    /// same applies if the PIN was changed on another connection in the meantime.
+    /// The wallet does not name any shares. It confirms those sent on this connection. If another refresh has replaced
+    /// them since, nothing changes, and the wallet receives the newer ones with its next unlock. The same applies if
+    /// the PIN was changed on another connection in the meantime.
     mutating func confirmShares(_ call: ConfirmShares) async throws -> CallResult {
         let session = try self.machine.receiveConfirmShares(at: self.calledAt)
         let (unlock, presence) = (session.offered.unlock, session.offered.presence)

@@ -9,15 +9,15 @@ internal import Vocabulary
 internal import WalletStore
 internal import Wire
 
-// The check of a PIN.
+// The PIN check.
 //
 //     verify the signatures ─▶ count and judge in one commit ─▶ synced to disk ─▶ answer
 //
-// Invariant (G3, G4): no verdict on a PIN leaves the server before the attempt's count is on disk.
-// Everything that can be verified without the stored PIN key (session, counter, body, signatures)
-// is verified before the store is called. The rest is a comparison inside the commit that counts
-// the attempt, and `store.judge` returns only when that commit is synced. So a crash may cost a
-// user an attempt and never gives an attacker one, and a forged call costs no attempt.
+// Invariant (G3, G4): no verdict on a PIN leaves the server before the attempt's count is on disk. Everything that can
+// be verified without the stored PIN key (session, counter, body, signatures) is verified before the store is called.
+// The rest is a comparison inside the commit that counts the attempt, and `store.judge` returns only after that commit
+// is synced. A crash may therefore cost a user an attempt but never gives an attacker one, and a forged call costs no
+// attempt.
 extension Conversation {
     /// Judges an entered PIN, and carries out the instruction if the PIN is correct.
     mutating func instruct(_ call: Instruct) async throws -> CallResult {
@@ -31,8 +31,9 @@ extension Conversation {
         return .judged(result, receipt)
     }
 
-    /// Verifies the signature of the candidate key over the bytes as received and, if the PIN is being changed, that of
-    /// the new key as well.
+    /// Verifies the candidate key's signature over the bytes as received.
+    ///
+    /// If the PIN is being changed, also verifies the new key's signature.
     private func verifySignatures(of call: Instruct, body: InstructBody, for walletID: WalletID) async throws {
         self.server.store.expectedSteps.begin()
         defer { self.server.store.expectedSteps.end() }
@@ -76,7 +77,7 @@ extension Conversation {
         }
     }
 
-    /// Verifies a signature together with others, or separately if the wallet has recently sent a false one.
+    /// Verifies a signature in a batch, or separately if the wallet has recently sent a false one.
     private func isTrue(_ claim: SignatureClaim, of wallet: WalletID) async -> Bool {
         let falseSigners = self.server.limits.falseSigners
         if falseSigners.contains(wallet, at: self.calledAt) { return claim.isTrue }
@@ -85,10 +86,11 @@ extension Conversation {
         return isTrue
     }
 
-    /// Counts and judges the attempt, answers it with its receipt, and tries again if the wallet's identity has changed
-    /// in the meantime.
+    /// Counts and judges the attempt, and answers with its receipt.
     ///
-    /// A change of the PIN is not retried, because it requires a new session in that case.
+    /// Retries if the wallet's identity has changed in the meantime.
+    ///
+    /// A PIN change is not retried in that case, because it requires a new session.
     private mutating func judge(
         _ body: InstructBody,
         in session: ConnectionStateMachine.Session
@@ -115,7 +117,7 @@ extension Conversation {
                 }
             switch certified.outcome {
             case .identityChanged(let sealed):
-                // The message was created before the shares were replaced, so the slot of its PIN may be sealed with
+                // The message was created before the shares were replaced, so the slot for its PIN may be sealed with
                 // the old share.
                 if case .changePIN = body.instruction { throw OrderViolation.sessionRequired }
                 identity = try await self.identity(sealed, of: session.walletID)
@@ -141,7 +143,7 @@ extension Conversation {
 
     /// Prepares the values that a correct PIN will write, including the new identity if the instruction changes it.
     ///
-    /// This way, no key is needed during the commit.
+    /// No key is then needed during the commit.
     private func effect(
         of instruction: Instruction,
         on identity: OpenedIdentity,
@@ -164,7 +166,7 @@ extension Conversation {
         }
     }
 
-    /// Opens as many shares as a correct PIN would have, so that the response time does not reveal the verdict.
+    /// Opens as many shares as for a correct PIN, so that the response time does not reveal the verdict.
     private func imitateRelease(after instruction: Instruction, hasNextShare: Bool) async {
         switch instruction {
         case .checkPIN, .showDeletionCode:
@@ -173,9 +175,11 @@ extension Conversation {
         }
     }
 
-    /// Reports a verdict other than `valid`, which is durable at this point and may be sent and logged.
+    /// Reports a verdict other than `valid`.
     ///
-    /// The attempt that causes a block is answered with `wrong` and the block; every other attempt during the block is
+    /// At this point, it is durable and may be sent and logged.
+    ///
+    /// The attempt that causes a block is answered with `wrong` and the block. All other attempts during the block are
     /// answered with `blocked`.
     private func result(
         of verdict: PINVerdict,
@@ -229,7 +233,7 @@ extension Conversation {
         case .linkedToAnother:
             throw CallFailure.notAllowed(.linkedToAnother)
         case .codeDenied:
-            // `judge(_:linking:)` has already replaced this outcome with the revocation of the wallet.
+            // `judge(_:linking:)` has already replaced this outcome with the wallet's revocation.
             throw StoreError.corrupt
         }
     }

@@ -4,13 +4,13 @@ internal import Logging
 internal import Vocabulary
 internal import WalletStore
 
-// If a wallet is linked to a recovery code on the deny list, the wallet is revoked instead.
+// If a wallet would be linked to a recovery code on the deny list, it is revoked instead.
 extension Conversation {
     /// Judges an attempt that links a recovery code, and revokes the wallet if the code is on the deny list.
     ///
     /// The revocation is only recorded after the commit in which the PIN turned out to be correct. A wrong PIN, a
-    /// repeated or outdated attempt, or a wallet that is already linked leaves no entry. The lock prevents a denial of
-    /// the same code from being committed between the verdict and the revocation.
+    /// repeated or outdated attempt, or a wallet that is already linked leaves no audit entry. The lock prevents the
+    /// same code from being denied between the verdict and the revocation.
     func judge(_ attempt: Attempt, linking code: RecoveryCodeMAC) async throws -> CertifiedOutcome {
         let (store, revocations) = (self.server.store, self.server.revocations)
         let outcome = try await revocations.recoveryCodeLocks.withLock(code) {
@@ -22,7 +22,7 @@ extension Conversation {
                 throw CallFailure.afterVerdict(error)
             }
         }
-        // No data on the wallet's other connections may be sent after this answer (G7).
+        // After this answer, no data may be sent on the wallet's other connections (G7).
         if case .revoked(let revocation) = outcome.outcome, revocation.reason == .recoveryCode {
             await self.server.registry.abortAll(of: attempt.walletID, except: self.handle.id)
         }
@@ -44,7 +44,7 @@ extension Conversation {
             try await store.end([wallet], as: revocation, at: attempt.now)
         }
         guard ending.ended == 0 else { return revocation }
-        // Another request revoked the wallet first.
+        // Another request has already revoked the wallet.
         return try await store.report(of: wallet)?.revocation ?? revocation
     }
 }

@@ -8,7 +8,9 @@ internal import WalletStore
 internal import Wire
 
 extension Conversation {
-    /// Verifies the device proof of a wallet; later calls on this connection act for that wallet.
+    /// Verifies a wallet's device proof.
+    ///
+    /// Later calls on this connection act for that wallet.
     mutating func openSession(_ call: OpenSession) async throws -> CallResult {
         let release = try self.machine.receiveOpenSession()
         _ = try OpenSessionBody(decoding: call.body)
@@ -24,12 +26,12 @@ extension Conversation {
             if let result = try await self.begin(proven, release: release, of: call.walletID) {
                 return result
             }
-            // The wallet has another identity now, which the proof may not fit: start over.
+            // The wallet's identity has changed, and the proof may not match the new one. Start over.
         }
         throw CallFailure.contended
     }
 
-    /// Returns the identity that the proof is valid for, with the counter of the proof.
+    /// Returns the identity that the proof is valid for, along with the proof's counter.
     private func verify(
         _ call: OpenSession,
         statement: Statement,
@@ -37,7 +39,7 @@ extension Conversation {
     ) async throws -> ProvenIdentity {
         let devices = self.server.devices
         guard let stored = try await self.server.store.identity(of: call.walletID) else {
-            // The same check as for an existing wallet.
+            // Make the same check as for an existing wallet.
             _ = await devices.proofs.check(call.deviceProof, of: statement, by: devices.decoy.open())
             await Self.waitToReject(since: arrival)
             throw CallFailure.authentication(.unknownWallet)
@@ -58,12 +60,13 @@ extension Conversation {
     /// wait, an attacker could tell from many answers whether a wallet id exists.
     private static func waitToReject(since arrival: ContinuousClock.Instant) async {
         let intervals = (ContinuousClock.now - arrival) / Self.rejectionInterval
-        // The sleep is canceled when the server stops.
+        // The sleep is cancelled when the server stops.
         try? await Task.sleep(until: arrival + Self.rejectionInterval * Int(intervals + 1))
     }
 
-    /// Stores the proof's counter durably and opens the session; returns nil if the identity is no
-    /// longer current.
+    /// Durably stores the proof's counter and opens the session.
+    ///
+    /// Returns nil if the identity is no longer current.
     private mutating func begin(
         _ proven: ProvenIdentity,
         release: ConnectionStateMachine.ShareRelease,
@@ -134,8 +137,9 @@ extension Conversation {
     }
 }
 
-/// An identity whose hardware has just signed, with the counter of an App Attest assertion that is
-/// yet to be stored.
+/// An identity whose hardware has just signed.
+///
+/// Includes the counter of an App Attest assertion, which has not been stored yet.
 struct ProvenIdentity {
     let identity: OpenedIdentity
     let assertionCounter: UInt32?

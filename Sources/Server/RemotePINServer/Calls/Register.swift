@@ -11,8 +11,8 @@ internal import Wire
 extension Conversation {
     /// Turns an enrollment into a wallet, provided that the device and the app are what they claim to be.
     ///
-    /// The order of the checks is defined by the protocol: the MAC of the token, its time, and whether it has been
-    /// used; then the PIN signature, the attestation, and the device proof. A used token is rejected before any other
+    /// The protocol defines the order of the checks. The token's MAC, its times and whether it was used come first,
+    /// followed by the PIN signature, the attestation and the device proof. A used token is rejected before any other
     /// part of the call is examined, so that it cannot serve as an oracle for the wallet that was registered with it.
     mutating func register(_ call: Register) async throws -> CallResult {
         try self.machine.receiveEnrollment()
@@ -34,9 +34,9 @@ extension Conversation {
         return try await self.store(identity, counter: counter, attested: device.json(), as: token.walletID, at: now)
     }
 
-    /// Returns the device attested by the evidence.
+    /// Returns the device that the evidence attests.
     ///
-    /// The challenge is the digest of the token, which proves that the evidence was created for this enrollment.
+    /// The challenge is the digest of the token, which proves that the evidence was made for this enrollment.
     private func attest(_ attestation: Attestation, token: [UInt8], at now: Timestamp) throws -> AttestedDevice {
         let challenge = Vocabulary.SHA256Digest.of(token)
         let verifier = self.server.devices.attestations.verifier
@@ -73,7 +73,7 @@ extension Conversation {
 
     /// Creates and seals the shares and the deletion code, and stores the registration.
     ///
-    /// They replace those from an earlier attempt with the same token.
+    /// They replace those of an earlier attempt with the same token.
     private mutating func store(
         _ identity: IdentityRecord,
         counter: UInt32?,

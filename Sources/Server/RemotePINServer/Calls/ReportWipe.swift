@@ -5,7 +5,9 @@ internal import WalletStore
 internal import Wire
 
 extension Conversation {
-    /// Ends a wallet that has wiped itself, which makes any copy of its storage useless, as if its user had revoked it.
+    /// Ends a wallet that has wiped itself, just as if its user had revoked it.
+    ///
+    /// This makes any copy of its storage useless.
     mutating func reportWipe() async throws -> CallResult {
         let (server, now) = (self.server, self.server.clock.now())
         let wallet = try self.machine.receiveReportWipe(at: now).walletID

@@ -7,7 +7,9 @@ internal import WalletStore
 internal import Wire
 
 extension Conversation {
-    /// Revokes the wallet with the given deletion code; the call needs no session and no other proof.
+    /// Revokes the wallet with the given deletion code.
+    ///
+    /// The call requires no session and no other proof.
     func revokeWithCode(_ text: String) async throws -> CallResult {
         let (server, now, log) = (self.server, self.calledAt, self.log.ofCall)
         try server.limits.takeCode(of: self.account, at: now, log: log)
@@ -26,7 +28,7 @@ extension Conversation {
 extension Revocations {
     /// Revokes the wallet with the given deletion code, on behalf of a connected client or the portal.
     ///
-    /// Once the answer has been sent, the server sends no more of the wallet's data (G7): the revocation is committed
+    /// Once the answer has been sent, the server sends no more of the wallet's data (G7). The revocation is committed
     /// first, then the wallet's other connections are aborted, and only then does this method return.
     ///
     /// - Parameters:
@@ -41,7 +43,7 @@ extension Revocations {
     ) async throws -> CodeRevocation {
         // Malformed text is looked up like a code, so that a mistyped code gets the same answer as an unknown one.
         let digest = DeletionCode(text).map(\.lookupDigest) ?? .of(Array(text.utf8))
-        // The wallet has to be known before the commit, because the audit entry names it. A code always belongs to the
+        // The wallet must be known before the commit, because the audit entry names it. A code always belongs to the
         // same wallet.
         guard let wallet = try await self.store.wallet(ofDeletionCode: digest) else {
             if let purgedAt = try await self.store.purged(deletionCode: digest) { return .revoked(at: purgedAt) }
@@ -75,6 +77,8 @@ extension Revocations {
 }
 
 extension DeletionCode {
-    /// The digest used to look up a wallet by its code; text that is not a code never has one of these digests.
+    /// The digest used to look up a wallet by its code.
+    ///
+    /// Text that is not a code never has one of these digests.
     var lookupDigest: Vocabulary.SHA256Digest { .of(Array(self.characters.utf8)) }
 }

@@ -2,15 +2,17 @@ internal import Logging
 internal import Transport
 internal import Vocabulary
 
-/// The log of one connection, where each line contains the call, the peer and, during a session, the wallet.
+/// The log of a connection.
 ///
-/// Each line also contains the correlation id that is sent to the peer with a refusal. All of these values are only
-/// formatted when a line is written, so a connection or PIN check that logs nothing does not pay for them.
+/// Each line contains the call, the peer and, during a session, the wallet.
+///
+/// Each line also contains the correlation id that is sent to the peer with a refusal. All of these values are
+/// formatted only when a line is written, so a connection or PIN check that logs nothing does not pay for them.
 struct CallLog: Sendable {
     private let logger: Logger
     private let connectionID: UInt64
     private let connection: ServerConnection
-    /// The wallet of the session, or nil if there is no session yet.
+    /// The wallet of the session, or nil if there is none yet.
     var wallet: WalletID?
     private(set) var correlationID: CorrelationID
 
@@ -21,7 +23,7 @@ struct CallLog: Sendable {
         self.correlationID = .random()
     }
 
-    /// Attributes the following log lines to this call of the peer, or to the connection if `call` is 0.
+    /// Attributes subsequent log lines to this call, or to the connection if `call` is 0.
     mutating func begin(call: UInt64) { self.correlationID.call = call }
 
     private var metadata: Logger.Metadata {
@@ -33,7 +35,7 @@ struct CallLog: Sendable {
         return values
     }
 
-    /// A logger for work that other types do on behalf of this call.
+    /// A logger for work done by other types on behalf of this call.
     var ofCall: Logger {
         var logger = self.logger
         for (key, value) in self.metadata { logger[metadataKey: key] = value }
@@ -69,8 +71,8 @@ struct CallLog: Sendable {
 /// An id that connects an answer to its log lines, written as 16 hexadecimal digits.
 ///
 /// The first ten digits are random for each connection, so that ids differ between connections, servers and restarts.
-/// The last six digits are those of the peer's call id, so that the same call can be found in the peer's log; zero
-/// stands for the connection itself. The id is meant for people, and no decision depends on it: a peer that reuses a
+/// The last six digits are those of the peer's call id, so that the same call can be found in the peer's log. They are
+/// zero for the connection itself. The id is only meant for people, and no decision depends on it: a peer that reuses a
 /// call id only confuses its own log lines.
 struct CorrelationID: Hashable, Sendable, CustomStringConvertible {
     private static let callBits: UInt64 = 24

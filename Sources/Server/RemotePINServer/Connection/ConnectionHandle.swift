@@ -2,13 +2,15 @@ internal import Synchronization
 internal import Transport
 internal import Vocabulary
 
-/// The operations that ``ConnectionRegistry`` needs from a connection, independent of the transport.
+/// The operations on a connection that ``ConnectionRegistry`` needs, independent of the transport.
 struct ConnectionHandle: Sendable {
-    /// Unique among the connections of this process.
+    /// An id that is unique among the connections of this process.
     let id: UInt64
     /// Closes the connection immediately and drops any queued data.
     let abort: @Sendable () -> Void
-    /// Marks the session as ended, so that the connection may be closed to make room for new ones.
+    /// Marks the session as ended.
+    ///
+    /// The connection may then be closed to make room for new ones.
     let endSession: @Sendable () -> Void
     /// Returns once the connection is closed and can no longer send anything.
     let closed: @Sendable () async -> Void
@@ -23,7 +25,9 @@ final class CallActivity: Sendable {
     private let busy = Atomic<Bool>(false)
     private let instructionCount = Atomic<Int>(0)
 
-    /// Whether a call is being answered; this is true even before the call can reach the store.
+    /// Whether a call is being answered.
+    ///
+    /// This becomes true before the call can reach the store.
     var isBusy: Bool { self.busy.load(ordering: .sequentiallyConsistent) }
     /// The number of instructions received so far, shown to operators.
     var instructions: Int { self.instructionCount.load(ordering: .relaxed) }
@@ -43,7 +47,9 @@ struct SessionSummary: Sendable {
     let activity: CallActivity
 }
 
-/// The version and platform claimed in Hello, which nothing relies on to be true.
+/// The version and platform claimed in Hello.
+///
+/// Nothing may rely on them.
 struct ClaimedApp: Sendable {
     let version: AppVersion
     let platform: Platform

@@ -2,12 +2,12 @@ internal import HostSystem
 internal import Synchronization
 internal import Vocabulary
 
-/// The connections that may carry data of each wallet.
+/// The connections that may carry each wallet's data.
 ///
-/// This is what guarantees G7 on this server: once a revocation returns, no more shares are sent. A connection joins a
-/// wallet *before* the store operation that may release its data, and only leaves once it is closed. A revocation
-/// commits first, then aborts all connections that have joined and waits until they are closed. If a connection joined
-/// before that, it is aborted; if it joins later, it finds that the wallet is revoked in the store. There is no third
+/// The registry guarantees G7 on this server: once a revocation returns, no more shares are sent. A connection joins a
+/// wallet *before* the store operation that may release the wallet's data, and leaves only once it is closed. A
+/// revocation first commits, then aborts all connections that have joined and waits until they are closed. A connection
+/// that joined before that is aborted, and one that joins later finds the revocation in the store. There is no third
 /// case.
 final class ConnectionRegistry: Sendable {
     private struct Member {
@@ -32,10 +32,10 @@ final class ConnectionRegistry: Sendable {
     /// The number of connections that have joined a wallet.
     var count: Int { self.members.withLock { $0.byConnection.count } }
 
-    /// Declares that a connection may soon carry data of a wallet.
+    /// Announces that a connection may soon carry a wallet's data.
     ///
     /// - Important: Must be called before the store operation that may release the data, never after it.
-    /// - Returns: The lock that serializes the wallet's instructions across all of its connections.
+    /// - Returns: A lock that serializes the wallet's instructions across all of its connections.
     @discardableResult
     func join(_ connection: ConnectionHandle, wallet: WalletID) -> AsyncLock {
         self.members.withLock { members in
@@ -53,10 +53,10 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Returns at most `limit` open sessions that follow a given connection, in connection order, and whether there are
+    /// Returns up to `limit` open sessions after the given connection, sorted by connection, and whether there are
     /// more.
     ///
-    /// Since every call has to wait for the lock, only numbers and one page of sessions are copied while it is held.
+    /// Every call has to wait for the lock, so only numbers and one page of sessions are copied while it is held.
     func sessions(after last: UInt64, limit: Int) -> (page: [(UInt64, SessionSummary)], hasMore: Bool) {
         let open = self.members.withLock { members in
             members.byConnection.compactMap { id, member in id > last && member.session != nil ? id : nil }
@@ -84,8 +84,8 @@ final class ConnectionRegistry: Sendable {
 
     /// Aborts all connections of a wallet and returns once they are closed.
     ///
-    /// The connection that made the request stays open to receive the answer. It handles one call at a time, so no
-    /// other answer can be in flight on it.
+    /// The connection that made the request stays open to receive the answer. It handles one call at a time, so it
+    /// cannot have another answer in flight.
     ///
     /// - Important: Must be called after the revocation has been committed, never before.
     func abortAll(of wallet: WalletID, except asking: UInt64?) async {
@@ -103,7 +103,7 @@ final class ConnectionRegistry: Sendable {
 
     /// Returns once no data of these wallets is in flight.
     ///
-    /// An idle connection stays open, because its next call finds the revocation in the store and reports it to the
+    /// Idle connections stay open, because their next call finds the revocation in the store and reports it to the
     /// client. A connection that may have an answer in flight is aborted.
     ///
     /// - Important: Must be called after the revocation has been committed, never before.
@@ -132,9 +132,9 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Ends all expired sessions and returns how many there were.
+    /// Ends all expired sessions and returns their number.
     ///
-    /// Their connections stay open until the clients close them or the idle timeout expires. Calls that need the
+    /// Their connections stay open until the clients close them or the idle timeout expires. Calls that require the
     /// session are answered with `session-required`.
     func endSessions(dueAt now: Timestamp) -> Int {
         let due = self.members.withLock { members in

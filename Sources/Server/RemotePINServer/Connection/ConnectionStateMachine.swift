@@ -7,9 +7,9 @@ internal import WalletStore
 ///           │                     │                        │
 ///           └─ revokeWithCode ────┴───── revokeWithCode ───┴─ instruct, confirmShares, reportWipe
 ///
-/// Every method is one event. It moves the state first and then returns the data that the call may
-/// use, or throws an error that says why the call is not allowed in this state. A connection has at most
-/// one session, ever: one wallet's session can thus never be confused with another's.
+/// Each method handles one event. It first changes the state, and then returns the data that the call may use or throws
+/// an error that explains why the call is not allowed in this state. A connection never has more than one session, so
+/// one wallet's session cannot be confused with another's.
 struct ConnectionStateMachine {
     /// The session of a wallet whose device proof was verified on this connection.
     struct Session {
@@ -35,13 +35,15 @@ struct ConnectionStateMachine {
 
     private var state = State.awaitingHello
 
-    /// Whether the connection has a session that has not been found to be expired.
+    /// Whether the connection has a session that is not known to have expired.
     var isInSession: Bool {
         if case .inSession = self.state { return true }
         return false
     }
 
-    /// Handles the first call, where `servesVersion` is the verdict of the update policy on the client's version.
+    /// Handles the first call.
+    ///
+    /// - Parameter servesVersion: Whether the update policy allows the client's version.
     mutating func receiveHello(servesVersion: Bool) throws(OrderViolation) {
         switch self.state {
         case .awaitingHello:
@@ -51,7 +53,9 @@ struct ConnectionStateMachine {
         }
     }
 
-    /// Handles the start or the completion of an enrollment, which are allowed with or without a session.
+    /// Handles the start or completion of an enrollment.
+    ///
+    /// Both are allowed with or without a session.
     func receiveEnrollment() throws(OrderViolation) {
         switch self.state {
         case .awaitingHello:
@@ -63,7 +67,9 @@ struct ConnectionStateMachine {
         }
     }
 
-    /// Handles a request to open a session, which a blocked version may only do to report its wipe.
+    /// Handles a request to open a session.
+    ///
+    /// A blocked version may only do so to report its wipe.
     func receiveOpenSession() throws(OrderViolation) -> ShareRelease {
         switch self.state {
         case .awaitingHello:
@@ -91,7 +97,9 @@ struct ConnectionStateMachine {
         self.state = .inSession(session, servesVersion: servesVersion)
     }
 
-    /// Handles an instruction with this counter; the expected counter is used up even if the instruction fails.
+    /// Handles an instruction with this counter.
+    ///
+    /// The expected counter is used up even if the instruction fails.
     mutating func receiveInstruct(counter: UInt64, at now: Timestamp) throws(OrderViolation) -> Session {
         var (session, servesVersion) = try self.session(at: now)
         guard servesVersion else { throw .notAllowed(.blockedVersion) }
@@ -101,7 +109,7 @@ struct ConnectionStateMachine {
         return session
     }
 
-    /// Records that a valid CheckPIN was answered with the unlock share, and also with the next share if the shares are
+    /// Records that a valid CheckPIN was answered with the unlock share, and with the next share if the shares are
     /// being replaced.
     mutating func unlockShareSent(next: Sealed?) {
         guard case .inSession(var session, let servesVersion) = self.state else { return }
@@ -112,8 +120,8 @@ struct ConnectionStateMachine {
 
     /// Handles a wallet's confirmation that it has sealed its data with the next shares.
     ///
-    /// This requires a correct PIN on the same connection. Otherwise a thief with access to the hardware key alone
-    /// could replace the share with which the owner's phone has sealed its data.
+    /// This requires a correct PIN on the same connection. Otherwise, a thief with access to only the hardware key
+    /// could replace the share that the owner's phone has sealed its data with.
     mutating func receiveConfirmShares(at now: Timestamp) throws(OrderViolation) -> Session {
         let (session, servesVersion) = try self.session(at: now)
         guard servesVersion else { throw .notAllowed(.blockedVersion) }
@@ -148,12 +156,14 @@ struct ConnectionStateMachine {
     }
 }
 
-/// The reason why a call is not allowed in the current state; the connection stays open.
+/// The reason a call is not allowed in the current state.
+///
+/// The connection stays open.
 enum OrderViolation: Error, Equatable {
     case notAllowed(Cause)
     /// No session is open.
     case sessionRequired
-    /// The counter does not match the expected one, which is not used up.
+    /// The counter does not match the expected one, which has not been used up.
     case outOfOrder(expected: UInt64)
 
     /// The text for the log.

@@ -4,14 +4,15 @@ internal import Vocabulary
 internal import Wire
 
 extension Conversation {
-    /// The time after which clients of a server that is shutting down may reconnect; another server may accept them
-    /// right away.
+    /// How long clients should wait before reconnecting when a server shuts down.
+    ///
+    /// Another server may accept them right away.
     private static let reconnectDelay: Duration = .seconds(2)
 
     /// Notifies the client that the server is shutting down.
     ///
-    /// This is the last frame on the connection: `unavailable` with id 0 and a delay. Every call that has been answered
-    /// is complete, and no other call has been started, so nothing is judged after this frame.
+    /// This is the last frame on the connection: `unavailable` with id 0 and a delay. Every call that was answered is
+    /// complete, and no other call has been started, so nothing is judged after this frame.
     mutating func announceShutdown() async {
         self.log.begin(call: 0)
         self.log.debug("shutdown announced")

@@ -5,7 +5,7 @@ internal import Vocabulary
 internal import WalletStore
 internal import Wire
 
-// An unsealed value is used for a single answer and never kept, so that the process holds no copy of it after a
+// An unsealed value is used for a single answer and never kept, so that the process has no copy of it after a
 // revocation.
 extension Conversation {
     /// Unseals the identity of a wallet.
@@ -21,7 +21,9 @@ extension Conversation {
         return share
     }
 
-    /// Unseals a share that is meant to replace the current one, or returns nil if it cannot be unsealed.
+    /// Unseals the share that will replace the current one.
+    ///
+    /// Returns nil if it cannot be unsealed.
     ///
     /// The user only needs the current share, so a damaged next share must not make the call fail. The wallet keeps its
     /// current share until another replacement is started. The vault counts the failure.

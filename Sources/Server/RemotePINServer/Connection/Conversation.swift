@@ -12,9 +12,9 @@ internal import Wire
 /// Handles one connection from the first call to the last: reads each call, executes it, and sends the answer.
 ///
 /// This type contains no rules. ``ConnectionStateMachine`` decides when a call is allowed, `CallFailure+Refusal.swift`
-/// maps failures to refusals, and each call is implemented in a separate file.
+/// maps failures to refusals, and each call is implemented in its own file.
 struct Conversation {
-    /// The maximum number of times that a call reads a changing identity before it gives up without a verdict.
+    /// How many times a call reads a changing identity before it gives up without a verdict.
     static let identityAttempts = 3
     /// The step, counted from a call's arrival, at which rejected device proofs are answered.
     ///
@@ -26,32 +26,35 @@ struct Conversation {
     let handle: ConnectionHandle
     let activity: CallActivity
     let channelBinding: ChannelBinding
-    /// Verifies signatures together with those of other connections.
+    /// Verifies signatures in batches with those of other connections.
     let signatures: SignatureBatcher
-    /// The account of the peer's source, to which the limits apply.
+    /// The account of the peer's source, which limits are applied to.
     let account: SourceAccount
     var source: PeerSource { self.account.source }
-    /// The time when the current call arrived.
+    /// The time at which the current call arrived.
     var calledAt: Timestamp
     var machine = ConnectionStateMachine()
-    /// Serializes the wallet's instructions across all of its connections, or nil if no session has been opened.
+    /// A lock that serializes the wallet's instructions across all of its connections.
+    ///
+    /// Nil if no session has been opened.
     ///
     /// A phone never has two instructions in flight. If an attacker sends many of them for one wallet at once, to
     /// outrun a block or to overload the server, they occupy at most one processor, and each commit contains at most
     /// one operation for that wallet.
     var instructionLock: AsyncLock?
-    /// Nil before Hello.
+    /// The app according to Hello, or nil before Hello.
     var app: ClaimedApp?
     var idleTimeout = IdleTimeoutPolicy()
     var log: CallLog
-    /// Whether the conversation is over, so that no more answers are sent.
+    /// Whether the conversation is over, in which case no more answers are sent.
     var isOver = false
 
-    /// Serves the connection until a session is opened or the connection ends; ``run()`` continues from there.
+    /// Serves the connection until a session is opened or the connection ends.
     ///
-    /// This part runs in a separate task, which has finished when this method returns. A running task does not release
-    /// the memory that it has grown to. The calls before a session need most of that memory, but a session is mostly
-    /// idle.
+    /// ``run()`` continues from there.
+    ///
+    /// This part runs in a separate task that ends before this method returns. A running task does not release the
+    /// memory it has grown to. The calls before a session need most of that memory, whereas a session is mostly idle.
     func opened() async -> Conversation {
         async let conversation = self.openingSession()
         return await conversation
@@ -64,7 +67,9 @@ struct Conversation {
         return conversation
     }
 
-    /// Serves the connection until either side ends it, and returns once it is closed.
+    /// Serves the connection until either side ends it.
+    ///
+    /// Returns once the connection is closed.
     mutating func run() async {
         while !self.isOver { await self.serveOne() }
         self.log.begin(call: 0)
@@ -121,8 +126,9 @@ struct Conversation {
         }
     }
 
-    /// Returns the refusal for a frame that is not a valid call, which counts as a call against the limits of its
-    /// source.
+    /// Returns the refusal for a frame that is not a valid call.
+    ///
+    /// It counts as a call against the source's limits.
     private mutating func answer(_ violation: Violation) -> CallResult {
         self.calledAt = self.server.clock.now()
         let limited = violation.endsConnection ? nil : self.takeCall()

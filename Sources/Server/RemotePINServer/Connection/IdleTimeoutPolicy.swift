@@ -1,9 +1,10 @@
 internal import Wire
 
-/// Decides which answers restart the idle timeout of a connection.
+/// Decides which answers restart a connection's idle timeout.
 ///
-/// Connections are a limited resource. A client can only keep its connection open with calls that have an effect:
-/// refused calls, unknown deletion codes, and repeated BeginEnrollment calls, which need no credentials, do not count.
+/// Connections are a limited resource. A client can only keep its connection open with calls that have an effect.
+/// Refused calls and unknown deletion codes do not count, and neither do repeated BeginEnrollment calls, which require
+/// no credentials.
 struct IdleTimeoutPolicy {
     private var hasBegunEnrollment = false
 

@@ -1,11 +1,11 @@
 internal import BatchVerification
 internal import Synchronization
 
-/// A queue of signatures from all connections of an event loop, which are verified as a batch.
+/// A queue of signatures from all connections on an event loop, which are verified as a batch.
 ///
-/// The first task in an event loop tick yields, so that other tasks that are ready can add their claims. The batch is
-/// verified when the first task resumes. No claim has to wait for data that has not arrived yet. The executor,
-/// `EventLoopTaskExecutor`, guarantees that a task which yields resumes after all tasks that are ready.
+/// In each event loop tick, the first task yields, so that other tasks that are ready can add their claims. The batch
+/// is verified when the first task resumes. No claim has to wait for data that has not arrived yet. The executor,
+/// `EventLoopTaskExecutor`, guarantees that a task that yields resumes after all tasks that are ready.
 final class SignatureBatcher: Sendable {
     private struct Batch {
         var claims: [SignatureClaim] = []
@@ -30,8 +30,8 @@ final class SignatureBatcher: Sendable {
         }
         if isFirst { return await self.verifyBatch() }
         return await withCheckedContinuation { continuation in
-            // If the first task runs on another thread, it may have taken the batch already, so verify this claim
-            // separately.
+            // If the first task runs on another thread, it may have taken the batch already. In that case, verify this
+            // claim separately.
             let isTaken = self.batch.withLock { batch in
                 guard !batch.claims.isEmpty else { return true }
                 batch.claims.append(claim)

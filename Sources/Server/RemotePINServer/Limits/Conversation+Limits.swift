@@ -2,19 +2,19 @@ internal import Logging
 internal import Vocabulary
 internal import Wire
 
-// The limits per source apply before any part of a call is examined, so that no PIN is judged, no attempt is counted,
-// and the answer reveals nothing about a wallet.
+// The limits per source are applied before any part of a call is examined. No PIN is judged, no attempt is counted, and
+// the answer reveals nothing about a wallet.
 extension Conversation {
     /// Charges a call to its source.
     ///
-    /// Deletion codes have a separate allowance and need no other. An attacker who uses up the other allowances of a
-    /// mobile operator's address therefore cannot keep the users behind that address from ending the wallet on a lost
-    /// phone (G8).
+    /// Deletion codes have their own allowance and need no other. An attacker who uses up the other allowances of a
+    /// mobile operator's address therefore cannot prevent the users behind that address from ending the wallet on a
+    /// lost phone (G8).
     mutating func requireAllowance(for call: Call) throws {
         if case .revokeWithCode = call { return }
         if let limited = self.takeCall() {
-            // A rate-limited instruction also uses up the expected counter, because the client's next instruction would
-            // otherwise be out of order.
+            // A rate-limited instruction also uses up the expected counter. Otherwise, the client's next instruction
+            // would be out of order.
             if case .instruct(let instruct) = call {
                 _ = try self.machine.receiveInstruct(counter: instruct.counter, at: self.calledAt)
             }
@@ -29,7 +29,9 @@ extension Conversation {
         }
     }
 
-    /// Takes one call from the source's allowance, or returns the failure if none is left.
+    /// Takes one call from the source's allowance.
+    ///
+    /// Returns the failure if there is none left.
     ///
     /// Sessions have a separate allowance, so that clients without a wallet cannot use up the allowance of clients that
     /// have proved theirs, even if all of them share a mobile operator's address.
@@ -45,14 +47,16 @@ extension Conversation {
         }
     }
 
-    /// Stops reading from a connection for a while after a rate-limited call, whose refusal asks the client to wait.
+    /// Stops reading from a connection for a while after a rate-limited call.
+    ///
+    /// The refusal has asked the client to wait.
     ///
     /// Without the pause, each call in a flood over a few connections would cost the server the decoding of a frame and
     /// an answer.
     func pauseReading(after result: CallResult) async {
         guard case .refused(let refusal) = result, case .rateLimited(let wait) = refusal.reason else { return }
         let pause = min(wait, self.server.limits.rules.pause)
-        // The sleep is canceled when the server stops. The connection then ends with the next read.
+        // The sleep is cancelled when the server stops. The connection then ends with the next read.
         if pause > .zero { try? await Task.sleep(for: pause) }
     }
 }

@@ -1,14 +1,17 @@
 internal import Synchronization
 internal import Vocabulary
 
-/// The wallets that recently sent a false signature with a disclosed R, and whose signatures are therefore verified
-/// separately.
+/// The wallets that recently sent a false signature with a disclosed R.
 ///
-/// Threat: a false signature makes the server verify its whole batch again. A wallet can cause this only once an hour.
+/// Their signatures are verified separately.
+///
+/// Threat: a false signature makes the server verify the whole batch again. A wallet can only cause this once an hour.
 final class FalseSigners: Sendable {
-    /// The time for which a wallet's signatures are verified separately.
+    /// How long a wallet's signatures are verified separately.
     static let time: Duration = .seconds(3600)
-    /// The maximum number of remembered wallets, each of which needed a registered phone.
+    /// The maximum number of wallets to remember.
+    ///
+    /// Each of them required a registered phone.
     static let most = 10_000
 
     private let ends = Mutex<[WalletID: Timestamp]>([:])

@@ -4,7 +4,7 @@ internal import Metrics
 package import Transport
 internal import Vocabulary
 
-/// Counts connections and calls that a capacity limit or a per-source limit rejects, and logs them at a limited rate.
+/// Counts connections and calls rejected by a capacity limit or a per-source limit, and logs them at a limited rate.
 ///
 /// All counters are created once. If each rejection were logged, a client could fill the disk.
 final class LimitMetrics: Sendable {
@@ -103,7 +103,9 @@ extension ConnectionFailure {
 }
 
 extension RemotePINServer {
-    /// Counts the events of one of this server's listeners; meant for ``ListenerObserver/event``.
+    /// Counts the events of this server's listeners.
+    ///
+    /// For use as ``ListenerObserver/event``.
     package var listenerEvents: @Sendable (ListenerEvent) -> Void {
         let metrics = self.state.limits.metrics
         return { metrics.note($0) }

@@ -4,14 +4,14 @@ internal import Metrics
 internal import Synchronization
 internal import Vocabulary
 
-/// The limits on calls from one source and on log lines that clients cause, with the state that they need.
+/// The limits on calls from one source and on log lines caused by clients, with their state.
 final class RateLimits: Sendable {
     private let inForce: Mutex<SourceLimits>
     let sources: SourceTable
     let metrics: LimitMetrics
     let refusalLog = RefusalLogLimiter()
     let falseSigners = FalseSigners()
-    /// Limits the log lines about changed PINs, because a wallet may change its PIN as often as its source may call.
+    /// Limits the log lines about PIN changes, because a wallet may change its PIN as often as its source may call.
     let pinChangeLog = LogRateLimiter(burst: 500, each: .seconds(10))
 
     init(_ rules: SourceLimits, metrics: any MetricsFactory) {
@@ -22,9 +22,9 @@ final class RateLimits: Sendable {
 
     var rules: SourceLimits { self.inForce.withLock { $0 } }
 
-    /// Replaces the limits from the next call on.
+    /// Replaces the limits, starting with the next call.
     ///
-    /// The sources keep their accounts. A reload therefore gives no source a new burst.
+    /// Sources keep their accounts, so a reload does not give any source a new burst.
     func use(_ rules: SourceLimits) {
         self.inForce.withLock { $0 = rules }
         self.sources.use(rules)

@@ -2,9 +2,9 @@ internal import Synchronization
 internal import Transport
 internal import Vocabulary
 
-/// The amount of each limited resource that one source has used.
+/// How much of each limited resource a source has used.
 ///
-/// Every connection holds the account of its source, so that a call needs no lookup and costs only one atomic exchange.
+/// Every connection holds its source's account, so a call requires no lookup and only one atomic exchange.
 final class SourceAccount: Sendable {
     let source: PeerSource
     let calls = Bucket()
@@ -18,7 +18,7 @@ final class SourceAccount: Sendable {
         self.source = source
     }
 
-    /// Returns the number of microseconds until the account equals that of a source that has never called.
+    /// Returns the number of microseconds until the account is equal to that of a source that has never called.
     func debt(at now: Timestamp, _ limits: SourceLimits) -> Int64 {
         max(
             self.calls.debt(limits.calls, at: now),
@@ -30,26 +30,30 @@ final class SourceAccount: Sendable {
     }
 }
 
-/// One allowance of one source, stored as the time at which it is fully restored.
+/// A source's allowance for one resource, stored as the time at which it is fully restored.
 ///
-/// Each use moves that time forward by the time that restores one use. A use is rejected if the time would then be more
-/// than a whole burst ahead (the generic cell rate algorithm, ITU-T I.371). No counter has to be refilled, and no lock
-/// is needed.
+/// Each use moves that time forward by the time it takes to restore one use. A use is rejected if the time would then
+/// be more than a whole burst ahead (the generic cell rate algorithm, ITU-T I.371). No counter has to be refilled, and
+/// no lock is needed.
 struct Bucket: ~Copyable, Sendable {
     private let fullAt = Atomic<Int64>(.min)
 
-    /// Takes one use, or returns the time to wait if none is left.
+    /// Takes one use.
+    ///
+    /// If there is none left, returns how long to wait.
     func take(_ allowance: Allowance?, at now: Timestamp) -> Duration? {
         guard let allowance else { return nil }
         let (now, step) = (Self.microseconds(now), allowance.microsecondsEach)
         let room = Self.room(of: allowance)
         var seen = self.fullAt.load(ordering: .relaxed)
         while true {
-            // No source owes more than a whole burst, also if the clock was set back or the burst was longer before.
+            // A source never owes more than a whole burst, even if the clock was set back or the burst was longer
+            // before.
             let owed = min(max(seen, now), now + room)
             let next = owed + step
             guard next <= now + room else {
-                // Kept, so that the wait below is true. If another call came first, it has kept the same.
+                // Store the limited value, so that the wait returned below is correct. If another call came first, it
+                // has stored the same value.
                 if seen > owed { _ = self.fullAt.compareExchange(expected: seen, desired: owed, ordering: .relaxed) }
                 return .microseconds(next - now - room)
             }
@@ -71,7 +75,7 @@ struct Bucket: ~Copyable, Sendable {
         return overflow ? Int64.max / 4 : min(room, Int64.max / 4)
     }
 
-    /// Converts a time to microseconds, limited to a range in which no addition overflows.
+    /// Converts a time to microseconds, clamped to a range in which no addition overflows.
     private static func microseconds(_ time: Timestamp) -> Int64 {
         let limit = Int64.max / 4
         let (microseconds, overflow) = time.milliseconds.multipliedReportingOverflow(by: 1000)

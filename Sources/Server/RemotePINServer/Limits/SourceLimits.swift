@@ -1,8 +1,8 @@
-/// The amount of a resource that one source may use: a burst that is restored over time.
+/// How much of a resource a source may use: a burst that is restored over time.
 package struct Allowance: Hashable, Sendable {
-    /// The amount that is available at once after a long pause; at least one.
+    /// The amount available at once after a long pause, at least one.
     package let burst: Int
-    /// The number of microseconds in which one use is restored; at least one.
+    /// The number of microseconds in which one use is restored, at least one.
     let microsecondsEach: Int64
 
     /// - Precondition: `burst` and `interval` are greater than zero.
@@ -16,31 +16,39 @@ package struct Allowance: Hashable, Sendable {
         self.microsecondsEach = max(1, seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
     }
 
-    /// Allows `count` uses in `time`; returns nil if `count` is 0, which means that there is no limit.
+    /// Allows `count` uses per `time`.
+    ///
+    /// Returns nil if `count` is 0, which means that there is no limit.
     package init?(_ count: Int, each time: Duration, burst: Int) {
         guard count > 0 else { return nil }
         self.init(burst: burst, oneMoreEach: max(time / count, .microseconds(1)))
     }
 }
 
-/// The limits on the requests of one source; nil means that there is no limit.
+/// Limits on the requests from one source.
+///
+/// Nil means that there is no limit.
 package struct SourceLimits: Hashable, Sendable {
-    /// The shortest delay that a refusal asks for, because a shorter one would be over before the round trip.
+    /// The shortest delay that a refusal asks for.
+    ///
+    /// A shorter one would be over before the round trip.
     static let leastWait: Duration = .seconds(1)
 
-    /// The limit on calls over connections without a session and, counted separately, over those with one.
+    /// The limit on calls over connections without a session.
+    ///
+    /// Calls over connections with one have a separate limit of the same size.
     package var calls: Allowance?
     /// The limit on BeginEnrollment and Register.
     package var enrollments: Allowance?
     /// The limit on deletion codes, over connections and through the portal.
     ///
-    /// It only limits the load, because a code has 90 random bits.
+    /// It only serves to limit the load, because a code has 90 random bits.
     package var codes: Allowance
-    /// The time for which the server stops reading from a connection after a rate-limited call.
+    /// How long the server stops reading from a connection after a rate-limited call.
     ///
-    /// A client that waits as the refusal asks does not notice the pause, but any other client is slowed down.
+    /// A client that waits as requested does not notice the pause, but any other client is slowed down.
     package var pause: Duration
-    /// The number of sources without a connection that the server remembers.
+    /// The number of sources without a connection to remember.
     package var remembered: Int
 
     package init(
@@ -58,7 +66,7 @@ package struct SourceLimits: Hashable, Sendable {
     }
 }
 
-/// A limit of the source that a call exceeded.
+/// A per-source limit that a call exceeded.
 enum SourceLimit: String, CaseIterable, Sendable {
     case calls
     case sessionCalls = "session_calls"

@@ -5,14 +5,14 @@ internal import Vocabulary
 /// The accounts of all connected sources and of a limited number of earlier ones.
 ///
 /// Threat: an attacker who has used up one source's allowance connects from many others, to make the table forget that
-/// source. A source with a connection is never forgotten. Among the others, the table evicts the source with the least
-/// debt in a random sample. Evicting an account with a large debt therefore requires larger debts in other accounts,
-/// which cost as many calls as the eviction would gain.
+/// source. A source with a connection is never forgotten. Among the others, the table takes a random sample and evicts
+/// the source with the least debt. Evicting an account with a large debt therefore requires larger debts in other
+/// accounts, which cost as many calls as the eviction would gain.
 final class SourceTable: Sendable {
     private struct Entry {
         let account: SourceAccount
         var connections = 0
-        /// The position among the idle sources, or nil while the source has connections.
+        /// The position among the idle sources, or nil if the source has a connection.
         var idleIndex: Int?
     }
 
@@ -31,7 +31,9 @@ final class SourceTable: Sendable {
             self.leaveIdle(index)
         }
 
-        /// Removes a source from the idle ones; the last one takes its position.
+        /// Removes a source from the idle ones.
+        ///
+        /// The last one takes its position.
         mutating func leaveIdle(_ index: Int) {
             let last = self.idle.removeLast()
             guard index < self.idle.count else { return }
@@ -42,7 +44,9 @@ final class SourceTable: Sendable {
 
     /// The size of the random sample from which one source is evicted.
     private static let sampleSize = 16
-    /// The number of idle sources that are examined whenever a source becomes idle; those without debt are removed.
+    /// The number of idle sources examined each time a source becomes idle.
+    ///
+    /// Those without debt are removed.
     private static let swept = 2
 
     private let state: Mutex<State>
@@ -51,13 +55,15 @@ final class SourceTable: Sendable {
         self.state = Mutex(State(limits: limits))
     }
 
-    /// Replaces the limits by which accounts are compared.
+    /// Replaces the limits used to compare accounts.
     func use(_ limits: SourceLimits) { self.state.withLock { $0.limits = limits } }
 
     /// The number of known sources.
     var count: Int { self.state.withLock { $0.entries.count } }
 
-    /// Records a new connection; the caller must call ``disconnect(_:at:)`` when it ends.
+    /// Records a new connection.
+    ///
+    /// The caller must call ``disconnect(_:at:)`` when it ends.
     func connect(_ source: PeerSource) -> SourceAccount {
         self.state.withLock { state in
             var entry = state.entries[source] ?? Entry(account: SourceAccount(source))
@@ -78,7 +84,7 @@ final class SourceTable: Sendable {
         }
     }
 
-    /// Returns the account of a source that may have no connection to this server, such as a client of the portal.
+    /// Returns the account of a source that may not be connected to this server, such as a client of the portal.
     func account(of source: PeerSource, at now: Timestamp) -> SourceAccount {
         self.state.withLock { state in
             if let entry = state.entries[source] { return entry.account }
@@ -89,7 +95,9 @@ final class SourceTable: Sendable {
         }
     }
 
-    /// Moves a source without connections to the idle ones, and evicts another one if the table is full.
+    /// Adds a source without connections to the idle ones.
+    ///
+    /// Evicts another one if the table is full.
     private func becomeIdle(_ source: PeerSource, in state: inout State, at now: Timestamp) {
         while state.idle.count >= max(1, state.limits.remembered) {
             let sample = (0..<Self.sampleSize).map { _ in Int.random(in: state.idle.indices) }

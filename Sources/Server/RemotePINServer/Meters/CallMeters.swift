@@ -2,12 +2,11 @@ internal import AttestationVerifier
 internal import Metrics
 internal import Wire
 
-/// Counts the calls of wallets.
+/// Counts the calls made by wallets.
 ///
-/// Every series is created at the start and found by its index, so that a call costs one atomic addition, with no lock
-/// and no lookup.
+/// All series are created at start and found by index, so a call costs one atomic addition and needs no lock or lookup.
 final class CallMeters: Sendable {
-    /// The counters, ordered by kind and then by outcome.
+    /// The counters, sorted by kind and then by outcome.
     private let calls: [Counter]
     private let evidence: [String: Counter]
     private let temporaryBlocks: Counter
@@ -49,13 +48,13 @@ final class CallMeters: Sendable {
         if case .attestation(let reason) = failure { self.evidence[reason]?.increment() }
     }
 
-    /// Counts a block that an attempt caused.
+    /// Counts a block caused by an attempt.
     func noteBlock(isPermanent: Bool) {
         (isPermanent ? self.permanentBlocks : self.temporaryBlocks).increment()
     }
 }
 
-/// The kinds of calls that metrics distinguish.
+/// The kinds of calls distinguished in metrics.
 enum CallKind: Int, CaseIterable {
     case hello
     case beginEnrollment
@@ -65,7 +64,7 @@ enum CallKind: Int, CaseIterable {
     case revokeWithCode
     case reportWipe
     case confirmShares
-    /// A frame that is not a call, or a call that this version does not know.
+    /// A frame that is not a call, or a call unknown to this version.
     case unknown
 
     init(_ call: Call) {

@@ -1,7 +1,7 @@
 internal import Metrics
 internal import Vocabulary
 
-/// Counts ended wallets by who ended them.
+/// Counts ended wallets by the party that ended them.
 struct RevocationMeters: Sendable {
     private let user: Counter
     private let wallet: Counter

@@ -2,7 +2,7 @@ internal import AuditLog
 internal import Synchronization
 package import Vocabulary
 
-/// The figures of a server that are read at each scrape instead of being counted as metrics.
+/// Server figures that are read on each scrape instead of being counted as metrics.
 package struct ServerFigures: Sendable {
     /// The number of connections that have completed their handshake.
     package var connections = 0
@@ -10,13 +10,13 @@ package struct ServerFigures: Sendable {
     /// The number of verdicts since the start.
     package var validPINs = 0
     package var wrongPINs = 0
-    /// The number of PINs that were not judged because of a temporary block.
+    /// The number of PINs not judged because of a temporary block.
     package var blockedPINs = 0
-    /// The number of PINs that were not judged because of the permanent block.
+    /// The number of PINs not judged because of the permanent block.
     package var permanentlyBlockedPINs = 0
-    /// The time when the current status list was fetched, or nil if there is no list.
+    /// The time at which the current status list was fetched, or nil if there is no list.
     package var statusListFetched: Timestamp?
-    /// The time when the list becomes stale, or nil if its age does not matter.
+    /// The time at which the list becomes stale, or nil if its age does not matter.
     package var statusListExpiry: Timestamp?
     /// The number of the newest audit entry.
     package var auditEntries: UInt64 = 0

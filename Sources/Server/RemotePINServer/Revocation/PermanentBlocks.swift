@@ -8,29 +8,33 @@ internal import WalletStore
 ///
 ///     commit that blocks ─▶ entry, durable ─▶ answer ─▶ noted in the store
 ///
-/// Invariant (G3): no answer states a permanent block that is not on record. A restore blocks these wallets again, so
-/// that a backup grants them no further attempts. The attempt that caused a block may still wait for its own answer, or
-/// a crash may have prevented it, so every answer that states a block records it first.
+/// Invariant (G3): no answer reports a permanent block that is not on record. A restore blocks these wallets again, so
+/// that a backup grants them no further attempts. The attempt that caused a block may still be waiting for its own
+/// answer, or a crash may have prevented that answer. Therefore, the block is recorded before any answer that reports
+/// it.
 ///
 /// Unlike the end of a wallet, a block may be committed before its entry is written, because PIN checks continue if the
-/// audit log rejects entries. The store knows which blocks are not noted as recorded, and ``recordMissing(log:)``
-/// records them, including those from an earlier process.
+/// audit log rejects entries. The store keeps track of which blocks are marked as recorded, and ``recordMissing(log:)``
+/// records the others, including those from an earlier process.
 final class PermanentBlocks: Sendable {
     private let store: any WalletStore
     private let audit: AuditLog
     private let state = Mutex(State())
 
     private struct State {
-        /// The wallets whose entry is durable but not yet noted in the store.
+        /// The wallets whose entry is durable but whose block is not yet marked as recorded in the store.
         var recorded: [WalletID] = []
-        /// Wallets whose entry is known to be durable, so that further answers ask nobody; emptied when it is full.
+        /// Wallets whose entry is known to be durable, so that further answers need no lookup.
+        ///
+        /// Emptied when it is full.
         var known: Set<WalletID> = []
-        /// Whether the store may contain blocks without an entry, which is possible at the start and after a rejected
-        /// entry.
+        /// Whether the store may contain blocks without an entry.
+        ///
+        /// This is possible at start and after an entry was rejected.
         var mustSearch = true
     }
 
-    /// The number of attempt records that one step of a search reads.
+    /// The number of attempt records read by one step of a search.
     private static let searchedAtOnce = 500
     private static let mostKnown = 4096
 
@@ -39,7 +43,9 @@ final class PermanentBlocks: Sendable {
         self.audit = audit
     }
 
-    /// Records a committed block before an answer states it; if the entry is rejected, it is repeated later.
+    /// Records a committed block before an answer reports it.
+    ///
+    /// If the entry is rejected, it is retried later.
     func record(_ wallet: WalletID, log: Logger) async {
         if self.state.withLock({ $0.known.contains(wallet) }) { return }
         let isNoted = (try? await self.store.isRecorded(blockOf: wallet)) == true
@@ -51,7 +57,7 @@ final class PermanentBlocks: Sendable {
         }
     }
 
-    /// Notes in the store which blocks are recorded, and records those that have no entry.
+    /// Marks recorded blocks in the store, and records those that have no entry.
     func recordMissing(log: Logger) async {
         let (recorded, mustSearch) = self.state.withLock { state in
             defer { (state.recorded, state.mustSearch) = ([], false) }

@@ -6,27 +6,26 @@ internal import Synchronization
 package import Vocabulary
 internal import WalletStore
 
-/// Ends wallets other than by an operator's command, and records each end before its commit.
+/// Ends wallets in all cases except operator commands, and records each end before it is committed.
 ///
 ///     begun, durable ─▶ commit ─▶ done, durable ─▶ answer
 ///
 /// No committed end is therefore missing from the audit log, even after a crash in between.
 ///
-/// Invariant: the end of a wallet leaves exactly two entries, whatever wallets and attackers request. A wrong PIN
+/// Invariant: the end of a wallet leaves exactly two entries, no matter what wallets and attackers request. A wrong PIN
 /// leaves no entry, and no end is recorded twice.
 package final class Revocations: Sendable {
     package let audit: AuditLog
     let store: any WalletStore
     let registry: ConnectionRegistry
     private let onEvent: @Sendable (WalletIncident) -> Void
-    /// Serializes links to a recovery code with the denial of the code, which records the linked wallets before its
-    /// commit.
+    /// Serializes links to a recovery code with its denial, which records the linked wallets before it is committed.
     package let recoveryCodeLocks = KeyedAsyncLock<RecoveryCodeMAC>()
     /// Serializes the ends of one wallet, so that concurrent requests record only one end.
     private let endLocks = KeyedAsyncLock<WalletID>()
-    /// The entry numbers of ends that were recorded as begun but that the store did not accept.
+    /// The entry numbers of ends that were recorded as begun but not accepted by the store.
     private let begunEnds = Mutex<[BegunEnd: UInt64]>([:])
-    /// Limits the log lines about unknown deletion codes, because clients control how often they occur.
+    /// Limits the log lines about unknown deletion codes, because clients control how often these occur.
     let unknownCodeLog = LogRateLimiter(burst: 20, each: .seconds(10))
 
     init(
@@ -48,7 +47,7 @@ package final class Revocations: Sendable {
         var wallet: WalletID
         var revocation: Revocation
         var recoveryCode: RecoveryCodeMAC?
-        /// The line for the log, which is written once.
+        /// The log message, written once.
         var message: Logger.Message
 
         var subject: AuditSubject { AuditSubject(wallets: [self.wallet], recoveryCode: self.recoveryCode) }
@@ -61,11 +60,13 @@ package final class Revocations: Sendable {
         let wallet: WalletID
     }
 
-    /// Commits the end of a wallet, or does nothing if the audit log rejects the entry.
+    /// Commits the end of a wallet.
+    ///
+    /// Does nothing if the audit log rejects the entry.
     ///
     /// If the store rejects the end, it stays begun and the next request continues with the same entry, so that
-    /// requests against a full store do not fill the audit log as well. A restore treats a begun end as done, which is
-    /// safe because the requester was entitled to end the wallet.
+    /// requests against a full store do not fill the audit log too. A restore treats a begun end as done, which is safe
+    /// because the requester was entitled to end the wallet.
     func record<Outcome>(
         _ end: End,
         log: Logger,
@@ -73,8 +74,8 @@ package final class Revocations: Sendable {
     ) async throws -> Outcome {
         await self.endLocks.acquire(end.wallet)
         defer { self.endLocks.release(end.wallet) }
-        // If the wallet has ended, the end is committed again without an entry, because the request may be a retry
-        // after the store's log could not be emptied.
+        // If the wallet has already ended, the end is committed again without an entry, because the request may be a
+        // retry after the store's log could not be emptied.
         guard let report = try await self.store.report(of: end.wallet), report.revocation == nil else {
             return try await commit()
         }
@@ -90,7 +91,7 @@ package final class Revocations: Sendable {
             await self.finish(end, begun: begun, log: log)
             return outcome
         } catch StoreError.notErased {
-            // The wallet has ended. A later request finds it ended and takes neither of these steps.
+            // The wallet has ended. Later requests will find that it has ended and take neither of these steps.
             await self.registry.abortAll(of: end.wallet, except: nil)
             await self.finish(end, begun: begun, log: log)
             throw StoreError.notErased

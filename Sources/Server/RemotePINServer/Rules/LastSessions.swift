@@ -1,21 +1,25 @@
 internal import Synchronization
 internal import Vocabulary
 
-/// The times of wallets' last sessions that have not been written to the store yet; only operators need them.
+/// The times of wallets' last sessions that have not been written to the store yet.
 ///
-/// Writing each session at once would cost every unlock a commit, and writing every few seconds would cost nearly every
-/// unlock a page, whereas the sessions of a whole minute share pages. A crash loses the last minute.
+/// Only operators need them.
+///
+/// Writing each session at once would cost every unlock a commit. Writing every few seconds would cost nearly every
+/// unlock a page, whereas a whole minute's sessions share pages. A crash loses the last minute.
 final class LastSessions: Sendable {
-    /// The maximum number of wallets that are remembered; for any others, the store keeps an older time.
+    /// The maximum number of wallets to remember.
+    ///
+    /// For all others, the store keeps an older time.
     private static let capacity = 100_000
-    /// The number of wallets that are written at once, even if little time has passed.
+    /// The number of wallets at which the times are written, even if little time has passed.
     private static let batch = 50_000
     /// The interval between writes, measured with the server's clock.
     private static let interval: Duration = .seconds(60)
 
     private struct State {
         var pending: [WalletID: Timestamp] = [:]
-        /// The times that are being written.
+        /// The times being written.
         var inFlight: [WalletID: Timestamp] = [:]
         var writtenAt = Timestamp(milliseconds: 0)
 
@@ -41,12 +45,14 @@ final class LastSessions: Sendable {
         self.state.withLock { $0.pending[wallet] ?? $0.inFlight[wallet] }
     }
 
-    /// Takes the times that must be written now, or none if no write is due.
+    /// Takes the times that must be written now.
+    ///
+    /// Returns none if no write is due.
     ///
     /// The caller must then call ``confirm(_:)`` or ``putBack(_:)``.
     func takeDue(at now: Timestamp) -> [WalletID: Timestamp] {
         self.state.withLock { state in
-            // A clock that was set back also makes the write due.
+            // If the clock was set back, the write is also due.
             let isDue =
                 now < state.writtenAt || now >= state.writtenAt + Self.interval || state.pending.count >= Self.batch
             guard isDue else { return [:] }
@@ -55,7 +61,9 @@ final class LastSessions: Sendable {
         }
     }
 
-    /// Takes all pending times, as ``takeDue(at:)`` does.
+    /// Takes all pending times.
+    ///
+    /// Otherwise like ``takeDue(at:)``.
     func takeAll() -> [WalletID: Timestamp] { self.state.withLock { $0.takeAll() } }
 
     /// Records that these times were written.

@@ -2,10 +2,12 @@ internal import Synchronization
 package import Vocabulary
 package import WalletStore
 
-/// The flags and update policies that operators set while the server is running, kept in memory for every call.
+/// The flags and update policies that operators set while the server is running.
 ///
-/// The store contains them durably, and this copy is replaced as soon as a change is committed. The settings apply if
-/// operators have set nothing.
+/// They are kept in memory for every call.
+///
+/// The durable values are in the store, and this copy is replaced as soon as a change is committed. If operators have
+/// set nothing, the settings apply.
 package final class OperatorControls: Sendable {
     /// The decoded values.
     private struct Controls {
@@ -13,7 +15,7 @@ package final class OperatorControls: Sendable {
         var rollouts: [FeatureFlag: (rollout: Rollout, setAt: Timestamp)] = [:]
         var rules: [Platform: (rules: [UpdateRule], setAt: Timestamp)] = [:]
 
-        /// Decodes the stored values, ignoring names that only a newer version knows.
+        /// Decodes the stored values, ignoring names known only to newer versions.
         ///
         /// An unreadable value of a known name is rejected, because ignoring it would serve versions that an operator
         /// has blocked.
@@ -36,37 +38,45 @@ package final class OperatorControls: Sendable {
     private let settings: UpdatePolicy
     private let controls: Mutex<Controls>
 
-    /// Reads the stored values; `settings` applies to platforms that have no stored policy.
+    /// Reads the stored values.
+    ///
+    /// `settings` applies to platforms without a stored policy.
     init(store: any WalletStore, settings: UpdatePolicy) async throws(StoreError) {
         self.store = store
         self.settings = settings
         self.controls = Mutex(try Controls(try await store.operatorValues()))
     }
 
-    /// Reads the stored values again, because another server on the same store may have changed them.
+    /// Rereads the stored values, because another server on the same store may have changed them.
     func refresh() async throws(StoreError) {
         try self.replace(try await self.store.operatorValues())
     }
 
-    /// Sets the wallets for which a feature is on; the value is durable and applies when this method returns.
+    /// Sets which wallets have a feature turned on.
+    ///
+    /// When this returns, the value is durable and in effect.
     package func set(_ flag: FeatureFlag, to rollout: Rollout, at now: Timestamp) async throws(StoreError) {
         try await self.set([flag.valueName: rollout.text], at: now)
     }
 
-    /// Sets the rules for platforms, which are durable and apply when this method returns.
+    /// Sets the rules for platforms.
     ///
-    /// If the rules are nil, those in the settings apply again.
+    /// When this returns, they are durable and in effect.
+    ///
+    /// If the rules are nil, those from the settings apply again.
     package func set(_ rules: [UpdateRule]?, for platforms: Set<Platform>, at now: Timestamp) async throws(StoreError) {
         let text = rules.map(UpdateRule.text(of:))
         try await self.set(Dictionary(uniqueKeysWithValues: platforms.map { ($0.policyName, text) }), at: now)
     }
 
-    /// Sets and removes values; the changes are durable and apply when this method returns.
+    /// Sets and removes values.
+    ///
+    /// When this returns, the changes are durable and in effect.
     func set(_ values: [String: String?], at now: Timestamp) async throws(StoreError) {
         try self.replace(try await self.store.setOperatorValues(values, at: now))
     }
 
-    /// Replaces the copy unless it contains a later state of the store.
+    /// Replaces the copy, unless it contains a later state of the store.
     private func replace(_ values: OperatorValues) throws(StoreError) {
         let fresh = try Controls(values)
         self.controls.withLock { controls in
@@ -74,21 +84,20 @@ package final class OperatorControls: Sendable {
         }
     }
 
-    /// Returns whether a feature is on for a wallet.
+    /// Returns whether a feature is turned on for a wallet.
     func isOn(_ flag: FeatureFlag, for wallet: WalletID) -> Bool {
         let rollout = self.controls.withLock { $0.rollouts[flag]?.rollout } ?? .off
         return rollout.includes(wallet, for: flag)
     }
 
-    /// Returns the wallets for which a feature is on and the time when this was set, which is nil if no operator set
-    /// it.
+    /// Returns which wallets have a feature turned on and the time at which this was set, or nil if no operator set it.
     package func rollout(of flag: FeatureFlag) -> (rollout: Rollout, setAt: Timestamp?) {
         self.controls.withLock { controls in
             controls.rollouts[flag].map { ($0.rollout, $0.setAt) } ?? (.off, nil)
         }
     }
 
-    /// Returns the rules for a platform and the time when an operator set them, which is nil if they come from the
+    /// Returns the rules for a platform and the time at which an operator set them, or nil if they come from the
     /// settings.
     package func updateRules(for platform: Platform) -> (rules: [UpdateRule], setAt: Timestamp?) {
         self.controls.withLock { controls in
@@ -96,7 +105,7 @@ package final class OperatorControls: Sendable {
         }
     }
 
-    /// Returns the verdict on a version at this time.
+    /// Returns the verdict on a version at the given time.
     func verdict(on version: AppVersion, platform: Platform, at now: Timestamp) -> UpdateVerdict {
         var policy = self.settings
         policy[platform] = self.updateRules(for: platform).rules

@@ -1,19 +1,19 @@
 package import Vocabulary
 internal import WalletStore
 
-// The text form of flags and update policies in the store, which operators can read.
+// The text format of flags and update policies in the store, which operators can read.
 
 extension FeatureFlag {
-    /// The name of the value that contains the flag's setting.
+    /// The name of the value for the flag's setting.
     var valueName: String { "flag \(self.rawValue)" }
 }
 
 extension Platform {
-    /// The name of the value that contains the platform's update policy.
+    /// The name of the value for the platform's update policy.
     var policyName: String { "update-policy \(self.rawValue)" }
 }
 
-/// The text is `off`, `on`, `percentage 20`, or `wallets` followed by ids in hexadecimal.
+/// Converts to and from `off`, `on`, `percentage 20`, or `wallets` followed by ids in hexadecimal.
 extension Rollout {
     package var text: String {
         switch self {
@@ -24,7 +24,9 @@ extension Rollout {
         }
     }
 
-    /// Decodes only the output of ``text``.
+    /// Decodes a text written by ``text``.
+    ///
+    /// Returns nil for any other.
     init?(text: String) {
         let words = text.split(separator: " ").map(String.init)
         switch (words.first, words.count) {
@@ -43,8 +45,9 @@ extension Rollout {
     }
 }
 
-/// The text is, for example, `1.2 1.4 warn 1700000000000`: both ends of the range, with `-` for an open end, and the
-/// word.
+/// Converts to and from text such as `1.2 1.4 warn 1700000000000`.
+///
+/// It contains both ends of the range, with `-` for an open end, and the word.
 extension UpdateRule {
     var text: String {
         let word =
@@ -59,7 +62,9 @@ extension UpdateRule {
         return "\(self.from.map { "\($0)" } ?? "-") \(self.below.map { "\($0)" } ?? "-") \(word)"
     }
 
-    /// Decodes only the output of ``text``.
+    /// Decodes a text written by ``text``.
+    ///
+    /// Returns nil for any other.
     init?(text: String) {
         let words = text.split(separator: " ").map(String.init)
         guard words.count >= 3 else { return nil }
@@ -79,10 +84,12 @@ extension UpdateRule {
         guard self.text == text else { return nil }
     }
 
-    /// Returns the text of rules, with one line for each rule.
+    /// Returns the text for rules, one line per rule.
     package static func text(of rules: [UpdateRule]) -> String { rules.map(\.text).joined(separator: "\n") }
 
-    /// Decodes only the output of ``text(of:)``.
+    /// Decodes a text written by ``text(of:)``.
+    ///
+    /// Returns nil for any other.
     static func rules(text: String) -> [UpdateRule]? {
         let lines = text.split(separator: "\n")
         let rules = lines.compactMap { UpdateRule(text: String($0)) }

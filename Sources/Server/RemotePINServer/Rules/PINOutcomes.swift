@@ -26,9 +26,9 @@ final class PINOutcomes: Sendable {
     struct Counts {
         var valid: Int
         var wrong: Int
-        /// The number of PINs that were not judged because of a temporary block.
+        /// The number of PINs not judged because of a temporary block.
         var blocked: Int
-        /// The number of PINs that were not judged because of the permanent block.
+        /// The number of PINs not judged because of the permanent block.
         var permanentlyBlocked: Int
     }
 

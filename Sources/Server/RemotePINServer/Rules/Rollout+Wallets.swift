@@ -2,11 +2,11 @@ internal import Crypto
 internal import Vocabulary
 
 extension Rollout {
-    /// Returns whether a feature is on for a wallet.
+    /// Returns whether a feature is turned on for a wallet.
     ///
     /// For a percentage, a hash of the feature and the wallet's id assigns the wallet to one of 100 buckets, and the
-    /// feature is on for the buckets below the percentage. A wallet that is included therefore stays included as the
-    /// percentage grows, on every server and after a restart. Different features start with different wallets.
+    /// feature is turned on for the buckets below the percentage. Once included, a wallet therefore stays included as
+    /// the percentage grows, on every server and after a restart. Different features start with different wallets.
     func includes(_ wallet: WalletID, for flag: FeatureFlag) -> Bool {
         switch self {
         case .off: false

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// The settings on which calls depend: numbers and policies.
+/// The settings that calls depend on: numbers and policies.
 package struct ServiceRules: Sendable {
     package var attempts: AttemptPolicy
     package var offersDeletionCode: Bool
@@ -9,7 +9,7 @@ package struct ServiceRules: Sendable {
     package var sessionLifetime: Duration
     /// The time within which an enrollment must be completed.
     package var tokenLifetime: Duration
-    /// The time after which a registration without a session is removed.
+    /// How long a registration without a session is kept before it is removed.
     package var unopenedLifetime: Duration
     /// The transport's limit on the number of calls in flight on one connection.
     package var maxInFlight: Int

@@ -1,13 +1,17 @@
 package import Vocabulary
 
-/// Determines which versions of the app are served, and which update notices their users get.
+/// Determines which versions of the app are served and which update notices their users get.
 ///
-/// Each platform has an ordered list of rules. The first rule that matches a version applies, and a version that
-/// matches no rule is ok.
+/// Each platform has an ordered list of rules. The first rule that matches a version applies. A version that matches no
+/// rule is ok.
 package struct UpdatePolicy: Hashable, Sendable {
-    /// The settings for the versions on one platform; a value is nil if there is no requirement.
+    /// The version settings for one platform.
+    ///
+    /// A value is nil if there is no requirement.
     package struct Versions: Hashable, Sendable {
-        /// The minimum version; lower versions are blocked.
+        /// The minimum version.
+        ///
+        /// Lower versions are blocked.
         package var minimum: AppVersion?
         /// The version below which users are notified of an update.
         package var notify: AppVersion?
@@ -17,7 +21,7 @@ package struct UpdatePolicy: Hashable, Sendable {
             self.notify = notify
         }
 
-        /// The rules that correspond to the settings.
+        /// The rules equivalent to the settings.
         var rules: [UpdateRule] {
             [
                 self.minimum.flatMap { UpdateRule(below: $0, .block(updateAvailable: true)) },
@@ -34,7 +38,7 @@ package struct UpdatePolicy: Hashable, Sendable {
         self.iOS = iOS
     }
 
-    /// Creates the policy that the settings describe.
+    /// Creates the policy from the settings.
     package init(android: Versions = Versions(), iOS: Versions = Versions()) {
         self.init(android: android.rules, iOS: iOS.rules)
     }
@@ -55,7 +59,7 @@ package struct UpdatePolicy: Hashable, Sendable {
         }
     }
 
-    /// Returns the verdict on the version that the app claims to have.
+    /// Returns the verdict on the version claimed by the app.
     package func verdict(on version: AppVersion, platform: Platform, at now: Timestamp) -> UpdateVerdict {
         self[platform].first { $0.fits(version) }?.verdict(at: now) ?? .ok
     }
