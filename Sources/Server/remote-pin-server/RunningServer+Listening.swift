@@ -143,7 +143,9 @@ extension RunningServer {
         )
     }
 
-    /// Listens for the deletion portal; returns nil if no socket is configured.
+    /// Listens for the deletion portal.
+    ///
+    /// Returns nil if no socket is configured.
     static func listenForPortal(_ settings: ServerSettings, log: Logger) async throws -> LocalListener? {
         guard let path = settings[SettingTable.portalSocket] else { return nil }
         let group = try Self.group(settings[SettingTable.portalGroup], setting: "portal.group")

@@ -2,13 +2,15 @@ package import Secrets
 package import Statements
 package import Vocabulary
 
-/// A signature with the y coordinate of its nonce's point R.
+/// A signature along with the y coordinate of R, its nonce's point.
 package struct FastSignature: Sendable {
     package let signature: P256Signature
     package let nonceY: P256NonceY
 }
 
-/// A PIN's key in a form that can sign thousands of statements per second, for keys that do not protect anything.
+/// A PIN key in a form that can sign thousands of statements per second.
+///
+/// For keys that do not protect anything.
 ///
 /// The signer computes R for each nonce anyway, so it can report R at no extra cost. Nonces are prepared in batches.
 /// Signing leaves copies of the private key in memory, and its timing depends on the key. A wallet must therefore never
@@ -19,13 +21,15 @@ package final class FastPINKey: Sendable {
 
     /// Derives the same key as ``PINKey``.
     ///
-    /// - Precondition: The salt has 32 bytes.
+    /// - Precondition: The salt is 32 bytes long.
     package init(pin: borrowing PIN, salt: borrowing SecretBytes) {
         self.publicKey = PINKey(pin: pin, salt: salt).publicKey
         self.scalar = PINKey.keyMaterial(pin: pin, salt: salt).p256PrivateScalar()
     }
 
-    /// Signs a statement with ECDSA over its bytes, hashed once with SHA-256; the signature is r‖s.
+    /// Signs a statement with ECDSA over its bytes, hashed once with SHA-256.
+    ///
+    /// The signature is r‖s.
     package func sign(_ statement: Statement) -> FastSignature {
         PreparedNonces.withPooled { $0.sign(statement.digest, scalar: self.scalar) }
     }

@@ -33,7 +33,9 @@ internal import Vocabulary
         /// The product of this k and all previous ones.
         let product = unsafe newNumber()
         let inverse = unsafe newNumber()
-        /// R's coordinates; x is less than the order and is therefore r.
+        /// R's coordinates.
+        ///
+        /// Since x is less than the order, x is r.
         let x = unsafe newNumber()
         let y = unsafe newNumber()
     }
@@ -74,7 +76,7 @@ internal import Vocabulary
 
     /// Returns r ‖ s with s = (e + r·d)/k for the private key d, and R's y coordinate.
     ///
-    /// - Parameter scalar: d, 32 bytes, from 1 to the curve's order − 1.
+    /// - Parameter scalar: d as 32 bytes, from 1 to the curve's order − 1.
     func sign(_ digest: SHA256Digest, scalar: borrowing SecretBytes) -> FastSignature {
         if self.left == 0 { precondition(self.refill(), "libcrypto is out of memory") }
         self.left -= 1
@@ -117,8 +119,8 @@ internal import Vocabulary
 
     /// Draws a random k from 1 to q − 1 and computes R = k·G.
     ///
-    /// If x is not less than q, r would differ from x, and y alone would not identify R. The function then draws again.
-    /// The probability of this is about 2⁻¹³⁰.
+    /// If x is not less than q, r would differ from x, and y alone would not identify R. In that case, a new k is
+    /// drawn. The probability of this is about 2⁻¹³⁰.
     private func draw(_ nonce: Nonce) -> Bool {
         repeat {
             // If k is 0, R has no coordinates. The probability of this is about 2⁻²⁵⁶.
@@ -147,7 +149,7 @@ private func read(_ bytes: RawSpan, into number: OpaquePointer) -> Bool {
     }
 }
 
-/// Returns the 32 bytes of a number, big-endian; nil if it is longer.
+/// Returns the 32 bytes of a number in big-endian order, or nil if it is longer.
 private func bytes(of number: OpaquePointer) -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: 32)
     return unsafe BN_bn2binpad(number, &bytes, Int32(bytes.count)) == Int32(bytes.count) ? bytes : nil

@@ -2,9 +2,11 @@
 /// sent.
 struct Backlog: Sendable {
     private var all: [SentOperation] = []
-    /// The index of the first such response; all responses before it have been placed.
+    /// The index of the first such response.
+    ///
+    /// All responses before it have been placed.
     private var start = 0
-    /// The responses with a judged attempt, by number.
+    /// The responses to judged attempts, by number.
     private var byNumber: [UInt64: SentOperation] = [:]
 
     var operations: ArraySlice<SentOperation> { self.all[self.start...] }
@@ -17,7 +19,7 @@ struct Backlog: Sendable {
         if operation.isJudged, let number = operation.place?.number { self.byNumber[number] = operation }
     }
 
-    /// Removes responses from the front as long as they are part of all of these orders.
+    /// Removes responses from the front as long as they are placed in all of these orders.
     mutating func removePlaced(in possibilities: inout [Possibility]) {
         while self.start < self.all.count, possibilities.allSatisfy({ $0.hasPlaced(self.all[self.start]) }) {
             let operation = self.all[self.start]

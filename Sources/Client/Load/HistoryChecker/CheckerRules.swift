@@ -1,19 +1,20 @@
 package import Vocabulary
 
-/// The rules that a server's responses are checked against; all wallets in a run share one instance.
+/// The rules that a server's responses are checked against.
+///
+/// All wallets in a run share one instance.
 package final class CheckerRules: Sendable {
     /// The policy from the server's Hello.
     package let policy: AttemptPolicy
-    /// The allowed difference between the server's clock and the run's, in addition to 1/2000 of the measured
-    /// time.
+    /// The allowed difference between the server's clock and the run's, in addition to 1/2000 of the measured time.
     package let clockTolerance: Duration
     /// The longest time after which an operation without a response may still take effect.
     ///
     /// If the server has already read a request, closing the connection does not undo it.
     package let lateEffect: Duration
 
-    /// Creates rules with a tolerance for the ends of blocks, so that there are no false alarms if a clock is adjusted
-    /// over the network.
+    /// Creates rules with a tolerance for the ends of blocks, to avoid false alarms if a clock is adjusted over the
+    /// network.
     package init(
         policy: AttemptPolicy,
         clockTolerance: Duration = .milliseconds(50),
@@ -26,7 +27,7 @@ package final class CheckerRules: Sendable {
 }
 
 extension CheckerRules {
-    /// The length in milliseconds of the block that begins after this many wrong PINs; 0 if none begins.
+    /// Returns the length in milliseconds of the block that begins after this many wrong PINs, or 0 if none begins.
     func blockLength(after failures: Int) -> Int64 {
         guard failures.isMultiple(of: self.policy.attemptsPerRound), let last = self.policy.blocks.last else {
             return 0
@@ -35,7 +36,7 @@ extension CheckerRules {
         return max(0, (round <= self.policy.blocks.count ? self.policy.blocks[round - 1] : last).milliseconds)
     }
 
-    /// The state that an unblocked wallet reports after this many wrong PINs.
+    /// Returns the state that an unblocked wallet reports after this many wrong PINs.
     func openState(after failures: Int) -> PINState {
         let (allowance, perRound) = (self.policy.allowance, self.policy.attemptsPerRound)
         guard failures < allowance else { return .open(attemptsLeft: 1, finalRound: true) }

@@ -1,6 +1,6 @@
 internal import Vocabulary
 
-/// The state of a wallet's history between two runs, in sixteen bytes.
+/// The state of a wallet's history between two runs, encoded in sixteen bytes.
 ///
 ///     first   bits 63–56  format, 1
 ///             bits 55–48  flags: 1 may be open · 2 may be blocked · 4 may be blocked permanently · 8 PIN key unknown
@@ -29,7 +29,9 @@ package struct HistorySummary: Hashable, Sendable {
     private static let format: UInt64 = 1
     private static let maxFailures = Int(UInt16.max)
 
-    /// The possible states; every state if the format is unknown.
+    /// Returns the possible states.
+    ///
+    /// If the format is unknown, these are all states.
     func states(_ rules: CheckerRules, generation: Int) -> [ModelState] {
         if self == .fresh { return [ModelState(generation: generation)] }
         guard self.first >> 56 == Self.format else { return ModelState.all(rules) }
@@ -56,8 +58,9 @@ package struct HistorySummary: Hashable, Sendable {
         return states.isEmpty ? ModelState.all(rules) : states
     }
 
-    /// Creates a summary that covers all of these states, and possibly more if they cannot be told apart in sixteen
-    /// bytes.
+    /// Creates a summary that covers all of these states.
+    ///
+    /// It may cover more, if sixteen bytes cannot tell them apart.
     init(_ states: [ModelState], generation: Int) {
         var flags: UInt64 = 0
         var span: BlockSpan?

@@ -1,8 +1,8 @@
 package import Vocabulary
 
-/// A response that would not be sent by a server that keeps the promises in docs/protocol.md.
+/// A response that a server keeping the promises in docs/protocol.md would not send.
 ///
-/// The checker has taken lost, interrupted and reordered messages into account, and has found no order of the sent
+/// The checker has taken lost, interrupted and reordered messages into account, and has found no order of the
 /// operations in which the response would be correct.
 package enum HistoryViolation: Error, Hashable, Sendable {
     case rightPINCalledWrong
@@ -13,29 +13,31 @@ package enum HistoryViolation: Error, Hashable, Sendable {
     case judgedDuringBlock(early: Duration)
     /// A PIN was judged after rounds × attempts wrong ones.
     case judgedBeyondBound
-    /// The state sent with a verdict was none of the possible ones.
+    /// The state sent with a verdict was not one of the possible ones.
     case impossibleCount(said: PINState, possible: [PINState])
     case blockWithoutCause
     case permanentBlockWithoutCause
-    /// A reported block has a wrong end or a wrong length.
+    /// A reported block has the wrong end or length.
     case impossibleBlock(said: Duration)
-    /// A session reported a state the wallet cannot be in.
+    /// A session reported a state that the wallet cannot be in.
     case impossibleOpening(said: PINState, possible: [PINState])
     /// The reported PIN key cannot be the result of any change.
     case impossiblePINKey
     /// The verdict has no receipt.
     case missingReceipt
-    /// A receipt does not match its verdict, for example if it says that a blocked attempt was judged.
+    /// A receipt does not match its verdict.
+    ///
+    /// For example, it says that a blocked attempt was judged.
     case receiptContradictsVerdict
     /// A receipt's number was used before, or contradicts the order of attempts in time.
     case impossibleNumber(UInt64)
-    /// The server counted an attempt that cannot have been caused by any operation of the wallet.
+    /// The server counted an attempt that none of the wallet's operations can have caused.
     case unexplainedAttempt(number: UInt64)
     /// A receipt is from an epoch that had ended.
     case olderEpoch
-    /// A verdict or a session was given to a revoked wallet.
+    /// A revoked wallet received a verdict or a session.
     case answeredAfterRevocation
-    /// The response does not belong to the request.
+    /// The response does not match the request.
     case answerToAnotherQuestion
 }
 
@@ -69,7 +71,9 @@ extension HistoryViolation: CustomStringConvertible {
         }
     }
 
-    /// A name for tables and counts that does not contain any numbers.
+    /// A name for tables and counts.
+    ///
+    /// It does not contain any numbers.
     package var name: String {
         switch self {
         case .rightPINCalledWrong: "right-pin-called-wrong"
@@ -107,7 +111,7 @@ extension HistoryViolation: CustomStringConvertible {
 }
 
 extension WalletHistory {
-    /// Classifies a response that cannot be explained by any order.
+    /// Classifies a response that no order can explain.
     func violation(by sent: SentOperation) -> HistoryViolation {
         HistoryViolation(sent, among: self.possibilities, self.rules)
     }
@@ -168,7 +172,9 @@ extension HistoryViolation {
         }
     }
 
-    /// Returns the violation for a PIN that was judged although no state allows it, or `other` if a state does.
+    /// Returns the violation for a PIN that was judged although no state allows it.
+    ///
+    /// If some state does, returns `other`.
     private static func judged(
         _ states: [ModelState],
         _ window: Window,

@@ -1,13 +1,15 @@
 internal import Vocabulary
 
-/// A possible state of one wallet on its server.
+/// A possible state of a wallet on its server.
 struct ModelState: Hashable, Sendable {
     /// The number of wrong PINs since the last right one.
     var failures = 0
     var isPermanent = false
-    /// The block started by the last wrong PIN, which may be over.
+    /// The block started by the last wrong PIN.
+    ///
+    /// It may be over.
     var block: BlockSpan?
-    /// The generation of the PIN key in force; nil if unknown.
+    /// The generation of the current PIN key, or nil if unknown.
     var generation: Int?
     var lastWrong = LastWrong.none
 
@@ -31,14 +33,18 @@ struct ModelState: Hashable, Sendable {
     }
 }
 
-/// The range of times at which a block may end, in milliseconds since 1970, including the tolerance.
+/// The range of times, in milliseconds since 1970, at which a block may end.
+///
+/// It includes the tolerance.
 struct BlockSpan: Hashable, Sendable {
     var earliest: Int64
     var latest: Int64
-    /// Nil if the block may have been started under the policy of an earlier run.
+    /// The length, or nil if the block may have been started under the policy of an earlier run.
     var length: Int64?
 
-    /// A block with an unknown end, which may be over.
+    /// A block with an unknown end.
+    ///
+    /// It may be over.
     static let unknown = BlockSpan(earliest: .min / 4, latest: .max / 4, length: nil)
 
     /// The smallest span that contains both.
@@ -51,13 +57,13 @@ struct BlockSpan: Hashable, Sendable {
     }
 }
 
-/// The interval in which the server read its clock for an operation.
+/// The interval during which the server read its clock for an operation.
 struct Window {
     let from: Int64
     let until: Int64
-    /// The earliest time on the server's clock that any pending operation may carry.
+    /// The earliest time on the server's clock that a pending operation may carry.
     ///
-    /// If an operation has been waiting in the server since then, it has an older time and shortens a new block
+    /// If an operation has been waiting in the server since then, it carries an older time and shortens a new block
     /// accordingly.
     let oldest: Int64
 
@@ -93,7 +99,7 @@ extension ModelState {
         return state
     }
 
-    /// The state after an operation with its response; nil if the response is impossible in this state.
+    /// Returns the state after an operation with its response, or nil if the response is impossible in this state.
     func following(_ operation: SentOperation, _ rules: CheckerRules) -> ModelState? {
         let window = operation.window()
         guard operation.isJudged else { return self.admitting(operation, window, rules) }
@@ -103,7 +109,7 @@ extension ModelState {
         return judged.verdict == verdict ? judged.state : nil
     }
 
-    /// The state after a response that changes nothing; nil if the response is impossible in this state.
+    /// Returns the state after a response that changes nothing, or nil if the response is impossible in this state.
     private func admitting(_ sent: SentOperation, _ window: Window, _ rules: CheckerRules) -> ModelState? {
         switch sent.response {
         case .opened(let state, let generation)?:
@@ -154,7 +160,7 @@ extension ModelState {
 
     /// Narrows down the end of the block.
     ///
-    /// A shorter operation yields a more precise end.
+    /// The shorter the operation took, the more precise the result.
     private func with(remaining: Int64, _ window: Window, _ rules: CheckerRules) -> ModelState {
         guard let block = self.block else { return self }
         let tolerance = rules.tolerance(over: remaining)
@@ -164,7 +170,7 @@ extension ModelState {
         return self.with { $0.block = BlockSpan(earliest: earliest, latest: latest, length: block.length) }
     }
 
-    /// The state and the verdict after the server counts and judges an operation; nil if it would not judge it.
+    /// Returns the state and verdict after the server counts and judges an operation, or nil if it would not judge it.
     func judging(
         _ operation: WalletOperation,
         by attempt: Int,

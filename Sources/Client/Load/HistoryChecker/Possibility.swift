@@ -1,14 +1,14 @@
 internal import Vocabulary
 
-/// One order in which the server may have judged a wallet's operations so far.
+/// An order in which the server may have judged a wallet's operations so far.
 ///
 /// An operation is *placed* if its position in the order has been determined.
 struct Possibility: Hashable, Sendable {
     /// The wallet's state after the placed operations.
     var state: ModelState
-    /// The number of judged attempts; nil before the first receipt.
+    /// The number of judged attempts, or nil before the first receipt.
     var number: UInt64?
-    /// The latest event at which a placed operation was sent.
+    /// The latest event at which any placed operation was sent.
     ///
     /// A lost operation that expired before this event cannot come next.
     var latest = 0
@@ -22,7 +22,7 @@ struct Possibility: Hashable, Sendable {
         self.number = number
     }
 
-    /// The same order, followed by a response after which the wallet is in this state.
+    /// Returns the same order followed by a response that leaves the wallet in this state.
     func placing(_ operation: SentOperation, _ state: ModelState) -> Possibility {
         var next = self
         next.state = state
@@ -31,7 +31,7 @@ struct Possibility: Hashable, Sendable {
         return next
     }
 
-    /// The same order, followed by a lost operation after which the wallet is in this state.
+    /// Returns the same order followed by a lost operation that leaves the wallet in this state.
     func taking(_ lost: SentOperation, _ state: ModelState) -> Possibility {
         var next = self
         next.state = state
@@ -46,7 +46,7 @@ struct Possibility: Hashable, Sendable {
         return self.number.map { place.number <= $0 } ?? false
     }
 
-    /// Returns true if the operation may be the next one in the order.
+    /// Returns whether the operation may be the next one in the order.
     func mayTake(_ lost: SentOperation, before bound: Int) -> Bool {
         lost.began < bound && lost.ended > self.latest && !self.used.contains(lost.id)
     }

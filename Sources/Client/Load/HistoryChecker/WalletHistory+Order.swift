@@ -1,18 +1,21 @@
 internal import Vocabulary
 
-/// Searches for an order of the operations using Wing and Gong's algorithm: the next operation in the order must be one
-/// that began before any operation without a place had ended.
+/// Searches for an order of the operations using Wing and Gong's algorithm.
+///
+/// The next operation in the order must be one that began before any unplaced operation ended.
 extension WalletHistory {
     private enum Step {
         /// Nothing can be placed until another response arrives.
         case waits
-        /// One more operation is placed, in these ways.
+        /// One more operation can be placed, in these ways.
         case places([Possibility])
-        /// There is no order that explains this operation's response, or there is no operation for this number.
+        /// No order explains this operation's response, or there is no operation for this number.
         case contradiction(SentOperation, missing: UInt64?)
     }
 
-    /// Places each response whose predecessors are all known; returns a violation if no order explains one of them.
+    /// Places each response whose predecessors are all known.
+    ///
+    /// Returns a violation if no order explains one of them.
     mutating func settle() -> HistoryViolation? {
         while true {
             var next: [Possibility] = []
@@ -48,7 +51,7 @@ extension WalletHistory {
     }
 
     private func step(_ possibility: Possibility) -> Step {
-        // The operation that ended first; all operations before it in the order began before its end.
+        // The operation that ended first. All operations before it in the order began before it ended.
         var first: SentOperation?
         for operation in self.backlog.operations {
             if let first, operation.began > first.ended { break }
@@ -81,7 +84,7 @@ extension WalletHistory {
         return .contradiction(next ?? first, missing: missing)
     }
 
-    /// The ways to place the attempt with the next number, or to assume a first number.
+    /// Returns the ways to place the attempt with the next number, or to assume a first number.
     private func ways(
         toNumber possibility: Possibility,
         _ following: SentOperation?,
@@ -103,7 +106,9 @@ extension WalletHistory {
         return [possibility.placing(following, state)]
     }
 
-    /// The ways to place a lost operation next; one of several interchangeable operations, the first to expire.
+    /// Returns the ways to place a lost operation next.
+    ///
+    /// Of several interchangeable operations, only the first to expire is used.
     private func ways(toTakeLost possibility: Possibility, before first: SentOperation? = nil) -> [Possibility] {
         var candidates: [OperationClass: (lost: SentOperation, window: Window)] = [:]
         for lost in self.lost where possibility.mayTake(lost, before: first?.ended ?? .max) {
@@ -113,7 +118,7 @@ extension WalletHistory {
                 continue
             }
             let isFirst = (lost.ended, lost.began) < (known.lost.ended, known.lost.began)
-            // Any of them may have started a block or been rejected by one, each at a different time.
+            // Any of them may have started a block or been rejected because of one, each at a different time.
             candidates[OperationClass(lost)] = (isFirst ? lost : known.lost, known.window.hull(with: window))
         }
         return candidates.values.compactMap { lost, window in
@@ -125,7 +130,7 @@ extension WalletHistory {
     /// Operations that the server cannot tell apart.
     private struct OperationClass: Hashable {
         let operation: WalletOperation
-        /// Set only if the attempt was repeated, because the server counts a repeated attempt only once.
+        /// Only set if the attempt was repeated, because the server counts a repeated attempt only once.
         let attempt: Int?
 
         init(_ sent: SentOperation) {
@@ -134,7 +139,7 @@ extension WalletHistory {
         }
     }
 
-    /// Drops details that can no longer matter, so that possibilities which differ only in them become equal.
+    /// Drops details that can no longer matter, so that possibilities differing only in these details become equal.
     private mutating func forget() {
         let isPlain = self.lost.isEmpty && self.possibilities.count == 1
         if isPlain, self.possibilities[0].used.isEmpty { return }
@@ -148,7 +153,9 @@ extension WalletHistory {
         self.possibilities = self.inFlight.isEmpty ? Self.merged(self.possibilities) : Array(Set(self.possibilities))
     }
 
-    /// Merges possibilities that differ only in the end of a block into one whose span covers both.
+    /// Merges possibilities that differ only in the end of a block.
+    ///
+    /// The span of the result covers all of them.
     private static func merged(_ possibilities: [Possibility]) -> [Possibility] {
         var merged: Set<Possibility> = []
         var blocks: [Possibility: BlockSpan] = [:]
@@ -169,7 +176,7 @@ extension WalletHistory {
         return Array(merged)
     }
 
-    /// The possibilities with every number of lost operations judged.
+    /// All possibilities, with any number of lost operations judged.
     var outcomes: [Possibility] {
         var (all, queue) = (Set(self.possibilities), self.possibilities)
         while let possibility = queue.popLast(), all.count <= Self.maxPossibilities {

@@ -5,35 +5,36 @@ package import Vocabulary
 /// This implements the rules in docs/protocol.md from the client's point of view: there must be an order of the
 /// operations that explains every response and is consistent with real time and the attempt policy. There are no false
 /// alarms, because the checker takes lost responses, server crashes, reordered messages and slightly different clocks
-/// into account. It does not contain any secrets or read the clock; the time is passed by the caller.
+/// into account. It does not contain any secrets or read the clock. The caller passes the time.
 ///
-/// The receipts number the judged attempts, so the server itself states their order, and the checker only verifies it.
-/// A response is placed once every operation that might come before it has its response or is lost. Only lost
-/// operations and responses without a receipt leave a choice, so the time is linear in the length of the history if the
-/// number of overlapping operations is bounded.
+/// Receipts number the judged attempts, so the server itself states their order, and the checker only verifies it. A
+/// response is placed once every operation that might come before it has its response or is lost. Only lost operations
+/// and responses without a receipt leave a choice, so the time is linear in the length of the history if the number of
+/// overlapping operations is bounded.
 ///
-/// Times are the server's, as far as they are known. An operation has the earliest time that the server's clock may
-/// have shown when the operation took effect, and a response the latest.
+/// Times are given in the server's time, as far as it is known. An operation carries the earliest time that the
+/// server's clock may have shown when the operation took effect, and a response carries the latest.
 package struct WalletHistory: Sendable {
     let rules: CheckerRules
     var possibilities: [Possibility]
     /// Operations without a response, in the order in which they were sent.
     var inFlight: [SentOperation] = []
-    /// Operations that will not receive a response, but may still have a place in the order.
+    /// Operations that will not receive a response but may still have a place in the order.
     var lost: [SentOperation] = []
     var backlog = Backlog()
     /// The number of events so far.
     private var events = 0
-    /// The epoch of the receipts; nil before the first one.
+    /// The epoch of the receipts, or nil before the first one.
     private var epoch: UInt64?
-    /// The event at which the wallet was known to be revoked.
+    /// The event at which the wallet became known to be revoked.
     private var revoked = Int.max
-    /// The last moment at which a server process is known to have ended.
+    /// The latest time by which a server process is known to have ended.
     private var death = Int64.min
-    /// The number of times the state was reset to unknown because there were too many possible orders.
+    /// How many times the state was reset to unknown because there were too many possible orders.
     package private(set) var overflowCount = 0
-    /// The number of times receipts from a new epoch arrived, which means that a backup was restored and the state is
-    /// unknown.
+    /// How many times receipts from a new epoch arrived.
+    ///
+    /// This means that a backup was restored and the state is unknown.
     package private(set) var epochStepCount = 0
 
     /// The maximum number of possibilities.
@@ -41,23 +42,23 @@ package struct WalletHistory: Sendable {
     /// If there are more, the state is reset to unknown.
     static let maxPossibilities = 2048
 
-    /// Begins with a newly registered wallet, or with an earlier run's summary.
+    /// Starts with a newly registered wallet, or with the summary from an earlier run.
     package init(_ rules: CheckerRules, from summary: HistorySummary = .fresh, generation: Int = 0) {
         self.rules = rules
         let number: UInt64? = summary == .fresh ? 0 : nil
         self.possibilities = summary.states(rules, generation: generation).map { Possibility($0, number: number) }
     }
 
-    /// Begins with a wallet in an unknown state.
+    /// Starts with a wallet in an unknown state.
     package init(unknownUnder rules: CheckerRules) {
         self.rules = rules
         self.possibilities = ModelState.all(rules).map { Possibility($0) }
     }
 
-    /// True if no pending operation may still be judged.
+    /// Whether no pending operation may still be judged.
     package var isQuiet: Bool { self.inFlight.isEmpty && self.lost.allSatisfy { $0.ended < .max } }
 
-    /// True if the wallet's state is known exactly.
+    /// Whether the wallet's state is known exactly.
     package var isCertain: Bool { self.inFlight.isEmpty && self.lost.isEmpty && self.possibilities.count == 1 }
 
     // MARK: Events
@@ -65,8 +66,8 @@ package struct WalletHistory: Sendable {
     /// Records an operation before it is sent.
     ///
     /// - Parameters:
-    ///   - id: an id that is unique among this wallet's operations.
-    ///   - first: if an attempt id is sent again, the id of the first operation that carried it.
+    ///   - id: An id that is unique among this wallet's operations.
+    ///   - first: If an attempt id is sent again, the id of the first operation that carried it.
     package mutating func invoke(
         _ id: Int,
         _ operation: WalletOperation,
@@ -96,9 +97,11 @@ package struct WalletHistory: Sendable {
         self.inFlight.append(sent)
     }
 
-    /// Records a response; returns a violation if the responses so far cannot have come from a correct server.
+    /// Records a response.
     ///
-    /// The violation may concern an earlier response whose explanation depended on this one. After a violation the
+    /// Returns a violation if the responses so far cannot have come from a correct server.
+    ///
+    /// The violation may concern an earlier response whose explanation depended on this one. After a violation, the
     /// history continues from an unknown state, so that a fault is only reported once.
     package mutating func complete(_ id: Int, _ response: WalletResponse, at now: Timestamp) -> HistoryViolation? {
         guard let index = self.inFlight.firstIndex(where: { $0.id == id }) else { return .answerToAnotherQuestion }
@@ -115,7 +118,7 @@ package struct WalletHistory: Sendable {
             return violation
         }
         if sent.predatesReset {
-            // It may have been judged at any time, and its response refers to a state we no longer know.
+            // It may have been judged at any time, and its response refers to a state that is no longer known.
             sent.response = nil
             self.lost.append(sent)
         } else if response != .refused, response != .revoked {
@@ -124,7 +127,9 @@ package struct WalletHistory: Sendable {
         return self.settle()
     }
 
-    /// Records that a response will not arrive: the operation was judged, may still be judged, or will never be.
+    /// Records that a response will not arrive.
+    ///
+    /// The operation was judged, may still be judged, or never will be.
     ///
     /// Returns a violation if the other responses cannot have come from a correct server.
     package mutating func lose(_ id: Int, at now: Timestamp) -> HistoryViolation? {
@@ -141,8 +146,9 @@ package struct WalletHistory: Sendable {
         return self.settle()
     }
 
-    /// Records that the server's process ended before this moment: it will not judge any operations that were sent to
-    /// it earlier.
+    /// Records that the server's process ended before this time.
+    ///
+    /// It will not judge any operations sent to it earlier.
     package mutating func serverEnded(by now: Timestamp) {
         guard now.milliseconds > self.death else { return }
         self.death = now.milliseconds
@@ -157,7 +163,7 @@ package struct WalletHistory: Sendable {
         self.revoked = min(self.revoked, self.events)
     }
 
-    /// Expires the lost operations that can no longer take effect.
+    /// Expires lost operations that can no longer take effect.
     private mutating func expire(at now: Int64) {
         for index in self.lost.indices where self.lost[index].ended == .max {
             let lost = self.lost[index]
@@ -171,10 +177,11 @@ package struct WalletHistory: Sendable {
         }
     }
 
-    /// Returns the summary for a later run, which must not send anything before all of this run's connections have
-    /// ended.
+    /// Returns the summary for a later run.
     ///
-    /// - Parameter generation: the generation of the PIN key that the later run will assume to be current.
+    /// That run must not send anything before all of this run's connections have ended.
+    ///
+    /// - Parameter generation: The generation of the PIN key that the later run will assume to be current.
     package func summary(at now: Timestamp, generation: Int) -> HistorySummary {
         var other = self
         for operation in self.inFlight { _ = other.lose(operation.id, at: now) }
@@ -219,13 +226,13 @@ extension WalletHistory {
             self.inFlight[index].predatesReset = true
             self.inFlight[index].isAlone = false
         }
-        // All other operations precede those that follow, so the unknown state contains their effects.
+        // All other operations precede those that follow, so the unknown state includes their effects.
         self.lost.removeAll { $0.ended < .max }
         self.backlog = Backlog()
         self.possibilities = ModelState.all(self.rules).map { Possibility($0) }
     }
 
-    /// Counts a reset that was necessary because there were too many possible orders.
+    /// Records a reset that was necessary because there were too many possible orders.
     mutating func overflow() {
         self.overflowCount += 1
         self.reset()
@@ -242,7 +249,7 @@ extension WalletHistory {
         if !claimed.isEmpty { self.possibilities = claimed }
     }
 
-    /// Makes a lost operation distinguishable, because its attempt is sent again.
+    /// Makes a lost operation distinguishable, because its attempt is being sent again.
     ///
     /// Each lost operation that was interchangeable with it may have been this one.
     private mutating func separate(_ attempt: Int) {

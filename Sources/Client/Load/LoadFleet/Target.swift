@@ -6,22 +6,26 @@ internal import Statements
 package import Transport
 package import Vocabulary
 
-/// The server under load, and the information that a client needs about it.
+/// The server under load, with the information that a client needs about it.
 package struct Target: Sendable {
     package private(set) var host: String
     package private(set) var port: Int
-    /// The name that its certificate must have.
+    /// The name required in the server's certificate.
     package private(set) var serverName: String
     /// The lab that the server belongs to, if any.
     package let lab: LabFolder?
-    /// The folder of the authority that attests the phones' keys; nil if no wallet can be registered.
+    /// The folder of the authority that attests the phones' keys.
+    ///
+    /// If nil, no wallets can be registered.
     package let authorityFolder: String?
-    /// The clock that evidence is dated by.
+    /// The clock used to date evidence.
     package let clock: any WallClock
 
     private let trusted: [UInt8]
 
-    /// A reason why a target cannot be used; each description names the remedy.
+    /// A reason why a target cannot be used.
+    ///
+    /// Each description says how to fix it.
     package enum Problem: Error, Hashable, CustomStringConvertible {
         case file(FileError)
         case lab(LabError)
@@ -74,9 +78,9 @@ package struct Target: Sendable {
         self.trusted = try Self.read(lab.caFile)
     }
 
-    /// Names a server by its address and the authority that signed its certificate.
+    /// Creates a target from the server's address and the authority that signed its certificate.
     ///
-    /// - Parameter serverName: the name in the certificate; the host if nil.
+    /// - Parameter serverName: The name in the certificate. If nil, the host is used.
     package init(
         address: String,
         caFile: String,
@@ -93,9 +97,9 @@ package struct Target: Sendable {
         self.trusted = try Self.read(caFile)
     }
 
-    /// Another server of the same store, with a certificate of the same authority.
+    /// Returns another server on the same store, with a certificate from the same authority.
     ///
-    /// Its certificate has the same name if that is not the host's.
+    /// If the certificate's name differs from the host, the other server's certificate must have the same name.
     package func sibling(at address: String) throws(Problem) -> Target {
         guard let parsed = HostAndPort(address, ports: 1...65_535) else { throw .address(address) }
         var sibling = self
@@ -105,22 +109,22 @@ package struct Target: Sendable {
         return sibling
     }
 
-    /// True if the load stays on this machine.
+    /// Whether the load stays on this machine.
     package var isLoopback: Bool {
         if self.host == "localhost" || self.host == "::1" { return true }
         let octets = self.host.split(separator: ".", omittingEmptySubsequences: false)
         return octets.count == 4 && octets[0] == "127" && octets.allSatisfy { UInt8($0) != nil }
     }
 
-    /// The address in the form HOST:PORT.
+    /// The address as HOST:PORT.
     package var address: String { "\(HostAndPort(host: self.host, port: self.port))" }
 
-    /// The SHA-256 of the certificate authority, which tells servers apart.
+    /// The SHA-256 digest of the certificate authority, which is used to tell servers apart.
     package var fingerprint: SHA256Digest { .of(self.trusted) }
 
     /// Creates a TLS context for connections.
     ///
-    /// It stores the session tickets, so each lane that resumes needs its own context.
+    /// It stores the session tickets, so each lane that resumes sessions needs its own context.
     package func tls(resuming: Bool) throws(Problem) -> TLSClientContext {
         do throws(TLSContextError) {
             return try TLSClientContext(
@@ -135,7 +139,7 @@ package struct Target: Sendable {
 
     /// Connects without sending a request.
     ///
-    /// - Parameter source: the local address to connect from; nil for the system's choice.
+    /// - Parameter source: The local address to connect from. If nil, the system chooses one.
     package func connect(
         tls: TLSClientContext,
         timeout: Duration,
@@ -154,7 +158,7 @@ package struct Target: Sendable {
         }
     }
 
-    /// Throws if no wallet can be registered because no authority is named.
+    /// Throws if no wallets can be registered because no authority was given.
     package func requireAuthority() throws(Problem) { _ = try self.authority() }
 
     /// The authority that signs the phones' evidence.

@@ -1,6 +1,6 @@
-/// A TLS 1.3 client hello like a phone's, with a key share whose private key is unknown.
+/// A TLS 1.3 client hello like that of a phone, with a key share whose private key is unknown.
 enum ClientHello {
-    /// Returns one record with the whole message (RFC 8446 §4.1.2, §5.1), with new random bytes each time.
+    /// Returns a record with the complete message (RFC 8446 §4.1.2, §5.1), with new random bytes each time.
     static func record(using generator: inout some RandomNumberGenerator) -> [UInt8] {
         func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: 0...255, using: &generator) } }
         let protocolName = Array("remote-pin/1".utf8)
@@ -19,7 +19,7 @@ enum ClientHello {
 
     private static func `extension`(_ type: UInt8, _ data: [UInt8]) -> [UInt8] { [0, type] + self.counted(data) }
 
-    /// Prefixes the bytes with their length in two bytes.
+    /// Prefixes bytes with their two-byte length.
     private static func counted(_ bytes: [UInt8]) -> [UInt8] {
         [UInt8(bytes.count >> 8), UInt8(bytes.count & 0xFF)] + bytes
     }

@@ -7,11 +7,11 @@ package struct FloodProgress: Hashable, Sendable {
     package var elapsed: Duration
     /// The number of connections opened so far.
     package var opened: Int
-    /// The number of connections that are open now.
+    /// The number of connections that are currently open.
     package var held: Int
-    /// The number of connections that the server closed.
+    /// The number of connections closed by the server.
     package var closedByServer: Int
-    /// The number of connections that could not be opened because they were refused or timed out.
+    /// The number of connections that could not be opened, because they were refused or timed out.
     package var notOpened: Int
     /// The number of connection attempts that were skipped because too many were still waiting for the server.
     package var unsent: Int
@@ -19,12 +19,12 @@ package struct FloodProgress: Hashable, Sendable {
     package var bytesReceived: Int
 }
 
-/// Hostile connections from many addresses of this machine, at a constant rate.
+/// Opens hostile connections from many addresses of this machine, at a constant rate.
 ///
 /// A flood exercises the attack surface that a server exposes to unauthenticated clients. It closes all of its
 /// connections when it ends.
 package final class Flood: Sendable {
-    /// The maximum number of connection attempts that the server has yet to accept.
+    /// The maximum number of connection attempts that the server has not accepted yet.
     private static let mostWaiting = 2_000
     private static let connectLimit = TimeAmount.seconds(5)
     private static let interval: Duration = .milliseconds(10)
@@ -36,7 +36,7 @@ package final class Flood: Sendable {
     private let start = ContinuousClock.now
     private let connections = Mutex(CircularBuffer<any Channel>())
     private let isStopped = Atomic<Bool>(false)
-    /// True at the end, so that connections that are still being established are closed as soon as they open.
+    /// Set at the end, so that connections still being established are closed as soon as they open.
     private let isClosing = Atomic<Bool>(false)
 
     /// - Precondition: The plan has a kind, a rate and a number of connections greater than zero.
@@ -107,7 +107,7 @@ package final class Flood: Sendable {
                 }
             }
         if let source, let address = try? SocketAddress(ipAddress: source, port: 0) {
-            // IP_BIND_ADDRESS_NO_PORT, see ip(7): an address can then use all of its ports for each destination.
+            // IP_BIND_ADDRESS_NO_PORT, see ip(7): allows an address to use all of its ports for each destination.
             bootstrap =
                 bootstrap
                 .channelOption(ChannelOptions.Types.SocketOption(level: .ip, name: .init(rawValue: 24)), value: 1)
@@ -123,7 +123,9 @@ package final class Flood: Sendable {
         }
     }
 
-    /// Keeps a connection open and closes the oldest ones beyond the limit.
+    /// Keeps a connection open.
+    ///
+    /// Closes the oldest ones beyond the limit.
     private func hold(_ channel: any Channel) {
         let surplus: [any Channel] = self.connections.withLock { connections in
             connections.append(channel)
@@ -148,7 +150,7 @@ final class FloodCounts: Sendable {
     let waiting = Atomic<Int>(0)
     let opened = Atomic<Int>(0)
     let ended = Atomic<Int>(0)
-    /// The number of connections that the flood closed.
+    /// The number of connections closed by the flood.
     let closed = Atomic<Int>(0)
     let notOpened = Atomic<Int>(0)
     let unsent = Atomic<Int>(0)

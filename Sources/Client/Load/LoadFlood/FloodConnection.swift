@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import Synchronization
 
-/// A connection of a flood, which misbehaves according to its kind until it is closed.
+/// A flood connection that misbehaves according to its kind until it is closed.
 final class FloodConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

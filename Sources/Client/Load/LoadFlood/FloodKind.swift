@@ -1,36 +1,40 @@
-/// A kind of misbehavior of a flood's connection.
+/// How a flood connection misbehaves.
 package enum FloodKind: String, CaseIterable, Sendable {
-    /// Connects, and sends nothing.
+    /// Connects and sends nothing.
     case halfOpen = "half-open"
     /// Sends a TLS client hello one byte at a time.
     case slow
     /// Sends random bytes immediately.
     case garbage
-    /// Sends a complete client hello and then stalls. The server has already spent a key agreement and a signature.
+    /// Sends a complete client hello and then stalls.
+    ///
+    /// By then, the server has performed a key agreement and a signature.
     case hello
-    /// Connects, and closes the connection immediately.
+    /// Connects and closes the connection immediately.
     case churn
 
-    /// True if the flood closes the connection as soon as it is open.
+    /// Whether the flood closes the connection as soon as it is open.
     var closesAtOnce: Bool { self == .churn }
 }
 
 /// The plan of a flood.
 package struct FloodPlan: Sendable {
-    /// The kinds of successive connections; a kind may occur several times.
+    /// The kinds of successive connections.
+    ///
+    /// A kind may occur several times.
     package var kinds: [FloodKind]
     /// The local addresses to connect from.
     ///
     /// If nil, the system chooses.
     package var sources: SourceNetwork?
-    /// New connections per second.
+    /// The number of new connections per second.
     package var rate: Double
     /// The maximum number of open connections.
     ///
-    /// Beyond it, each new connection closes the oldest one.
+    /// Once it is reached, each new connection closes the oldest one.
     package var held: Int
     package var duration: Duration
-    /// The pause between two bytes of a slow connection.
+    /// The pause between two bytes on a slow connection.
     package var pause: Duration = .milliseconds(500)
 
     package init(kinds: [FloodKind], sources: SourceNetwork?, rate: Double, held: Int, duration: Duration) {
@@ -42,14 +46,14 @@ package struct FloodPlan: Sendable {
     }
 }
 
-/// An IPv4 network of local addresses: 127.0.0.0/8 or a part of it.
+/// An IPv4 network of local addresses, 127.0.0.0/8 or part of it.
 package struct SourceNetwork: Hashable, Sendable, CustomStringConvertible {
     private let base: UInt32
     private let prefixLength: Int
 
     /// Parses a network such as `127.0.0.0/16`.
     ///
-    /// Fails if it is not loopback or has host bits set.
+    /// Fails if it is not in the loopback range or has host bits set.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         let octets = parts.first?.split(separator: ".", omittingEmptySubsequences: false).compactMap { UInt8($0) } ?? []

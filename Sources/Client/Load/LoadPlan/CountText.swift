@@ -1,7 +1,9 @@
-/// Counts and rates as testers write them: `500`, `10k`, `1M`, `2.5k/s`.
+/// Counts and rates as testers write them, for example `500`, `10k`, `1M` or `2.5k/s`.
 package enum CountText {
     private static let suffixes: [(letter: Character, factor: Double)] = [("k", 1e3), ("K", 1e3), ("M", 1e6)]
-    /// The largest accepted number: beyond any machine's capacity, yet small enough that no arithmetic overflows.
+    /// The largest accepted number.
+    ///
+    /// It is beyond any machine's capacity, yet small enough that no arithmetic overflows.
     package static let largest = 1e9
 
     /// Parses a number with an optional suffix.

@@ -7,13 +7,13 @@ package struct LoadPlan: Hashable, Sendable {
     package var stages: Stages
     /// The time before the stages, with the load of the first stage.
     ///
-    /// Verdicts during the warm-up are checked like all others, but it is excluded from the figures.
+    /// Verdicts during the warm-up are checked like all others, but excluded from the figures.
     package var warmup: Duration = .zero
-    /// The process by which checks become due in an open loop.
+    /// How checks become due in an open loop.
     package var arrivals = ArrivalProcess.constant
     /// The number of connections in an open loop, at least 1.
     ///
-    /// In a closed loop, the stages specify the number.
+    /// In a closed loop, the stages specify this number.
     package var openConnections = 64
     /// The maximum number of due and unanswered checks in an open loop.
     ///
@@ -21,7 +21,7 @@ package struct LoadPlan: Hashable, Sendable {
     package var maxInFlight = 10_000
     package var mix = Mix(only: .right)
     package var connectionUse = Weights<ConnectionUse>(only: .warm)
-    /// The number of checks after which a warm connection is replaced by a connection of another wallet.
+    /// The number of checks after which a warm connection is replaced with a connection for another wallet.
     ///
     /// If nil, the connection is kept.
     package var checksPerWallet: Int?
@@ -29,16 +29,17 @@ package struct LoadPlan: Hashable, Sendable {
     package var think = ThinkTime.none
     /// The number of consecutive wrong PINs for a wallet before a right one is sent.
     ///
-    /// Defaults to one less than a round.
-    ///
-    /// Without this limit, a run would block its own wallets. By default, an attack on a single wallet is not limited.
+    /// Defaults to one less than a round. Without this limit, a run would block its own wallets. By default, an attack
+    /// on a single wallet is not limited.
     package var maxWrongPerWallet: Int?
-    /// The number of sessions that are opened before the run and stay idle until its end.
+    /// The number of sessions opened before the run that stay idle until its end.
     package var idleConnections = 0
     /// The timeout for connecting and for each call.
     package var timeout: Duration = .seconds(10)
     package var seed: UInt64 = 1
-    /// This machine's share of the load; every other value describes the whole load.
+    /// This machine's share of the load.
+    ///
+    /// All other values describe the whole load.
     package var share = LoadShare.whole
 
     package init(_ stages: Stages) {
@@ -47,7 +48,7 @@ package struct LoadPlan: Hashable, Sendable {
 
     package var isOpen: Bool { self.stages.unit == .perSecond }
 
-    /// The highest number of concurrent connections that carry load on this machine.
+    /// The peak number of connections that carry load on this machine.
     package var peakUsers: Int {
         self.share.size(of: self.isOpen ? self.openConnections : Int(self.stages.peak.rounded(.up)))
     }
@@ -55,16 +56,18 @@ package struct LoadPlan: Hashable, Sendable {
     /// The number of idle connections on this machine.
     package var ownIdleConnections: Int { self.share.size(of: self.idleConnections) }
 
-    /// The highest number of concurrent connections on this machine, including idle ones.
+    /// The peak number of connections on this machine, including idle ones.
     package var peakConnections: Int { self.peakUsers + self.ownIdleConnections }
 
-    /// The highest number of due and unanswered checks on this machine.
+    /// The maximum number of due and unanswered checks on this machine.
     package var ownMaxInFlight: Int { max(1, self.share.size(of: self.maxInFlight)) }
 
-    /// The seed of this machine's random choices, which differ between the shares of one load.
+    /// The seed for this machine's random choices.
+    ///
+    /// It differs between the shares of one load.
     package var ownSeed: UInt64 { self.seed &+ UInt64(self.share.number - 1) &* 0x9E37_79B9_7F4A_7C15 }
 
-    /// The due times of this machine's checks in an open loop.
+    /// The times at which this machine's checks are due in an open loop.
     package var dueTimes: Arrivals { Arrivals(self.arrivals, self.schedule, seed: self.ownSeed, share: self.share) }
 
     package var schedule: Schedule { Schedule(self.stages, warmup: self.warmup) }
@@ -114,7 +117,7 @@ package struct LoadPlan: Hashable, Sendable {
     /// The name of the entry that differs between the shares of one load.
     private static let shareEntry = "part"
 
-    /// Each choice with its name, for the stored result and for comparisons of results.
+    /// All choices with their names, for storing and comparing results.
     package var entries: [(name: String, value: String)] {
         var entries = [("loop", self.isOpen ? "open" : "closed"), ("stages", self.stages.text)]
         if self.isOpen {

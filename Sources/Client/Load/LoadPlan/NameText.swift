@@ -1,6 +1,6 @@
 internal import ConfigText
 
-/// Names of choices in options.
+/// Parses the names of choices in options.
 package enum NameText {
     /// Parses the name of a choice.
     ///

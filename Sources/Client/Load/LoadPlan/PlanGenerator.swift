@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// The random number generator of a run: SplitMix64, which makes runs reproducible from a seed.
+/// A run's random number generator, SplitMix64, which makes runs reproducible from a seed.
 ///
-/// Never use it for secrets. Each lane has its own stream because lanes run concurrently: with a shared stream, the
-/// requests would depend on the order in which lanes draw.
+/// Never use it for secrets. Each lane has its own stream because lanes run concurrently. With a shared stream,
+/// requests would depend on the order in which the lanes draw.
 package struct PlanGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -26,13 +26,15 @@ package struct PlanGenerator: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// Uniform in `0..<1`, in steps of 2⁻⁵³.
+    /// Returns a number uniformly distributed in `0..<1`, in steps of 2⁻⁵³.
     package mutating func nextUnit() -> Double { Double(self.next() >> 11) * 0x1p-53 }
 
-    /// Exponentially distributed with mean 1, above 0.
+    /// Returns a positive number from an exponential distribution with mean 1.
     package mutating func nextExponential() -> Double { -log(1 - self.nextUnit()) }
 
-    /// Uniform in `0..<bound`; the bias is below bound / 2⁶⁴.
+    /// Returns a number uniformly distributed in `0..<bound`.
+    ///
+    /// The bias is below bound / 2⁶⁴.
     ///
     /// - Precondition: `bound` is positive.
     package mutating func next(below bound: Int) -> Int {

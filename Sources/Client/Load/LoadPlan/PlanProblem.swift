@@ -1,6 +1,6 @@
 /// A mistake in the options or files of a run.
 package struct PlanProblem: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The option, or the file with its line.
+    /// The option, or the file and line.
     package let place: String
     package let text: String
 
@@ -12,7 +12,7 @@ package struct PlanProblem: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(self.place): \(self.text)" }
 }
 
-/// All mistakes in the options and files of a run, so that the user can correct them at once.
+/// All mistakes in the options and files of a run, so that the user can correct them together.
 package struct PlanError: Error, Hashable, Sendable, CustomStringConvertible {
     package let problems: [PlanProblem]
 

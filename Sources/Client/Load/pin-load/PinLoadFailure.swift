@@ -6,17 +6,17 @@ internal import HostSystem
 /// Scripts rely on them, so their meaning never changes.
 enum PinLoadStatus: Int32 {
     case done = 0
-    /// The command line, or a file that it names, is invalid.
+    /// The command line, or a file named in it, is invalid.
     case usage = 1
-    /// The server is unreachable, not trusted, or rejects the request.
+    /// The server is unreachable, not trusted, or rejected the request.
     case unavailable = 69
     /// A file or the machine failed.
     case failed = 70
-    /// Another process uses the wallets.
+    /// Another process is using the wallets.
     case inUse = 75
     /// A threshold is not met, or the server violated its protocol.
     case broken = 99
-    /// A signal ended the command.
+    /// The command was ended by a signal.
     case interrupted = 130
 
     var exitCode: ExitCode { ExitCode(self.rawValue) }

@@ -40,7 +40,7 @@ struct PinLoadProgram: AsyncParsableCommand {
         ]
     )
 
-    /// Like the parser's own method, but exits with 1 after a usage error, as other load testers do.
+    /// Like the parser's own method, but exits with status 1 after a usage error, as other load testers do.
     static func main() async {
         StandardStreams.prepare(statusOfLostOutput: PinLoadStatus.failed.rawValue)
         do {

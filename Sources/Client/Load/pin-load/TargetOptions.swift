@@ -2,7 +2,7 @@ import ArgumentParser
 internal import HostSystem
 internal import LoadFleet
 
-/// The server under test.
+/// Options for the server under test.
 struct TargetOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Lab whose server is tested; the server must be running.", valueName: "dir"),
@@ -52,7 +52,9 @@ struct TargetOptions: ParsableArguments {
         }
     }
 
-    /// The server; a remote host is allowed only with `--i-own-this-server`.
+    /// Returns the server.
+    ///
+    /// A remote host is allowed only with `--i-own-this-server`.
     func target() throws -> Target {
         let target: Target
         do throws(Target.Problem) {
@@ -73,7 +75,7 @@ struct TargetOptions: ParsableArguments {
         return target
     }
 
-    /// Another server of the same store.
+    /// Returns another server on the same store.
     func sibling(of target: Target, at address: String) throws -> Target {
         let sibling: Target
         do throws(Target.Problem) {

@@ -6,27 +6,27 @@ internal import Vocabulary
 struct AttackQueue {
     private var ready: ArraySlice<Int>
     private var blocked: [(until: Timestamp, index: Int)] = []
-    /// The total time by which a lab's clock was advanced past their blocks.
+    /// How far a lab's clock has been advanced in total to get past their blocks.
     private(set) var advanced = Duration.zero
 
-    /// All wallets in random order.
+    /// Creates a queue of all wallets, in random order.
     init(count: Int, using generator: inout PlanGenerator) {
         self.ready = (0..<count).shuffled(using: &generator)[...]
     }
 
-    /// Takes the ready wallet that was attacked longest ago.
+    /// Takes the ready wallet whose last attack is longest ago.
     mutating func take() -> Int? { self.ready.popFirst() }
 
-    /// Returns a wallet that may be attacked again.
+    /// Adds a wallet that can be attacked again.
     mutating func append(_ index: Int) { self.ready.append(index) }
 
-    /// Returns a wallet that is blocked.
+    /// Adds a wallet that is blocked.
     mutating func append(_ index: Int, blockedUntil end: Timestamp) { self.blocked.append((end, index)) }
 
-    /// The end of the last block; nil if no wallet is blocked.
+    /// The end of the last block, or nil if no wallet is blocked.
     var lastEnd: Timestamp? { self.blocked.map(\.until).max() }
 
-    /// Makes all blocked wallets ready, because the clock was advanced past their blocks.
+    /// Makes all blocked wallets ready, after the clock was advanced past their blocks.
     mutating func release(after duration: Duration) {
         self.advanced += duration
         self.ready += self.blocked.map(\.index)
@@ -39,7 +39,7 @@ struct IntervalCollector {
     let recorder: Recorder
     let connections: Int
     private(set) var intervals: [Interval] = []
-    /// The totals of all intervals.
+    /// The totals over all intervals.
     private(set) var totals = Totals()
     private var last = Duration.zero
 
@@ -48,7 +48,9 @@ struct IntervalCollector {
         self.connections = connections
     }
 
-    /// Ends the current interval if it is long enough; returns true if it did.
+    /// Ends the current interval if it is long enough.
+    ///
+    /// Returns whether it did.
     @discardableResult
     mutating func take(at now: Duration, isLast: Bool) -> Bool {
         guard now > self.last, isLast || now - self.last >= .seconds(1) else { return false }

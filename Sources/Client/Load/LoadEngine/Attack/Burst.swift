@@ -6,7 +6,9 @@ internal import Transport
 internal import Vocabulary
 internal import Wire
 
-/// One burst: opens sessions and signs all guesses first, and then sends them all at the same time.
+/// A burst of guesses.
+///
+/// First opens sessions and signs all guesses, and then sends them all at the same time.
 struct Burst {
     let run: RunContext
     let plan: BurstPlan
@@ -14,13 +16,13 @@ struct Burst {
 
     /// The state of a wallet before a burst.
     enum Readiness {
-        /// No wrong PIN is counted, and a session is open.
+        /// No wrong PINs are counted, and a session is open.
         case ready(FleetSession)
         case blocked(Duration)
         case never
     }
 
-    /// Opens a session and checks the right PIN, so that there is a whole round of attempts left.
+    /// Opens a session and checks the right PIN, so that a whole round of attempts is left.
     func prepare() async throws(FleetFailure) -> Readiness {
         let session = try await self.run.openSession(of: self.wallet, 0)
         switch session.opening.pinState {
@@ -44,9 +46,9 @@ struct Burst {
         )
         switch result {
         case .success where outcome == .valid: return .ready(session)
-        // This is reported as a violation, but the burst still shows how this server counts.
+        // Reported as a violation, but the burst still shows how this server counts.
         case .failure(.falseShare): return .ready(session)
-        // These are reported as violations; another wallet may tell us more.
+        // Reported as violations. Another wallet may tell us more.
         case .success, .failure(.strangePINKey), .failure(.unexpectedAnswer):
             session.close()
             return .never
@@ -56,7 +58,9 @@ struct Burst {
         }
     }
 
-    /// Opens the other sessions, and closes all of them if one fails.
+    /// Opens the other sessions.
+    ///
+    /// If one of them fails, closes all of them.
     private func openOthers(with first: FleetSession) async throws(FleetFailure) -> [FleetSession] {
         let (sessions, failure) = await concurrently(self.plan.connections - 1) { number throws(FleetFailure) in
             try await self.run.openSession(of: self.wallet, number + 1)
@@ -87,13 +91,13 @@ struct Burst {
         return tally.result
     }
 
-    /// The guesses of one connection.
+    /// The guesses sent on one connection.
     private struct Flight: Sendable {
         let session: FleetSession
         let guesses: [(prepared: FleetSession.Prepared, isRight: Bool, id: Int)]
     }
 
-    /// Signs all guesses, then records them in the wallet's history, because they may arrive from this point on.
+    /// Signs all guesses and records them in the wallet's history, because they may arrive from this point on.
     private func flights(over sessions: [FleetSession], using generator: inout PlanGenerator) -> [Flight] {
         let right = Int.random(in: 0..<self.plan.size, using: &generator)
         let prepared = sessions.enumerated().map { place, session in

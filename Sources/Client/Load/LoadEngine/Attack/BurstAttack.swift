@@ -7,15 +7,14 @@ internal import Wire
 
 /// Sends many guesses for one wallet's PIN at once, one of them right, and repeats this with other wallets.
 ///
-/// This tests the promise that the server does not judge more guesses when they are sent in parallel than when they are
-/// sent one by one. Wallets that a burst has blocked are used again after their blocks end. In a lab, the clock is
-/// immediately advanced past the block.
+/// This tests the promise that the server does not judge more guesses in parallel than one by one. Wallets blocked by a
+/// burst are used again when their blocks end. In a lab, the clock is advanced past the block immediately.
 package struct BurstAttack: Sendable {
     private let plan: BurstPlan
     private let fleet: Fleet
     private let target: Target
     private let events: RunEvents
-    /// The number of retries against a server that refuses for a transient reason.
+    /// The number of retries if the server refuses for a transient reason.
     var maxRetries = 50
 
     /// The progress of an attack.
@@ -34,7 +33,7 @@ package struct BurstAttack: Sendable {
         }
     }
 
-    /// - Parameter events: receives the attack's events, and can end the attack.
+    /// - Parameter events: Receives the attack's events and can end the attack.
     package init(_ plan: BurstPlan, of fleet: Fleet, at target: Target, events: RunEvents) {
         self.plan = plan
         self.fleet = fleet
@@ -42,9 +41,11 @@ package struct BurstAttack: Sendable {
         self.events = events
     }
 
-    /// Runs the attack to the end of its plan, or until it is ended early, and returns the measurements so far.
+    /// Runs the attack until the end of its plan or until it is ended early.
     ///
-    /// - Parameter onProgress: called about once a second.
+    /// Returns the measurements so far.
+    ///
+    /// - Parameter onProgress: Called about once a second.
     package func run(onProgress: @escaping @Sendable (Progress) -> Void) async throws(RunError) -> MeasuredRun {
         do { return try await self.measure(onProgress) } catch { throw RunError(error, at: self.target) }
     }
@@ -67,7 +68,7 @@ package struct BurstAttack: Sendable {
                 statistics.add(result)
             } catch {
                 log.take(at: run.clock.now, isLast: true)
-                // Report the measurements so far, most importantly the violations.
+                // Report the measurements so far and, most importantly, the violations.
                 let error = RunError(error, at: self.target)
                 guard statistics.hasBursts || log.totals.violations.count > 0, error.isOfServer else { throw error }
                 self.events.note("the attack ended early: \(error)")
@@ -109,7 +110,9 @@ package struct BurstAttack: Sendable {
         )
     }
 
-    /// Sends one burst for the next wallet that can be attacked; returns nil if none is left.
+    /// Sends a burst for the next wallet that can be attacked.
+    ///
+    /// Returns nil if there are none left.
     private func burst(
         _ run: inout RunContext,
         _ queue: inout AttackQueue,
@@ -155,7 +158,9 @@ package struct BurstAttack: Sendable {
         return nil
     }
 
-    /// The next wallet; if all are blocked, advances a lab's clock past the blocks.
+    /// Returns the next wallet.
+    ///
+    /// If all of them are blocked, advances a lab's clock past the blocks.
     private func next(_ queue: inout AttackQueue) async throws -> Int? {
         if let index = queue.take() { return index }
         guard let end = queue.lastEnd else {
@@ -186,7 +191,7 @@ package struct BurstAttack: Sendable {
 }
 
 extension RunError {
-    /// True if the error was caused by the server and not by this machine.
+    /// Whether the error was caused by the server and not by this machine.
     fileprivate var isOfServer: Bool {
         switch self {
         case .server, .target: true

@@ -1,16 +1,16 @@
 internal import ConfigText
 package import LoadPlan
 
-/// The plan of an attack: bursts of guesses for one wallet, one of them right.
+/// The plan for an attack with bursts of guesses for one wallet, one of them right.
 package struct BurstPlan: Hashable, Sendable {
     /// The number of guesses per burst.
     package var size: Int
     /// The number of connections per burst.
     ///
-    /// If it is less than the number of guesses, each connection carries several guesses in one flight.
+    /// If there are fewer connections than guesses, each connection carries several guesses in a single flight.
     package var connections: Int
     package var repetitions = 100
-    /// The limit for connecting, and for each response.
+    /// The timeout for connecting and for each response.
     package var timeout: Duration = .seconds(10)
     package var seed: UInt64 = 1
 
@@ -36,12 +36,12 @@ package struct BurstPlan: Hashable, Sendable {
         self.connections = numbers.count == 2 ? numbers[1] ?? size : size
     }
 
-    /// The text that ``init(parsing:place:)`` parses.
+    /// The text form, as parsed by ``init(parsing:place:)``.
     package var text: String {
         self.connections == self.size ? "burst:\(self.size)" : "burst:\(self.size)/\(self.connections)"
     }
 
-    /// The plan's entries in a report.
+    /// The plan entries shown in a report.
     package var entries: [(name: String, value: String)] {
         [
             ("attack", self.text), ("repeat", "\(self.repetitions)"), ("connections", "\(self.connections)"),
@@ -52,7 +52,7 @@ package struct BurstPlan: Hashable, Sendable {
     /// The largest number of guesses on one connection.
     package var mostOnOneConnection: Int { (self.size + self.connections - 1) / self.connections }
 
-    /// The plan for the engine's context.
+    /// Returns the plan for the engine's context.
     func loadPlan() throws(PlanProblem) -> LoadPlan {
         var plan = LoadPlan(
             try Stages.constant(Double(self.connections), .connections, for: .seconds(1), place: "--attack")

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import LoadReport
 
-/// Statistics of bursts: how often the right guess was accepted, and how often the policy allows it.
+/// Statistics on bursts: how often the right guess was accepted, compared with how often the policy allows it.
 package struct BurstStatistics: Hashable, Sendable {
     package let size: Int
     /// The number of attempts per round.
@@ -14,14 +14,16 @@ package struct BurstStatistics: Hashable, Sendable {
     package private(set) var incomplete = 0
     /// The number of bursts without a response to the right guess.
     ///
-    /// These are excluded from the share.
+    /// They are excluded from the fraction.
     package private(set) var unknown = 0
-    /// The number of judged guesses in each burst, which is a lower bound if the burst is incomplete.
+    /// The number of judged guesses in each burst.
+    ///
+    /// If a burst is incomplete, this is a lower bound.
     private var judged: [Int] = []
     private var spreads: [Duration] = []
     private var together: [Double] = []
 
-    /// The significance level, which is how often a correct server would be wrongly accused.
+    /// The significance level: how often a correct server would be wrongly accused.
     package static let suspicion = 0.001
 
     package init(size: Int, attempts: Int) {
@@ -29,19 +31,18 @@ package struct BurstStatistics: Hashable, Sendable {
         self.attempts = attempts
     }
 
-    /// True if any burst was sent, with or without responses.
+    /// Whether any burst was sent, with or without responses.
     package var hasBursts: Bool { self.bursts + self.unknown > 0 }
 
-    /// The share of bursts in which an atomic limit accepts a right guess at a random position.
+    /// The fraction of bursts in which an atomic limit accepts a right guess at a random position.
     ///
-    /// Only wrong guesses precede it, so it is judged if and only if it is among the first guesses, as many as a round
-    /// has.
+    /// Only wrong guesses precede it, so it is judged if and only if it is among the first guesses of a round's size.
     package var bound: Double { min(1, Double(self.attempts) / Double(self.size)) }
 
     package var share: Double { self.bursts == 0 ? 0 : Double(self.timesIn) / Double(self.bursts) }
 
-    /// The largest number of judged guesses in a burst: one less than a round before the right guess, the right guess
-    /// itself, and a whole round after it.
+    /// The largest number of guesses that may be judged in a burst: one less than a round before the right guess, the
+    /// right guess itself, and a whole round after it.
     package var mostAllowed: Int { min(self.size, 2 * self.attempts) }
 
     /// The Wilson score interval with 95% confidence.
@@ -55,7 +56,7 @@ package struct BurstStatistics: Hashable, Sendable {
         return max(0, middle - half)...min(1, middle + half)
     }
 
-    /// The probability of this many or more accepted guesses if the true share is the bound.
+    /// The probability of this many or more accepted guesses if the true fraction is the bound.
     package var probability: Double {
         guard self.timesIn > 0, self.bound < 1 else { return 1 }
         let (count, bound) = (self.bursts, self.bound)
@@ -67,7 +68,7 @@ package struct BurstStatistics: Hashable, Sendable {
         return min(1, sum)
     }
 
-    /// True if the server accepts more than the policy allows.
+    /// Whether the server accepts more than the policy allows.
     package var isExcessive: Bool {
         self.probability < Self.suspicion || (self.judged.max() ?? 0) > self.mostAllowed
     }
@@ -78,18 +79,19 @@ package struct BurstStatistics: Hashable, Sendable {
         case none
         /// The server accepts more than the policy allows.
         case excessive
-        /// No response to a right guess arrived: the attack does not show anything, and in particular not that the
-        /// server withstood it.
+        /// No response to a right guess arrived.
+        ///
+        /// The attack proves nothing, and in particular not that the server withstood it.
         case unanswered
-        /// A burst is not larger than a round, so a server cannot accept too much of it.
+        /// A burst is not larger than a round, so the server cannot accept too many guesses from it.
         case noLimit
-        /// A server that accepts far too much could have had this result by chance.
+        /// Even a server that accepts far too much could have had this result by chance.
         case tooFew
         /// A server that accepts far too much would have been detected.
         case withinBound
     }
 
-    /// The conclusion from these bursts.
+    /// The conclusion drawn from these bursts.
     package var finding: Finding {
         if self.isExcessive { return .excessive }
         if self.bursts == 0 { return self.unknown > 0 ? .unanswered : .none }
@@ -97,11 +99,11 @@ package struct BurstStatistics: Hashable, Sendable {
         return self.interval.upperBound > self.farTooMany ? .tooFew : .withinBound
     }
 
-    /// The share that bursts must rule out before they count as evidence in favor of a server: twice the bound, or
+    /// The fraction that bursts must rule out before they count as evidence in favor of a server: twice the bound, or
     /// halfway between the bound and 1 if that is less.
     ///
-    /// We cannot use the bound itself, because that is the share of a correct server, and half of all intervals exceed
-    /// it.
+    /// The bound itself cannot be used, because it is the fraction of a correct server, and half of all intervals
+    /// exceed it.
     package var farTooMany: Double { min(2 * self.bound, (1 + self.bound) / 2) }
 
     mutating func add(_ result: BurstResult) {
@@ -128,7 +130,7 @@ package struct BurstStatistics: Hashable, Sendable {
 }
 
 extension BurstStatistics {
-    /// The report's table.
+    /// Returns the table for the report.
     func section(_ plan: BurstPlan) -> ReportSection {
         let mean = self.judged.isEmpty ? 0 : Double(self.judged.reduce(0, +)) / Double(self.judged.count)
         var rows: [(name: String, value: ReportSection.Value)] = [

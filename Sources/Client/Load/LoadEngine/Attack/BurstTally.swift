@@ -1,17 +1,19 @@
 internal import LoadReport
 internal import Synchronization
 
-/// The result of one burst.
+/// The result of a burst.
 struct BurstResult: Sendable {
-    /// True if the server accepted the right guess.
+    /// Whether the server accepted the right guess.
     var isRightIn = false
-    /// The number of judged guesses, including the right one; a lower bound if responses are missing.
+    /// The number of judged guesses, including the right one.
+    ///
+    /// If responses are missing, this is a lower bound.
     var judged = 0
     /// The number of guesses without a verdict.
     var failed = 0
-    /// True if the right guess has no verdict, so that its acceptance is unknown.
+    /// Whether the right guess has no verdict, in which case it is unknown if it was accepted.
     var isRightUnknown = false
-    /// The time between the first connection's write and the last one's.
+    /// The time between the first connection's write and the last connection's write.
     var spread = Duration.zero
     /// The number of connections that wrote before the first response arrived.
     var wroteBeforeAnswer = 0
@@ -19,7 +21,7 @@ struct BurstResult: Sendable {
     var wrote = 0
 }
 
-/// Counts the responses of one burst.
+/// Counts the responses to a burst.
 final class BurstTally: Sendable {
     private struct State {
         var result = BurstResult()

@@ -4,7 +4,7 @@ internal import LoadFleet
 internal import Transport
 internal import Vocabulary
 
-/// Advances the clock of a lab while its server is running.
+/// Advances a lab's clock while its server is running.
 enum LabTime {
     private static let patience: Duration = .seconds(30)
 
@@ -12,7 +12,9 @@ enum LabTime {
         let now: Timestamp
     }
 
-    /// Asks the server to advance the clock, because only the server may write the clock's file while it is running.
+    /// Asks the server to advance the clock.
+    ///
+    /// Only the server may write the clock file while it is running.
     static func advance(_ lab: LabFolder, by duration: Duration, at target: Target) async throws(RunError) {
         let socket: String
         do throws(LabError) {

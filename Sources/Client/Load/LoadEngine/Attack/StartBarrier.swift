@@ -1,18 +1,18 @@
 internal import Synchronization
 
-/// A barrier that releases all of its tasks at the same time, as soon as the last one has arrived.
+/// A barrier that releases all tasks at the same time, once the last one has arrived.
 final class StartBarrier: Sendable {
     private let count: Int
     private let onRelease: @Sendable () -> Void
     private let waiting = Mutex<[CheckedContinuation<Void, Never>]>([])
 
-    /// - Parameter onRelease: called before the release.
+    /// - Parameter onRelease: Called just before the release.
     init(count: Int, onRelease: @escaping @Sendable () -> Void) {
         self.count = count
         self.onRelease = onRelease
     }
 
-    /// Returns when all tasks have arrived.
+    /// Returns once all tasks have arrived.
     func arrive() async {
         await withCheckedContinuation { continuation in
             let released = self.waiting.withLock { waiting -> [CheckedContinuation<Void, Never>] in

@@ -5,16 +5,18 @@ package import LoadReport
 internal import Synchronization
 internal import Vocabulary
 
-/// A lab's server that is started by a run, and then repeatedly killed and restarted under load.
+/// A lab's server that is started by a run, then repeatedly killed and restarted under load.
 ///
 /// A kill can happen at any moment: during a commit, before a response, or with guesses in flight. The wallets'
-/// histories then show whether a crash allowed additional guesses or lost a right PIN's verdict.
+/// histories then show whether a crash allowed additional guesses or lost the verdict on a right PIN.
 package final class CrashingServer: Sendable {
-    /// A reason why the server cannot be started; each description says how to fix it.
+    /// A reason why the server cannot be started.
+    ///
+    /// Each description says how to fix it.
     package enum Problem: Error, Sendable, CustomStringConvertible {
-        /// The server's program is not next to this one.
+        /// The server program is not next to this one.
         case noProgram
-        /// The lab is being served by another process.
+        /// Another process is serving the lab.
         case alreadyServed(pid: Int32)
         case notReady(ServerProgram.NotReady)
         case lab(LabError)
@@ -30,19 +32,19 @@ package final class CrashingServer: Sendable {
         }
     }
 
-    /// One kill of the server and its restart.
+    /// A kill of the server, followed by its restart.
     struct Crash: Sendable {
-        /// The time since the run's start.
+        /// The time since the start of the run.
         let at: Duration
-        /// True if a verdict on a wrong PIN had just arrived.
+        /// Whether a verdict on a wrong PIN had just arrived.
         let isAtVerdict: Bool
-        /// The time from the signal until the process had ended.
+        /// The time from the signal until the process ended.
         let dying: Duration
         /// The time from the restart until the server accepted connections.
         let starting: Duration
     }
 
-    /// A kill without a successful restart.
+    /// A kill that was not followed by a successful restart.
     enum UnfinishedCrash: Sendable {
         /// The server did not come back.
         case notBack
@@ -56,7 +58,7 @@ package final class CrashingServer: Sendable {
         var last: UnfinishedCrash?
     }
 
-    /// The limit for the first start, and the default for each restart.
+    /// The time limit for the first start, and the default for each restart.
     package static let patience: Duration = .seconds(30)
 
     private let lab: LabFolder
@@ -71,11 +73,11 @@ package final class CrashingServer: Sendable {
         self.state = Mutex(State(program: program))
     }
 
-    /// Starts the server of a lab that no process serves.
+    /// Starts the server of a lab that is not being served.
     ///
     /// - Parameters:
-    ///   - program: the server's program; nil for the one next to this program.
-    ///   - patience: the limit for each restart after a kill.
+    ///   - program: The server program. If nil, the one next to this program is used.
+    ///   - patience: The time limit for each restart after a kill.
     package static func start(
         _ lab: LabFolder,
         program: String? = nil,
@@ -105,9 +107,8 @@ package final class CrashingServer: Sendable {
 
     /// Kills the server at each multiple of the interval until the task is cancelled.
     ///
-    /// A run calls it as a companion.
-    ///
-    /// Every other kill waits for the next verdict on a wrong PIN and happens the moment it arrives.
+    /// Called by a run as a companion. Every other kill waits for the next verdict on a wrong PIN and happens the
+    /// moment it arrives.
     package func crash(every interval: Duration, telling events: RunEvents) async {
         var (next, number) = (interval, 0)
         while !Task.isCancelled, let now = events.now {
@@ -117,7 +118,7 @@ package final class CrashingServer: Sendable {
                 return
             }
             next += interval
-            // If the restart takes longer than the interval, let the server run for a whole interval.
+            // If the restart took longer than the interval, let the server run for a whole interval.
             if let now = events.now, next < now { next = now + interval }
         }
     }
@@ -146,7 +147,9 @@ package final class CrashingServer: Sendable {
         return false
     }
 
-    /// Returns false if the server did not come back.
+    /// Kills and restarts the server.
+    ///
+    /// Returns false if it did not come back.
     private func crashOnce(atVerdict: Bool, telling events: RunEvents) async -> Bool {
         let program = self.state.withLock(\.program)
         let isAtVerdict = atVerdict ? await self.killAtVerdict(program, telling: events) : false
@@ -161,7 +164,9 @@ package final class CrashingServer: Sendable {
         return await crash.value
     }
 
-    /// Kills the program and restarts it, until the task is cancelled; returns false if it did not come back.
+    /// Kills the program and restarts it until the task is cancelled.
+    ///
+    /// Returns false if it did not come back.
     private func crash(_ program: ServerProgram, isAtVerdict: Bool, telling events: RunEvents) async -> Bool {
         let (at, killed) = (events.now ?? .zero, ContinuousClock.now)
         let isGone = await program.kill(within: self.patience)
@@ -204,10 +209,12 @@ package final class CrashingServer: Sendable {
         return false
     }
 
-    /// Terminates the server, or kills it if it does not end in time.
+    /// Terminates the server.
+    ///
+    /// Kills it if it does not end in time.
     package func stop() async { await self.state.withLock(\.program).terminate(within: self.patience) }
 
-    /// The report's table of crashes.
+    /// The table of crashes for the report.
     package var section: ReportSection {
         let (crashes, last) = self.state.withLock { ($0.crashes, $0.last) }
         let times = crashes.map(\.starting).sorted()

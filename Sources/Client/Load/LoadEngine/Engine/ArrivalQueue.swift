@@ -1,16 +1,22 @@
 internal import LoadPlan
 internal import Synchronization
 
-/// The arrivals of an open loop, in order; connections take arrivals from it when they become free.
+/// The arrivals in an open loop, in order.
 ///
-/// The time at which a check is due depends only on the schedule. If no connection is free, the check waits here, and
-/// its latency is measured from the time it was due. If too many checks are in flight, including waiting ones, the
-/// check is not sent, and is counted as unsent.
+/// Connections take arrivals from it when they become free.
+///
+/// When a check is due depends only on the schedule. If no connection is free, the check waits here, and its latency is
+/// measured from the time it was due. If too many checks are in flight, including waiting ones, it is not sent but
+/// counted as unsent.
 final class ArrivalQueue: Sendable {
-    /// A check that a connection has taken from the queue; it may not be due yet.
+    /// A check that a connection has taken from the queue.
+    ///
+    /// It may not be due yet.
     struct Arrival: Hashable, Sendable {
         let due: Duration
-        /// True if it has already been admitted; otherwise ``ArrivalQueue/admit(_:)`` decides when it is due.
+        /// Whether it has already been admitted.
+        ///
+        /// Otherwise, ``ArrivalQueue/admit(_:)`` decides once it is due.
         let isAdmitted: Bool
     }
 
@@ -21,7 +27,7 @@ final class ArrivalQueue: Sendable {
         /// The number of elements of `waiting` that have been taken.
         var head = 0
         var inFlight = 0
-        /// Arrivals that were taken before they were due.
+        /// The number of arrivals that were taken before they were due.
         var ahead = 0
         var unsent = 0
 
@@ -38,7 +44,7 @@ final class ArrivalQueue: Sendable {
         self.state = Mutex(State(arrivals: arrivals, next: next))
     }
 
-    /// The next arrival for a free connection; nil if the schedule has ended.
+    /// Returns the next arrival for a free connection, or nil if the schedule has ended.
     func take(at now: Duration) -> Arrival? {
         self.state.withLock { state in
             state.advance(to: now, maxInFlight: self.maxInFlight)
@@ -53,7 +59,9 @@ final class ArrivalQueue: Sendable {
         }
     }
 
-    /// Decides whether an arrival that is now due may be sent; if not, counts it as unsent.
+    /// Decides whether an arrival that is now due may be sent.
+    ///
+    /// If not, counts it as unsent.
     func admit(_ arrival: Arrival) -> Bool {
         arrival.isAdmitted
             || self.state.withLock { state in
@@ -67,7 +75,9 @@ final class ArrivalQueue: Sendable {
             }
     }
 
-    /// Returns an arrival that was not sent before the run's end; counts it as unsent if it was due.
+    /// Returns an arrival that was not sent before the end of the run.
+    ///
+    /// If it was due, counts it as unsent.
     func release(_ arrival: Arrival, at now: Duration) {
         self.state.withLock { state in
             if arrival.isAdmitted { state.inFlight -= 1 } else { state.ahead -= 1 }
@@ -80,7 +90,9 @@ final class ArrivalQueue: Sendable {
         self.state.withLock { $0.inFlight -= 1 }
     }
 
-    /// Admits the arrivals due by now; returns the number of unsent ones since the last call.
+    /// Admits the arrivals that are due by now.
+    ///
+    /// Returns the number of unsent ones since the last call.
     func advance(to now: Duration) -> Int {
         self.state.withLock { state in
             state.advance(to: now, maxInFlight: self.maxInFlight)
@@ -89,7 +101,9 @@ final class ArrivalQueue: Sendable {
         }
     }
 
-    /// Removes the arrivals that are due and still waiting at the run's end; returns the number of unsent ones.
+    /// Removes the due arrivals that are still waiting at the end of the run.
+    ///
+    /// Returns the number of unsent ones.
     func abandon(at now: Duration) -> Int {
         self.state.withLock { state in
             state.advance(to: now, maxInFlight: self.maxInFlight)
@@ -105,8 +119,8 @@ final class ArrivalQueue: Sendable {
     /// The number of checks that are due but have not been sent yet.
     var waiting: Int { self.state.withLock { $0.waitingCount } }
 
-    /// Returns true if every check that is due by now has its response, and no connection is waiting until an arrival
-    /// is due.
+    /// Returns whether every check due by now has its response, and no connection is waiting for an arrival to become
+    /// due.
     ///
     /// This includes checks that have become due since the last call.
     func isIdle(at now: Duration) -> Bool {
@@ -131,7 +145,7 @@ extension ArrivalQueue.State {
     mutating func popWaiting() -> Duration {
         defer {
             self.head += 1
-            // Only do this every now and then, so that removing elements stays cheap.
+            // Do this only occasionally, so that removing elements stays cheap.
             if self.head >= 4096, self.head * 2 >= self.waiting.count {
                 self.waiting.removeFirst(self.head)
                 self.head = 0

@@ -3,19 +3,20 @@ internal import LoadFleet
 internal import Synchronization
 internal import Vocabulary
 
-/// A wallet in use and its history, against which every response is checked.
+/// A wallet in use, with the history that every response is checked against.
 ///
-/// Only one user uses it at a time, except if all users share a single wallet in order to attack it.
+/// Only one user uses it at a time, unless all users share a single wallet in order to attack it.
 final class CheckedWallet: Sendable {
     private struct State {
         var history: WalletHistory
-        /// The wallet's last events, which are recorded only for a proof.
+        /// The wallet's last events.
+        ///
+        /// Recorded only for a proof.
         var transcript: WalletTranscript?
         var lastID = 0
-        /// The last id of an operation with a PIN.
+        /// The id of the last operation with a PIN.
         var lastPINID = 0
-        /// The number of wrong PINs since the last right one that this run knows of, including those without a
-        /// response.
+        /// The number of wrong PINs since the last right one known to this run, including those without a response.
         var wrongInRow = 0
         var users = 0
     }
@@ -30,9 +31,11 @@ final class CheckedWallet: Sendable {
         self.state = Mutex(State(history: history, transcript: keepsTranscript ? WalletTranscript() : nil))
     }
 
-    /// Records an operation before it is sent; returns its id.
+    /// Records an operation before it is sent.
     ///
-    /// - Parameter first: the id of the first operation with the same attempt id.
+    /// Returns its id.
+    ///
+    /// - Parameter first: The id of the first operation with the same attempt id.
     func invokes(_ operation: WalletOperation, repeating first: Int? = nil, at now: Timestamp) -> Int {
         self.state.withLock { state in
             state.lastID += 1
@@ -43,7 +46,9 @@ final class CheckedWallet: Sendable {
         }
     }
 
-    /// Records a response; returns a violation if a correct server could not have sent it.
+    /// Records a response.
+    ///
+    /// Returns a violation if a correct server could not have sent it.
     func completes(_ id: Int, _ response: WalletResponse, at now: Timestamp) -> HistoryViolation? {
         self.state.withLock { state in
             switch response {
@@ -58,8 +63,9 @@ final class CheckedWallet: Sendable {
         }
     }
 
-    /// Records that no response will arrive; returns a violation if a correct server could not have sent the other
-    /// responses.
+    /// Records that no response will arrive.
+    ///
+    /// Returns a violation if a correct server could not have sent the other responses.
     func loses(_ id: Int, isWrong: Bool, at now: Timestamp) -> HistoryViolation? {
         self.state.withLock { state in
             if isWrong { state.wrongInRow += 1 }
@@ -76,7 +82,7 @@ final class CheckedWallet: Sendable {
         }
     }
 
-    /// The last events, for the report on a violation.
+    /// The last events, for reporting a violation.
     var transcript: WalletTranscript? { self.state.withLock(\.transcript) }
 
     /// Records that the server's process ended before this moment.
@@ -84,13 +90,13 @@ final class CheckedWallet: Sendable {
         self.state.withLock { $0.history.serverEnded(by: now) }
     }
 
-    /// Returns true if no operation with a PIN followed this one.
+    /// Returns whether this was the last operation with a PIN.
     func isLastPIN(_ id: Int) -> Bool { self.state.withLock { $0.lastPINID == id } }
 
-    /// Returns true if one more wrong PIN would still be within the plan's limit.
+    /// Returns whether one more wrong PIN would still be within the plan's limit.
     func allowsWrong(atMost limit: Int) -> Bool { self.state.withLock { $0.wrongInRow < limit } }
 
-    /// True if wrong PINs may have been counted since the last right one.
+    /// Whether wrong PINs may have been counted since the last right one.
     var hasCounts: Bool { self.state.withLock { $0.wrongInRow > 0 } }
 
     var overflowCount: Int { self.state.withLock { $0.history.overflowCount } }
@@ -102,8 +108,9 @@ final class CheckedWallet: Sendable {
 
     func enter() { self.state.withLock { $0.users += 1 } }
 
-    /// Returns true if there are no users left and no pending operation can still be judged, which means that the
-    /// summary is exact.
+    /// Returns whether there are no users left and no pending operation can still be judged.
+    ///
+    /// The summary is then exact.
     func leave() -> Bool {
         self.state.withLock { state in
             state.users -= 1

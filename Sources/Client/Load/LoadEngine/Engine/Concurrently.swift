@@ -1,8 +1,8 @@
-/// Calls `body` for each number below `count`, at most `width` at a time, until one call fails.
+/// Calls `body` for each number below `count`, up to `width` at a time, until one call fails.
 ///
 /// Returns the results of the successful calls and the first failure. After a failure, the calls in progress are
-/// cancelled and no further calls begin.
-/// - Parameter onSuccess: called with the number of successful calls so far.
+/// cancelled and no further calls are started.
+/// - Parameter onSuccess: Called with the number of successful calls so far.
 func concurrently<Success: Sendable, Failure: Error>(
     _ count: Int,
     width: Int = 32,

@@ -1,15 +1,18 @@
 internal import HostSystem
 internal import LoadPlan
 
-/// The limits on connections from one process and one address.
+/// Limits on connections from one process and one address.
 enum ConnectionLimits {
-    /// The number of open files that are not connections: the wallets' file, event loops and standard streams.
+    /// The number of open files other than connections: the wallet file, event loops and standard streams.
     static let otherFiles = 64
-    /// The number of connections from one address, which is below the server's usual limit per source and far below the
-    /// number of ports.
+    /// The number of connections from one address.
+    ///
+    /// It is below the server's usual limit per source and far below the number of ports.
     static let connectionsPerAddress = 2_000
 
-    /// Raises the limit of open files for the plan; if that is not permitted, throws a problem that says how to fix it.
+    /// Raises the limit on open files for the plan.
+    ///
+    /// If that is not permitted, throws a problem that says how to fix it.
     static func prepare(for plan: LoadPlan) throws(PlanProblem) {
         let needed = plan.peakConnections + Self.otherFiles
         let limit = OpenFiles.raise(to: needed)
@@ -23,7 +26,7 @@ enum ConnectionLimits {
         )
     }
 
-    /// The local addresses to connect from in turn; empty if the system can choose.
+    /// Returns the local addresses to connect from in turn, or an empty list if the system can choose.
     ///
     /// All addresses in 127.0.0.0/8 belong to this machine. There are about 28,000 ports per address and server, and
     /// the server limits the number of connections per source.

@@ -4,20 +4,20 @@ internal import LoadReport
 internal import Synchronization
 internal import Wire
 
-/// Opens wallets again at a run's end if a crash may have made the server forget counted attempts.
+/// Reopens wallets at the end of a run if a crash may have made the server forget counted attempts.
 ///
 /// The state returned when a session is opened is checked like any other response. Users who lost their connection
-/// continue with the same wallet, so this opens all other wallets with counted wrong PINs, most recently used first.
+/// continue with the same wallet. This opens all other wallets with counted wrong PINs, most recently used first.
 struct FinalCheck {
     let run: RunContext
 
     /// The time limit for the whole check.
     private static let limit: Duration = .seconds(10)
-    /// The time after which we give up if not a single session could be opened.
+    /// How long to wait before giving up if not a single session could be opened.
     private static let patience: Duration = .seconds(3)
 
     private final class Progress: Sendable {
-        /// The sessions opened, and the time of the last one or of the start.
+        /// The number of opened sessions, and the time of the last one or of the start.
         let state: Mutex<(opened: Int, lastSuccess: Duration)>
 
         init(at now: Duration) {
@@ -25,10 +25,10 @@ struct FinalCheck {
         }
     }
 
-    /// An error thrown when the time is up, so that no further wallet is opened.
+    /// Thrown when the time is up, so that no further wallet is opened.
     private struct TimeIsUp: Error {}
 
-    /// Opens the wallets, and notes the number opened in the report.
+    /// Opens the wallets and adds their number to the report.
     func run() async {
         let wallets = self.run.histories.withCounts
         guard !wallets.isEmpty else { return }

@@ -7,18 +7,20 @@ internal import Vocabulary
 
 /// A run of a plan against a server, using the wallets of a fleet.
 package struct LoadRun: Sendable {
-    /// Settings of a run in addition to its plan.
+    /// Settings for a run in addition to its plan.
     package struct Options: Sendable {
         package var thresholds: [Threshold] = []
-        /// Ends the run as soon as a threshold can no longer be met, or has not been met for several seconds.
+        /// Whether to end the run once a threshold can no longer be met, or has not been met for several seconds.
         package var abortsOnFail = false
-        /// The time at which the plan begins; nil to begin as soon as all sessions are open.
+        /// The time at which the plan starts.
+        ///
+        /// If nil, it starts as soon as all sessions are open.
         package var start: ContinuousClock.Instant?
-        /// The server's process on this machine; nil if unknown.
+        /// The server's process on this machine, or nil if unknown.
         package var serverPID: Int32?
-        /// Tasks that run in parallel with the load, and are cancelled when it ends.
+        /// Tasks that run in parallel with the load and are cancelled when it ends.
         package var companions: [@Sendable (RunEvents) async -> Void] = []
-        /// Other servers with the same store.
+        /// Other servers on the same store.
         ///
         /// Connections take turns between all servers.
         package var others: [Target] = []
@@ -34,7 +36,7 @@ package struct LoadRun: Sendable {
     let options: Options
     let events: RunEvents
 
-    /// - Parameter events: receives the run's events, and can end the run.
+    /// - Parameter events: Receives the run's events and can end the run.
     package init(_ plan: LoadPlan, of fleet: Fleet, at target: Target, options: Options, events: RunEvents) {
         self.plan = plan
         self.fleet = fleet
@@ -43,9 +45,11 @@ package struct LoadRun: Sendable {
         self.events = events
     }
 
-    /// Runs the plan to its end, or until the run is ended early, and returns the measurements so far.
+    /// Runs the plan to its end, or until the run is ended early.
     ///
-    /// - Parameter onProgress: called about once a second, and for each session opened before the start.
+    /// Returns the measurements so far.
+    ///
+    /// - Parameter onProgress: Called about once a second, and for each session opened before the start.
     package func run(
         onProgress: @escaping @Sendable (LoadProgress) -> Void
     ) async throws(RunError) -> MeasuredRun {
@@ -99,7 +103,7 @@ package struct LoadRun: Sendable {
         )
     }
 
-    /// Waits for the time at which all machines of this load begin.
+    /// Waits for the time at which all machines start this load.
     private func awaitStart(_ onProgress: @Sendable (LoadProgress) -> Void) async throws {
         guard let start = self.options.start else { return }
         let late = ContinuousClock.now - start
@@ -128,7 +132,7 @@ package struct LoadRun: Sendable {
         try ConnectionLimits.prepare(for: self.plan)
     }
 
-    /// The time without a response, at the end of the plan, after which the server is considered lost.
+    /// If there has been no response for this long at the end of the plan, the server is considered lost.
     private static let silence: Duration = .seconds(2)
 
     private enum Part {
@@ -171,7 +175,7 @@ package struct LoadRun: Sendable {
 }
 
 extension RunContext {
-    /// Notes the circumstances that readers of the results need to know about.
+    /// Notes any circumstances that readers of the results need to know.
     fileprivate func noteUses() {
         let replaced = self.gauges.replaced.load(ordering: .relaxed)
         if replaced > 0 {
@@ -211,8 +215,8 @@ extension RunContext {
 }
 
 extension [Interval] {
-    /// Returns true if, although calls were made, no response arrived for at least this long before the end of the
-    /// plan, and none after it.
+    /// Returns whether calls were made but no response arrived for at least this long before the end of the plan, and
+    /// none after it.
     ///
     /// A refusal counts as a response.
     func endUnanswered(for time: Duration) -> Bool {
@@ -225,7 +229,7 @@ extension [Interval] {
 }
 
 extension Outcome {
-    /// True if the outcome reflects a response from the server.
+    /// Whether the outcome reflects a response from the server.
     fileprivate var isOfServer: Bool {
         guard case .failed(let reason) = self else { return true }
         return reason.hasPrefix("refused:") || reason.hasPrefix("revoked")

@@ -4,19 +4,21 @@ internal import Synchronization
 internal import Transport
 internal import Wire
 
-/// An open session of a wallet that was taken from the pool.
+/// An open session for a wallet that was taken from the pool.
 ///
-/// All of its responses are checked, from the first one on.
+/// All responses are checked, starting with the first one.
 struct OpenedSession: Sendable {
     let session: FleetSession
     let wallet: CheckedWallet
     /// A time shortly before the server ends the session because of its age.
     let expires: ContinuousClock.Instant
 
-    /// Takes a wallet from the pool, connects, and opens a session; returns nil if all wallets are in use.
+    /// Takes a wallet from the pool, connects, and opens a session.
     ///
-    /// The wallet returns to the pool on failure.
-    /// - Parameter wanted: the wallet to take if it is free.
+    /// Returns nil if all wallets are in use.
+    ///
+    /// On failure, the wallet is returned to the pool.
+    /// - Parameter wanted: The wallet to take if it is free.
     static func open(
         _ number: Int,
         wallet wanted: Int? = nil,
@@ -28,7 +30,7 @@ struct OpenedSession: Sendable {
         return try await self.open(taken: index, number, resuming: resuming, in: run)
     }
 
-    /// Opens a session for a wallet that has been taken.
+    /// Opens a session for a wallet that has already been taken.
     static func open(
         taken index: Int,
         _ number: Int,

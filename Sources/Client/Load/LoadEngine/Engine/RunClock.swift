@@ -1,11 +1,11 @@
 internal import Vocabulary
 
-/// The time since a run's start, and the server's clock at the same moment.
+/// The time since the start of a run, and the corresponding time on the server's clock.
 struct RunClock: Sendable {
     let start: ContinuousClock.Instant
     /// The server's clock at the start.
     ///
-    /// It equals this machine's clock unless a lab's clock is ahead.
+    /// It is the same as this machine's clock unless a lab's clock is ahead.
     private let wall: Timestamp
 
     init(startingAt start: ContinuousClock.Instant = .now, wall: Timestamp) {
@@ -16,16 +16,16 @@ struct RunClock: Sendable {
     /// The time since the start.
     var now: Duration { ContinuousClock.now - self.start }
 
-    /// The server's clock at a moment of the run.
+    /// Returns the server's clock at a moment of the run.
     func wall(at time: Duration) -> Timestamp { self.wall + time }
 
-    /// The same clock, started now.
+    /// Returns the same clock, restarted now.
     func restarted() -> RunClock {
         let now = ContinuousClock.now
         return RunClock(startingAt: now, wall: self.wall + (now - self.start))
     }
 
-    /// A clock with the same start, synchronized with the server's current time.
+    /// Returns a clock with the same start, synchronized with the server's current time.
     func synchronized(with serverTime: Timestamp) -> RunClock {
         RunClock(startingAt: self.start, wall: serverTime + (.zero - self.now))
     }

@@ -47,9 +47,9 @@ extension RunContext {
         }
     }
 
-    /// Checks an instruction's result against the wallet's history.
+    /// Checks the result of an instruction against the wallet's history.
     ///
-    /// - Parameter isWrong: true if the instruction carried a wrong PIN.
+    /// - Parameter isWrong: Whether the instruction carried a wrong PIN.
     func check(
         _ result: Result<FleetSession.Answer, FleetFailure>,
         of wallet: CheckedWallet,
@@ -77,7 +77,7 @@ extension RunContext {
 
     /// Checks a failure against the wallet's history.
     ///
-    /// - Parameter generation: the generation of the session's PIN after the failure; nil if there is no session.
+    /// - Parameter generation: The generation of the session's PIN after the failure, or nil if there is no session.
     private func check(
         _ failure: FleetFailure,
         of wallet: CheckedWallet,
@@ -91,7 +91,7 @@ extension RunContext {
         case .falseShare: response = .validWithForeignShare
         case .strangePINKey: response = .pinKeyChanged(current: nil)
         case .refused(.pinKeyChanged): response = .pinKeyChanged(current: generation.map { Int($0) })
-        // After these refusals we do not know whether the attempt was counted.
+        // These refusals do not tell us whether the attempt was counted.
         case .refused(.unavailable), .refused(.internal): response = nil
         case .revoked, .refused(.revoked): response = .revoked
         case .refused: response = .refused
@@ -107,13 +107,15 @@ extension RunContext {
         self.report(wallet.completes(id, response, at: now), of: wallet, at: time)
     }
 
-    /// Returns the outcome of a failed operation, and ends the run if the wallets' file failed.
+    /// Returns the outcome of a failed operation.
+    ///
+    /// Ends the run if the wallet file failed.
     func outcome(of failure: FleetFailure) -> Outcome {
         switch failure {
         case .fleet(let error): self.events.end(.aborted, failure: .fleet(error))
         case .call(.closed): self.events.connectionWasLost()
         case .refused(.rateLimited): self.gauges.rateLimited.add(1, ordering: .relaxed)
-        // Only the end of a run cancels a call.
+        // A call is only cancelled by the end of a run.
         case .call(.cancelled): return .interrupted
         default: break
         }
@@ -152,12 +154,12 @@ extension RunContext {
         self.events.note(text)
     }
 
-    /// The maximum number of excluded wallets that the report names.
+    /// The maximum number of excluded wallets to name in the report.
     private static let maxNamed = 5
 }
 
 extension InstructResult {
-    /// The verdict on the PIN; nil for a result that only other instructions have.
+    /// The verdict on the PIN, or nil for a result that does not belong to a PIN check.
     fileprivate var verdict: PINVerdict? {
         switch self {
         case .pinValid, .pinChanged: .valid

@@ -7,7 +7,7 @@ internal import Transport
 internal import Vocabulary
 internal import Wire
 
-/// The state that all users of a run share, and the clock of its current phase.
+/// The state shared by all users of a run, and the clock of its current phase.
 struct RunContext: Sendable {
     let plan: LoadPlan
     let schedule: Schedule
@@ -19,9 +19,11 @@ struct RunContext: Sendable {
     let recorder = Recorder()
     let gauges = RunGauges()
     let events: RunEvents
-    /// The limit of consecutive wrong PINs for a wallet.
+    /// The maximum number of consecutive wrong PINs for a wallet.
     let wrongLimit: Int
-    /// The queue of arrivals, which is used only in an open loop.
+    /// The queue of arrivals.
+    ///
+    /// Only used in an open loop.
     let queue: ArrivalQueue?
     let registrar: Registrar?
     let proof: Proof?
@@ -37,14 +39,14 @@ struct RunContext: Sendable {
         let resumingContexts: [TLSClientContext]
     }
 
-    /// The number of TLS contexts and lanes, which is large enough that event loops rarely contend for one.
+    /// The number of TLS contexts and lanes, large enough that event loops rarely contend for one.
     private static let shardCount = 8
 
     /// Asks the server for its terms.
     ///
     /// - Parameters:
-    ///   - targets: the servers of one store; the first one is asked.
-    ///   - proof: receives the violations and the times between answers.
+    ///   - targets: The servers of one store. The first one is asked.
+    ///   - proof: Receives the violations and the times between answers.
     init(
         _ plan: LoadPlan,
         _ fleet: Fleet,
@@ -88,8 +90,9 @@ struct RunContext: Sendable {
         self.clock = RunClock(wall: target.clock.now())
     }
 
-    /// Requests the server's terms with one of the first wallets, which also shows that the server is the right one for
-    /// these wallets.
+    /// Requests the server's terms with one of the first wallets.
+    ///
+    /// This also shows that it is the right server for these wallets.
     private static func terms(
         of fleet: Fleet,
         _ wallets: Range<Int>,
@@ -123,10 +126,10 @@ struct RunContext: Sendable {
 
     func lane(of number: Int) -> Lane { self.lanes[number % Self.shardCount] }
 
-    /// Connects for a user.
+    /// Connects on behalf of a user.
     ///
-    /// - Parameter resuming: true to store session tickets and to use them, which has an effect only if the plan has
-    ///   such connections.
+    /// - Parameter resuming: Whether to store and use session tickets. It has an effect only if the plan has such
+    ///   connections.
     func connect(_ number: Int, resuming: Bool = false) async throws(FleetFailure) -> ClientConnection {
         let turn = self.servers.count > 1 ? self.gauges.connects.add(1, ordering: .relaxed).oldValue : 0
         let server = self.servers[turn % self.servers.count]
@@ -137,16 +140,18 @@ struct RunContext: Sendable {
         )
     }
 
-    /// True if several users may use a wallet at once.
+    /// Whether several users may use a wallet at the same time.
     var sharesWallets: Bool { self.plan.pick.sharesWallets }
 
-    /// The number of users that the plan wants at a time.
+    /// Returns the number of users that the plan wants at a given time.
     func usersWanted(at time: Duration) -> Int {
         let all = self.plan.isOpen ? self.plan.openConnections : Int(self.schedule.level(at: time).rounded())
         return self.plan.share.size(of: all)
     }
 
-    /// Saves all histories for the next run, after all connections have closed.
+    /// Saves all histories for the next run.
+    ///
+    /// Must be called after all connections have closed.
     ///
     /// Throws the run's failure, if there is one.
     func finish() throws {

@@ -3,13 +3,19 @@ package import LoadPlan
 
 /// A reason why a run did not start or could not continue.
 package enum RunError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The plan is invalid: correct it.
+    /// The plan is invalid.
+    ///
+    /// Correct it.
     case plan(PlanError)
-    /// The server's responses do not allow a measurement: fix the server first.
+    /// The server's responses do not allow a measurement.
+    ///
+    /// Fix the server first.
     case server(FleetFailure, address: String)
-    /// The wallets' file can no longer be used.
+    /// The wallet file can no longer be used.
     case fleet(FleetError)
-    /// The target cannot be used as specified: specify it differently.
+    /// The target cannot be used as specified.
+    ///
+    /// Specify it differently.
     case target(Target.Problem)
     /// A user ended the run before anything was measured.
     case interrupted
@@ -24,7 +30,7 @@ package enum RunError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Translates any error of a run against a target.
+    /// Converts any error thrown by a run against a target.
     init(_ error: any Error, at target: Target) {
         switch error {
         case let error as RunError: self = error

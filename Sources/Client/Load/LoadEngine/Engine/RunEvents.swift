@@ -3,7 +3,7 @@ package import LoadReport
 internal import Synchronization
 internal import Vocabulary
 
-/// The events of a run that its load does not cause: markers and notes for the report, and reasons to end early.
+/// The events of a run that are not caused by its load: markers and notes for the report, and reasons to end early.
 ///
 /// Companions of the run, such as one that kills the server, report their events here, and so does the Ctrl-C handler.
 package final class RunEvents: Sendable {
@@ -21,17 +21,17 @@ package final class RunEvents: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Fires at the next verdict on a wrong PIN.
+    /// Fires on the next verdict on a wrong PIN.
     let verdictTrigger = VerdictTrigger()
 
     package init() {}
 
     // MARK: Reported events
 
-    /// The time since the run's start; nil before the start.
+    /// The time since the start of the run, or nil before the start.
     package var now: Duration? { self.state.withLock { $0.clock?.now } }
 
-    /// Adds a vertical line to the plots at this moment.
+    /// Adds a vertical line to the plots at the current time.
     package func mark(_ text: String) {
         self.state.withLock { state in
             if let now = state.clock?.now { state.markers.append(Marker(at: now, text)) }
@@ -41,14 +41,16 @@ package final class RunEvents: Sendable {
     /// Adds a table to the report.
     package func add(_ section: ReportSection) { self.state.withLock { $0.sections.append(section) } }
 
-    /// Adds a sentence to the report, unless the report already contains it.
+    /// Adds a sentence to the report, unless it is already there.
     package func note(_ text: String) {
         self.state.withLock { state in
             if !state.notes.contains(text) { state.notes.append(text) }
         }
     }
 
-    /// Reports that the server's process has ended: it will judge no further operation.
+    /// Reports that the server's process has ended.
+    ///
+    /// It will not judge any more operations.
     package func serverEnded() {
         self.state.withLock { state in
             state.serverDeath = state.clock?.now
@@ -58,15 +60,15 @@ package final class RunEvents: Sendable {
         }
     }
 
-    /// Reports a new process of the server, which the run monitors from now on.
+    /// Reports a new server process, which the run monitors from now on.
     package func serverStarted(pid: Int32) {
         self.state.withLock { $0.serverPID = pid }
     }
 
-    /// Reports that the server opened a session after the plan's end.
+    /// Reports that the server opened a session after the end of the plan.
     func serverResponded() { self.state.withLock { $0.isServerStateKnown = true } }
 
-    /// Reports that a connection was lost during a call, which may be due to a crash of the server.
+    /// Reports that a connection was lost during a call, which may mean that the server crashed.
     func connectionWasLost() { self.state.withLock { $0.mayHaveCrashed = true } }
 
     // MARK: The end
@@ -83,11 +85,11 @@ package final class RunEvents: Sendable {
         }
     }
 
-    /// The reason for ending early, if there is one.
+    /// The reason for ending early, if any.
     var endReason: RunEnd? { self.state.withLock { $0.end } }
     var failure: RunError? { self.state.withLock { $0.failure } }
 
-    /// Returns when the run should end early, or when the task is cancelled.
+    /// Returns when the run should end early or the task is cancelled.
     func ends() async {
         while self.endReason == nil, !Task.isCancelled { try? await Task.sleep(for: .milliseconds(20)) }
     }
@@ -98,15 +100,17 @@ package final class RunEvents: Sendable {
 
     var serverPID: Int32? { self.state.withLock { $0.serverPID } }
 
-    /// True if a companion manages the server's process, or if the server responded after the end of the plan.
+    /// Whether a companion manages the server's process, or the server responded after the end of the plan.
     ///
     /// In both cases, missing responses do not mean that the server is gone.
     var isServerStateKnown: Bool { self.state.withLock { $0.isServerStateKnown } }
 
-    /// True if the server may have lost data that was not durable.
+    /// Whether the server may have lost data that was not durable.
     var mayHaveCrashed: Bool { self.state.withLock { $0.mayHaveCrashed } }
 
-    /// Returns the time at which the server's process ended, or nil if this was already returned or has not happened.
+    /// Returns the time at which the server's process ended.
+    ///
+    /// Returns nil if it has not ended or if the time was already returned.
     func takeServerDeath() -> Duration? {
         self.state.withLock { state in
             defer { state.serverDeath = nil }
@@ -114,7 +118,7 @@ package final class RunEvents: Sendable {
         }
     }
 
-    /// Returns the result of a run with these intervals.
+    /// Creates the result of a run with these intervals.
     func measured(_ intervals: [Interval], from start: Timestamp, end: RunEnd) -> MeasuredRun {
         self.state.withLock { state in
             MeasuredRun(

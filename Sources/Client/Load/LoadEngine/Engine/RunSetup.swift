@@ -4,18 +4,20 @@ internal import Synchronization
 
 /// Opens a run's sessions before its clock starts.
 struct RunSetup {
-    /// The time for which opening a session is retried.
+    /// How long opening a session is retried.
     private static let patience: Duration = .seconds(30)
-    /// The number of excluded wallets at which the setup fails, because the wallets are then unlikely to be the cause.
+    /// The number of excluded wallets at which the setup fails.
+    ///
+    /// At that point, the wallets are unlikely to be the cause.
     private static let maxExcluded = 64
 
     let run: RunContext
 
-    /// Opens sessions a few at a time, which is enough to keep a server busy without exceeding its limits.
+    /// Opens sessions a few at a time, which keeps a server busy without exceeding its limits.
     ///
     /// - Parameters:
-    ///   - first: the number of the first user.
-    ///   - onProgress: called with the number of open sessions.
+    ///   - first: The number of the first user.
+    ///   - onProgress: Called with the number of open sessions.
     func open(_ count: Int, first: Int, onProgress: (Int) -> Void) async throws -> [OpenedSession] {
         let (sessions, failure) = await concurrently(count, onSuccess: onProgress) { number in
             try await self.openOne(first + number)
@@ -38,7 +40,7 @@ struct RunSetup {
             } catch {
                 guard self.run.events.endReason == nil else { throw RunError.interrupted }
                 if Task.isCancelled { throw error }
-                // In this case, another wallet is drawn.
+                // In this case, draw another wallet.
                 if error.concernsOnlyThisWallet, !self.run.sharesWallets,
                     self.run.gauges.excluded.load(ordering: .relaxed) < Self.maxExcluded
                 {

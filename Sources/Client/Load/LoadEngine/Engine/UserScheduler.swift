@@ -1,17 +1,17 @@
 internal import LoadPlan
 internal import Synchronization
 
-/// Starts users according to the plan, and waits for all of them at the end.
+/// Starts users according to the plan and waits for all of them at the end.
 final class UserScheduler: Sendable {
     /// The interval at which the number of users is updated from the plan.
     private static let step: Duration = .milliseconds(50)
-    /// The time for which a run that ends early waits for outstanding responses.
+    /// How long a run that ends early waits for outstanding responses.
     private static let grace: Duration = .seconds(1)
 
     private let run: RunContext
     private let slots: Mutex<[Slot]>
 
-    /// The state of one user number.
+    /// The state for one user number.
     private struct Slot {
         var isTaken = false
         /// The number of users that have had this number.
@@ -23,7 +23,7 @@ final class UserScheduler: Sendable {
         self.slots = Mutex(Array(repeating: Slot(), count: run.plan.peakUsers))
     }
 
-    /// Returns when the last user has ended.
+    /// Returns once the last user has ended.
     func run(starting opened: [OpenedSession]) async {
         await withTaskGroup { group in
             group.addTask { await self.follow(opened) }
@@ -57,7 +57,7 @@ final class UserScheduler: Sendable {
                 await self.run.clock.sleep(until: min(end, now + Self.step))
             }
             for session in opened { try? session.close(in: self.run) }
-            // In an open loop, checks that are already due are still sent, and the users end when there are none left.
+            // In an open loop, checks that are already due are still sent. The users end when there are none left.
             if self.run.queue == nil { self.run.gauges.stop() } else { await self.drain() }
         }
         if self.run.events.endReason == nil, self.run.events.mayHaveCrashed {
@@ -65,7 +65,7 @@ final class UserScheduler: Sendable {
         }
     }
 
-    /// Sends the waiting checks for as long as one call may take.
+    /// Sends the waiting checks for as long as a single call may take.
     private func drain() async {
         let end = self.run.schedule.duration + self.run.plan.timeout
         while !self.run.gauges.isStopping, !Task.isCancelled, self.run.clock.now < end {

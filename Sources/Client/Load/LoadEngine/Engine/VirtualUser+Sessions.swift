@@ -6,9 +6,11 @@ internal import Transport
 internal import Vocabulary
 
 extension VirtualUser {
-    /// Opens a session for a free wallet, and waits for one if necessary.
+    /// Opens a session for a free wallet.
     ///
-    /// A failure is recorded as the action's outcome.
+    /// Waits for one if necessary.
+    ///
+    /// A failure is recorded as the outcome of the action.
     func open(_ action: Action, due: Duration?, began: Duration) async {
         do throws(FleetFailure) {
             while true {
@@ -22,7 +24,7 @@ extension VirtualUser {
                 if self.opened != nil { break }
                 self.run.events.note("more connections than free wallets: some connections had to wait for a wallet")
                 await self.recover()
-                // Count checks that were due but could not be sent.
+                // Count the check as unsent if it was due.
                 guard !self.run.gauges.isStopping else {
                     if due != nil { self.run.recorder.recordUnsent(1) }
                     return
@@ -65,7 +67,7 @@ extension VirtualUser {
         if outcome.isFailure { await self.recover() } else { self.backoff.reset() }
     }
 
-    /// Registers a wallet and discards it, since only the server's work matters.
+    /// Registers a wallet and discards it, because only the server's work matters.
     private func registerNew(by registrar: Registrar) async throws(FleetFailure) {
         let timeout = self.run.plan.timeout
         let connection = try await self.run.connect(self.number)

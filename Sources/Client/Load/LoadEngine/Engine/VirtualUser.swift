@@ -8,11 +8,11 @@ internal import Transport
 internal import Vocabulary
 internal import Wire
 
-/// A simulated user, who generates the load of one connection by performing operations one after another.
+/// A simulated user that generates the load on one connection by performing operations one after another.
 ///
 /// The user ends when the plan no longer needs it.
 ///
-/// While a session is open, the user runs on the connection's own event loop, so that a check does not need a thread
+/// While a session is open, the user runs on the connection's own event loop, so that a check does not require a thread
 /// switch. This matters because the tool shares the machine with the server.
 final class VirtualUser {
     let number: Int
@@ -23,7 +23,7 @@ final class VirtualUser {
     /// The kind of connection that the plan chose for the next check.
     var use = ConnectionUse.warm
     var checksDone = 0
-    /// The source of attempt ids, different in each run.
+    /// The source of attempt ids, which differs in each run.
     ///
     /// It is separate from the plan's generator, which would generate the same values in the next run with the same
     /// seed. A server that has seen an id before considers the attempt a repetition and does not count it again
@@ -32,7 +32,7 @@ final class VirtualUser {
     private var wrongVariant: UInt32 = 0
     /// The last connection, if it was lost.
     ///
-    /// The next session uses the same wallet, because that shows whether the server forgot counted attempts in a crash.
+    /// The next session uses the same wallet, because this shows whether the server forgot counted attempts in a crash.
     var lost: Lost?
     var backoff = Backoff()
     /// The time of the last verdict.
@@ -40,7 +40,7 @@ final class VirtualUser {
 
     struct Lost {
         let wallet: CheckedWallet
-        /// The attempt without a response.
+        /// The attempt that got no response.
         ///
         /// The user sends it again, as phones do, and the server judges it only once (docs/protocol.md, G4).
         let attempt: Attempt?
@@ -52,27 +52,27 @@ final class VirtualUser {
         let attemptID: AttemptID
         let variant: UInt32
         let generation: UInt32
-        /// The ids of its first and last operation in the wallet's history.
+        /// The ids of its first and last operations in the wallet's history.
         var id = 0
         var lastID = 0
     }
 
     /// - Parameters:
-    ///   - life: the number of earlier users with this number; each draws its own choices.
-    ///   - opened: a session opened before the start.
+    ///   - life: The number of earlier users with this number. Each makes its own random choices.
+    ///   - opened: A session opened before the start.
     init(_ number: Int, life: Int, in run: RunContext, opened: OpenedSession?) {
         self.number = number
         self.run = run
         self.lane = run.lane(of: number)
         self.generator = PlanGenerator(seed: run.plan.ownSeed, stream: UInt64(number) &+ UInt64(life) << 32)
         self.opened = opened
-        // If a session was opened before the start, it is used.
+        // A session opened before the start is used first.
         if opened == nil { self.use = run.plan.connectionUse.draw(using: &self.generator) }
     }
 
     var clock: RunClock { self.run.clock }
 
-    /// Performs operations until the plan, the schedule or the run has no more of them for this user.
+    /// Performs operations until the plan, the schedule or the run has no more for this user.
     func work() async {
         while self.run.gauges.wants(self.number) {
             let isDone: Bool
@@ -88,7 +88,9 @@ final class VirtualUser {
         self.leave()
     }
 
-    /// Performs operations while the session stays the same; returns true if no operation is left.
+    /// Performs operations as long as the session stays the same.
+    ///
+    /// Returns whether there are no operations left.
     private func serve(on connection: ClientConnection?) async -> Bool {
         repeat {
             guard self.run.gauges.wants(self.number) else { return true }
@@ -112,7 +114,7 @@ final class VirtualUser {
         return false
     }
 
-    /// Waits.
+    /// Waits until the given time.
     ///
     /// If there is a connection, a timer on its event loop is used, so that no other thread is woken.
     private func wait(until time: Duration, on connection: ClientConnection?) async {
@@ -181,8 +183,8 @@ final class VirtualUser {
 
     /// Returns the attempt that was lost with the wallet's last connection.
     ///
-    /// Returns nil if the PIN has changed or another PIN was entered since, because the server remembers only the last
-    /// attempt.
+    /// Returns nil if the PIN was changed or another PIN was entered since then, because the server only remembers the
+    /// last attempt.
     private func takeLost(for opened: OpenedSession) -> Attempt? {
         defer { self.lost = nil }
         guard let lost, lost.wallet === opened.wallet, let attempt = lost.attempt,
@@ -191,9 +193,9 @@ final class VirtualUser {
         return attempt
     }
 
-    /// Records an operation, unless it began during the warm-up and ended after it.
+    /// Records an operation.
     ///
-    /// Such an operation is not reported at all.
+    /// An operation that began during the warm-up and ended after it is not reported at all.
     func record(
         _ operation: Operation,
         _ outcome: Outcome,
@@ -250,13 +252,13 @@ final class VirtualUser {
         }
     }
 
-    /// Returns true if the action was meant to have this outcome.
+    /// Returns whether the action was meant to have this outcome.
     private func isExpected(_ outcome: Outcome, of action: Action) -> Bool {
         switch action {
         case .right: outcome == .valid
         case .changePIN: outcome == .changed
         case .register: outcome == .registered
-        // If a single wallet is being attacked, we expect it to be blocked.
+        // If a single wallet is being attacked, it is expected to be blocked.
         case .wrong:
             outcome == .wrong || (self.run.sharesWallets && (outcome == .blocked || outcome == .blockedPermanently))
         }
@@ -267,7 +269,7 @@ final class VirtualUser {
         guard !outcome.isFailure else {
             let isCheck = attempt.action == .right || attempt.action == .wrong
             let isUnanswered = outcome == .timeout || outcome == .failed(FleetFailure.call(.closed).reason)
-            // If other users share the wallet, the server may by now remember only their attempts.
+            // If other users share the wallet, the server may only remember their attempts by now.
             let mayRepeat = isCheck && isUnanswered && !self.run.sharesWallets
             self.lost = self.opened.map { Lost(wallet: $0.wallet, attempt: mayRepeat ? attempt : nil) }
             self.leave()

@@ -4,10 +4,11 @@ internal import Synchronization
 internal import Vocabulary
 
 extension Fleet {
-    /// Resets the histories of all wallets to unknown, so that the next response to each wallet is accepted and later
-    /// responses are checked.
+    /// Resets the histories of all wallets to unknown.
     ///
-    /// Use this if the server's store was restored from a backup, so its counts legitimately differ from those of
+    /// The next response to each wallet is then accepted, and later responses are checked.
+    ///
+    /// Use this if the server's store was restored from a backup, so that its counts legitimately differ from those of
     /// earlier runs.
     package func forgetHistories() throws(FleetError) {
         for index in 0..<self.count { try self.record(.unknown, of: index) }
@@ -26,12 +27,12 @@ final class WalletHistoryCache: Sendable {
     private let wallets = Mutex<[Int: CheckedWallet]>([:])
     private let past = Mutex(Past())
 
-    /// The facts that are remembered about wallets that are not in use.
+    /// Data about wallets that are no longer in use.
     private struct Past {
         var overflowCount = 0
         var epochStepCount = 0
         var uses = 0
-        /// The wallets with counted wrong PINs on the server, each with the number of its last use.
+        /// The wallets with wrong PINs counted on the server, each with the number of its last use.
         var withCounts: [Int: Int] = [:]
 
         mutating func note(_ wallet: CheckedWallet, atMost most: Int) {
@@ -47,7 +48,7 @@ final class WalletHistoryCache: Sendable {
         }
     }
 
-    /// The maximum number of wallets for the check at the end of a run.
+    /// The maximum number of wallets to remember for the check at the end of a run.
     private static let maxRemembered = 100_000
 
     init(_ fleet: Fleet, _ rules: CheckerRules, keepsTranscripts: Bool = false) {
@@ -57,7 +58,7 @@ final class WalletHistoryCache: Sendable {
         self.unknown = WalletHistory(unknownUnder: rules).summary(at: Timestamp(milliseconds: 0), generation: 0)
     }
 
-    /// Begins the use of a wallet.
+    /// Starts using a wallet.
     func open(_ index: Int) throws(FleetFailure) -> CheckedWallet {
         let known = self.wallets.withLock { wallets in
             wallets[index]?.enter()
@@ -97,17 +98,19 @@ final class WalletHistoryCache: Sendable {
         try FleetFailure.wrapping(try self.save(wallet, at: now))
     }
 
-    /// The wallets with counted wrong PINs on the server, most recently used first.
+    /// The wallets with wrong PINs counted on the server, most recently used first.
     var withCounts: [Int] {
         let inUse = self.wallets.withLock { wallets in wallets.values.filter(\.hasCounts).map(\.wallet.index) }
         let past = self.past.withLock(\.withCounts)
         return inUse + past.sorted { $0.value > $1.value }.map(\.key).filter { !inUse.contains($0) }
     }
 
-    /// A wallet with a session, chosen at random; nil if no session is open.
+    /// A randomly chosen wallet with a session, or nil if no session is open.
     var anyInUse: CheckedWallet? { self.wallets.withLock { $0.values.filter { $0.hasUsers }.randomElement() } }
 
-    /// Saves the remaining wallets after all connections have closed.
+    /// Saves the remaining wallets.
+    ///
+    /// Must be called after all connections have closed.
     ///
     /// Returns the number of overflows and the number of epoch steps in all histories.
     func saveAll(at now: Timestamp) throws(FleetError) -> (overflows: Int, epochSteps: Int) {
@@ -131,7 +134,7 @@ final class WalletHistoryCache: Sendable {
 
     private func save(_ wallet: CheckedWallet, at now: Timestamp) throws(FleetError) {
         let index = wallet.wallet.index
-        // Read this again, because the PIN may have been changed during the session.
+        // Read the generation again, because the PIN may have been changed during the session.
         let generation = try self.fleet[index].generation
         try self.fleet.record(wallet.summary(at: now, generation: generation), of: index)
     }

@@ -4,28 +4,28 @@ internal import Synchronization
 /// Lends this machine's wallets to users, each to one user at a time unless the plan shares a single wallet.
 ///
 /// Two users of the same wallet would see each other's attempts, so a plan must explicitly ask for this. If a wallet
-/// that is already in use is drawn, we draw again, so that the other wallets keep their proportions.
+/// that is already in use is drawn, another one is drawn, so that the other wallets keep their proportions.
 final class WalletPool: Sendable {
     struct State {
-        /// One bit for each wallet.
+        /// One bit per wallet.
         var taken: [UInt64]
         var takenCount = 0
-        /// The wallets that have ever been lent, also with one bit for each wallet.
+        /// The wallets that have ever been lent, also with one bit per wallet.
         var used: [UInt64]
         var usedCount = 0
     }
 
     private let picker: WalletPicker
     private let count: Int
-    /// The index of the first wallet, to which the first bit in the state belongs.
+    /// The index of the first wallet, which corresponds to the first bit in the state.
     private let first: Int
     private let isShared: Bool
     private let state: Mutex<State>
 
-    /// The number of draws before the next free wallet is taken instead.
+    /// The number of draws after which the next free wallet is taken instead.
     ///
-    /// This limit is reached if nearly all wallets are in use, or if a few wallets that are in use have nearly all of
-    /// the distribution's weight.
+    /// This limit is reached if nearly all wallets are in use, or if a few wallets in use have nearly all of the
+    /// distribution's weight.
     private static let maxDraws = 64
 
     init(_ pick: Pick, among wallets: Range<Int>) throws(PlanProblem) {
@@ -38,12 +38,14 @@ final class WalletPool: Sendable {
         self.state = Mutex(State(taken: bits, used: bits))
     }
 
-    /// The number of different wallets that were lent.
+    /// The number of different wallets that have been lent.
     var usedCount: Int { self.isShared ? 1 : self.state.withLock(\.usedCount) }
 
-    /// Takes a wallet; returns its index in the file, or nil if all are in use.
+    /// Takes a wallet.
     ///
-    /// - Parameter wanted: taken if it is free.
+    /// Returns its index in the file, or nil if all are in use.
+    ///
+    /// - Parameter wanted: The wallet to take if it is free.
     func take(_ wanted: Int? = nil, using generator: inout PlanGenerator) -> Int? {
         if self.isShared { return self.first + self.picker.next(using: &generator) }
         return self.state.withLock { state in
@@ -64,7 +66,9 @@ final class WalletPool: Sendable {
         }
     }
 
-    /// Takes this wallet; returns false if it is in use.
+    /// Takes this wallet.
+    ///
+    /// Returns false if it is in use.
     func take(exactly index: Int) -> Bool {
         self.isShared
             || self.state.withLock { state in

@@ -1,9 +1,9 @@
 internal import Foundation
 internal import HostSystem
 
-/// Finds the process that listens on a port of this machine.
+/// Finds the process listening on a port of this machine.
 package enum ListeningProcess {
-    /// The process id; nil if no process listens on the port, or if the process belongs to another user.
+    /// Returns the process id, or nil if no process listens on the port or the process belongs to another user.
     package static func pid(onPort port: Int) -> Int32? {
         let inodes = ["/proc/net/tcp", "/proc/net/tcp6"].flatMap { path -> [String] in
             guard let bytes = try? DurableFile.read(path, atMost: 64 << 20) else { return [] }
@@ -14,7 +14,7 @@ package enum ListeningProcess {
         return processes.lazy.compactMap { Int32($0) }.first { Self.has(sockets, open: $0) }
     }
 
-    /// The inodes of the sockets in state LISTEN, read from a table in the format of proc(5).
+    /// Returns the inodes of the sockets in state LISTEN, from a table in the format of proc(5).
     static func inodes(listeningOn port: Int, in table: String) -> [String] {
         let suffix =
             ":" + String(repeating: "0", count: max(0, 4 - String(port, radix: 16).count))

@@ -5,8 +5,7 @@ internal import Synchronization
 internal import Transport
 internal import Vocabulary
 
-/// Collects a run's measurements and the CPU usage of the processes once a second, and checks them against the
-/// thresholds.
+/// Once a second, collects a run's measurements and the processes' CPU usage, and checks them against the thresholds.
 final class Monitor: Sendable {
     private let run: RunContext
     private let options: LoadRun.Options
@@ -14,10 +13,9 @@ final class Monitor: Sendable {
     private let onProgress: @Sendable (LoadProgress) -> Void
     private let verificationCost = VerificationCostSampler()
 
-    /// The number of consecutive intervals in which a rate or percentile misses its threshold before the run is
-    /// aborted.
+    /// For how many consecutive intervals a rate or percentile may miss its threshold before the run is aborted.
     private static let maxMissed = 5
-    /// The time after the plan's end during which responses still count towards its last interval.
+    /// How long responses after the end of the plan still count towards its last interval.
     private static let lateness: Duration = .milliseconds(250)
 
     init(
@@ -40,11 +38,11 @@ final class Monitor: Sendable {
         var tool = ProcessMeter(pid: nil)
         var toolCPU: Duration?
         var missed: [String: Int] = [:]
-        /// The last values from before the plan's end.
+        /// The last values from before the end of the plan.
         ///
-        /// Connections begin to close at that time.
+        /// Connections start closing at that time.
         var use = (connections: 0, inFlight: 0)
-        /// True if the run was already ending when the current interval began.
+        /// Whether the run was already ending when the current interval began.
         var isOver = false
     }
 
@@ -69,7 +67,7 @@ final class Monitor: Sendable {
         return state.intervals
     }
 
-    /// The next second of the run, counted from the end of the warm-up, or the run's end.
+    /// Returns the next second of the run, counted from the end of the warm-up, or the end of the run.
     private func boundary(after time: Duration) -> Duration {
         let (warmup, end) = (self.run.schedule.warmup, self.run.schedule.duration)
         if time < warmup { return min(warmup, .seconds(time.components.seconds + 1)) }
@@ -77,7 +75,7 @@ final class Monitor: Sendable {
         return time < end ? min(next, end) : next
     }
 
-    /// The time at which an interval with this end is taken.
+    /// Returns the time at which to take an interval with this end.
     ///
     /// Responses that arrive right after the end belong to the plan's last interval. This does not apply if there is a
     /// backlog of unsent checks, because that would add the responses of more than a second.
@@ -86,7 +84,7 @@ final class Monitor: Sendable {
         return time == self.run.schedule.duration && !hasBacklog ? time + Self.lateness : time
     }
 
-    /// Waits, and admits arrivals when they are due, even if no connection asks for one.
+    /// Waits and admits arrivals when they are due, even if no connection asks for one.
     private func wait(until time: Duration, _ state: inout State) async {
         let end = self.run.schedule.duration
         while !Task.isCancelled, self.run.clock.now < self.wake(for: time) {
@@ -104,7 +102,7 @@ final class Monitor: Sendable {
         }
     }
 
-    /// Records open connections and calls in flight, until the plan's end or the last response.
+    /// Records open connections and calls in flight, until the end of the plan or the last response.
     private func look(_ state: inout State) {
         let inFlight = self.run.queue?.inFlight ?? self.run.gauges.inFlight.load(ordering: .relaxed)
         guard inFlight > 0 || self.run.clock.now < self.run.schedule.duration else { return }
@@ -183,7 +181,9 @@ final class Monitor: Sendable {
         if let reading = meter.read() { state.server = (pid, meter, reading.cpu) }
     }
 
-    /// Returns the thresholds that are not met so far, and aborts the run if the options require it.
+    /// Returns the thresholds that are not met so far.
+    ///
+    /// Aborts the run if the options require it.
     private func judge(_ state: inout State) -> [String] {
         var failing: [String] = []
         for threshold in self.options.thresholds {

@@ -1,27 +1,29 @@
 internal import HostSystem
 
-/// Reads CPU time and memory of this or another process from proc(5).
+/// Reads the CPU time and memory of this or another process from proc(5).
 ///
-/// The CPU time is the sum over all threads, in nanoseconds; a thread that has ended keeps its last known value.
+/// The CPU time is the sum over all threads, in nanoseconds. A thread that has ended keeps its last known value.
 package struct ProcessMeter: Sendable {
     /// The resource usage so far.
     package struct Reading: Hashable, Sendable {
         /// User and system time of all threads.
         package var cpu: Duration
         package var residentBytes: Int
-        /// The peak of resident memory.
+        /// The peak resident memory.
         package var peakResidentBytes: Int
     }
 
     private let folder: String
     private var threads: [String: Int64] = [:]
 
-    /// - Parameter pid: the process to read; nil for this process.
+    /// - Parameter pid: The process to read, or nil for this process.
     package init(pid: Int32?) {
         self.folder = pid.map { "/proc/\($0)" } ?? "/proc/self"
     }
 
-    /// Reads the usage so far; returns nil once the process has exited.
+    /// Reads the usage so far.
+    ///
+    /// Returns nil once the process has exited.
     package mutating func read() -> Reading? {
         guard let tasks = try? DurableFile.names(in: "\(self.folder)/task"), !tasks.isEmpty,
             let status = Self.text("\(self.folder)/status")

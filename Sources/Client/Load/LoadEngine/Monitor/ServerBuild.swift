@@ -1,9 +1,10 @@
 internal import Foundation
 
-/// The version of a running server's program.
+/// Determines the version of a running server program.
 package enum ServerBuild {
-    /// The first line of its `--version`; nil if the process is not this project's server or belongs to
-    /// another user.
+    /// Returns the first line of its `--version` output.
+    ///
+    /// Returns nil if the process is not this project's server or belongs to another user.
     package static func of(pid: Int32) -> String? {
         let link = "/proc/\(pid)/exe"
         guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: link),

@@ -5,11 +5,11 @@ internal import Statements
 internal import Synchronization
 internal import Vocabulary
 
-/// Samples the CPU cost of one signature verification on this machine while the load runs.
+/// Samples the CPU cost of a signature verification on this machine while the load is running.
 ///
 /// Each PIN check needs one verification, alone or in a batch. Ten times a second, a separate thread performs a few of
 /// them with the library that the server uses, which takes about a hundredth of a core. A measurement before the run
-/// would not include the slowdown from neighbors on a shared machine, which also affects the server.
+/// would not include the slowdown caused by neighbors on a shared machine, which also affects the server.
 final class VerificationCostSampler: Sendable {
     private struct State {
         var cpu: Duration = .zero
@@ -44,7 +44,9 @@ final class VerificationCostSampler: Sendable {
         self.verifier = verifier
     }
 
-    /// Starts the thread; ``stop()`` ends it.
+    /// Starts the thread.
+    ///
+    /// ``stop()`` ends it.
     func start() {
         let thread = Thread { self.run() }
         thread.name = "verification-cost"
@@ -55,7 +57,7 @@ final class VerificationCostSampler: Sendable {
         self.state.withLock { $0.isStopped = true }
     }
 
-    /// The mean CPU time in µs of a verification since the last call; nil if there was none.
+    /// Returns the mean CPU time of a verification since the last call in µs, or nil if there was none.
     func take() -> Double? {
         let (cpu, count) = self.state.withLock { state in
             defer { (state.cpu, state.count) = (.zero, 0) }

@@ -2,12 +2,16 @@ internal import FoundationEssentials
 internal import HostSystem
 internal import Subprocess
 
-/// A program of the operator: a fault hook, or a command that revokes a wallet.
+/// A program provided by the operator: a fault hook, or a command that revokes a wallet.
 package struct OperatorProgram: Sendable {
-    /// A shell's command line, to which each call appends its arguments.
+    /// A shell command line.
+    ///
+    /// Each call appends its arguments.
     package let command: String
 
-    /// The limit for one call; a program that takes longer is killed along with any processes it has started.
+    /// The time limit for a call.
+    ///
+    /// A program that takes longer is killed along with any processes it has started.
     package static let timeLimit: Duration = .seconds(120)
     private static let outputLimit = 65_536
 
@@ -15,7 +19,7 @@ package struct OperatorProgram: Sendable {
         self.command = command
     }
 
-    /// An error for a program that could not be started, failed, or exceeded its time limit.
+    /// The program could not be started, failed, or exceeded its time limit.
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
     }

@@ -5,15 +5,15 @@ package import LoadReport
 internal import Synchronization
 internal import Vocabulary
 
-/// Injects the faults and revocations of a proof during a run, and reports what clients saw.
+/// Injects the faults and revocations of a proof during a run, and reports how clients were affected.
 package final class Proof: Sendable {
-    /// One fault and the time from its injection to that of the next fault.
+    /// A fault, and the period from its injection to that of the next fault.
     struct Injection: Sendable {
         let fault: String
-        /// The times since the run's start at which the fault was injected and healed.
+        /// The times, since the start of the run, at which the fault was injected and healed.
         let at: Duration
         var healed: Duration?
-        /// The longest time between two answers to one client.
+        /// The longest time between two answers to the same client.
         var gap: Duration = .zero
         var failure: String?
     }
@@ -25,7 +25,7 @@ package final class Proof: Sendable {
         var violations: [ServerPromise: Int] = [:]
         var epochSteps = 0
         var overflows = 0
-        /// The first violation and the wallet's events before it.
+        /// The first violation, with the wallet's events before it.
         var first: (text: String, transcript: WalletTranscript)?
     }
 
@@ -116,7 +116,7 @@ package final class Proof: Sendable {
             guard run.clock.now + pause < run.schedule.duration - self.plan.rest else { return }
             await run.clock.sleep(until: run.clock.now + pause)
             guard !Task.isCancelled, !run.gauges.isStopping else { return }
-            // No wallet may be in use while no server is reachable.
+            // If no server is reachable, there may be no wallet in use.
             guard let wallet = run.histories.anyInUse else { continue }
             let began = run.clock.now
             do throws(OperatorProgram.Failure) {
@@ -136,7 +136,7 @@ package final class Proof: Sendable {
 // MARK: - Report
 
 extension Proof {
-    /// The tables of the report, beginning with the verdict.
+    /// Returns the tables for the report, starting with the verdict.
     package func sections(for intervals: [Interval]) -> [ReportSection] {
         let state = self.state.withLock { $0 }
         var sections = [self.promiseTable(state, of: Totals(of: intervals)), self.faultTable(state)]

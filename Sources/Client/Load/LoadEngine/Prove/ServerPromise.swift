@@ -1,7 +1,7 @@
 internal import HistoryChecker
 internal import Vocabulary
 
-/// A promise of docs/protocol.md that a run verifies.
+/// A promise from docs/protocol.md that a run verifies.
 enum ServerPromise: String, CaseIterable {
     case noFreeGuess = "No guess is free: every verdict told is counted, and no PIN is judged in a block"
     case rightPINCostsNothing = "The right PIN is never left counted, and no wallet is blocked without cause"
@@ -9,12 +9,12 @@ enum ServerPromise: String, CaseIterable {
     case revocationHolds = "No verdict, share or session after an acknowledged revocation"
     case answersFit = "Every answer belongs to its request and its receipt"
 
-    /// The promise that a violation breaks.
+    /// Finds the promise broken by a violation.
     init(brokenBy violation: HistoryViolation) {
         switch violation {
         case .impossibleCount(let said, let possible), .impossibleOpening(let said, let possible):
-            // If there are fewer attempts left than possible, the owner lost a guess; if there are more, the server
-            // gave one away.
+            // If fewer attempts are left than possible, the owner lost a guess. If more are left, the server gave one
+            // away.
             let fewest = possible.map(\.attemptsLeft).min() ?? 0
             self = said.attemptsLeft < fewest ? .rightPINCostsNothing : .noFreeGuess
         case .judgedDuringBlock, .judgedBeyondBound, .impossibleNumber, .unexplainedAttempt, .olderEpoch,
@@ -30,7 +30,7 @@ enum ServerPromise: String, CaseIterable {
 }
 
 extension PINState {
-    /// The attempts left in the round; 0 in a block.
+    /// The attempts left in the round, or 0 during a block.
     fileprivate var attemptsLeft: Int {
         if case .open(let left, _) = self { left } else { 0 }
     }

@@ -1,11 +1,13 @@
 internal import HistoryChecker
 internal import Vocabulary
 
-/// The last events of one wallet as text, for the report on a violation.
+/// The last events of a wallet as text, for reporting a violation.
 struct WalletTranscript: Sendable {
     private var lines: [String] = []
 
-    /// The maximum number of lines, enough for about thirty operations.
+    /// The maximum number of lines.
+    ///
+    /// It allows for about thirty operations.
     private static let limit = 60
 
     mutating func sent(_ id: Int, _ operation: WalletOperation, repeating first: Int?, at now: Timestamp) {

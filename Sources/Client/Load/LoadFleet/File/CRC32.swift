@@ -1,4 +1,6 @@
-/// CRC-32 (IEEE 802.3), which detects a torn record but not tampering.
+/// CRC-32 (IEEE 802.3).
+///
+/// It detects a torn record but not tampering.
 enum CRC32 {
     private static let table: [UInt32] = (0..<256).map { byte in
         (0..<8).reduce(UInt32(byte)) { rest, _ in rest & 1 == 1 ? 0xEDB8_8320 ^ rest >> 1 : rest >> 1 }

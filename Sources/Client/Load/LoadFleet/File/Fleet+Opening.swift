@@ -3,10 +3,10 @@ internal import Secrets
 package import Vocabulary
 
 extension Fleet {
-    /// Creates a file for this many wallets, none of them registered yet, and opens it.
+    /// Creates a file for the given number of wallets, none of them registered yet, and opens it.
     ///
-    /// The disk space is allocated immediately. The file can only be read by its owner, because it contains the keys.
-    /// - Parameter fingerprint: the fingerprint of the server that the wallets will be registered with
+    /// The disk space is allocated immediately. Only the owner can read the file, because it contains the keys.
+    /// - Parameter fingerprint: The fingerprint of the server that the wallets will be registered with
     ///   (``Target/fingerprint``).
     package static func create(
         at path: String,
@@ -26,7 +26,7 @@ extension Fleet {
         return try self.open(path, lock: lock, for: fingerprint, mending: true, wallets: wallets)
     }
 
-    /// Opens a file of wallets that were registered earlier with this server.
+    /// Opens a file of wallets that have already been registered with this server.
     package static func open(_ path: String, for fingerprint: SHA256Digest) throws(FleetError) -> Fleet {
         let fleet = try self.open(path, lock: self.lock(path), for: fingerprint, mending: false, wallets: 1)
         guard fleet.count > 0 else { throw .empty(path: path) }
@@ -71,18 +71,18 @@ extension Fleet {
             throw .cut(path: path, whole: whole, expected: header.count)
         }
         header.count = max(header.count, wallets)
-        // The last process did not close the file, so the machine may have crashed as well and lost the last counters.
+        // The last process did not close the file. The machine may have crashed too, and the last counters may be lost.
         let mayBeBehind = header.isInUse
         if mayBeBehind { header.counterBase += self.counterLeap }
         header.isInUse = true
         if mending { try FleetError.wrapping(try file.extend(to: self.offset(of: header.count))) }
-        // This must be durable before any proof is made.
+        // Must be durable before any proof is made.
         try FleetError.wrapping(try header.writeNext(to: file))
         let scan = try FleetError.wrapping(try FleetScan(file, count: header.count))
         return Fleet(path: path, lock: lock, file: file, header: header, scan: scan, mayBeBehind: mayBeBehind)
     }
 
-    /// The newer of the two copies, if at least one is intact.
+    /// Returns the newer of the two copies, if at least one is intact.
     private static func header(of file: RecordFile, _ path: String) throws(FleetError) -> FleetHeader {
         var found: FleetHeader?
         var defects: [FleetHeader.Defect] = []
@@ -102,7 +102,9 @@ extension Fleet {
 }
 
 extension FleetHeader {
-    /// Writes the next copy over the older one, and returns once it is durable.
+    /// Writes the next copy over the older one.
+    ///
+    /// Returns once it is durable.
     mutating func writeNext(to file: RecordFile) throws(FileError) {
         self.sequence += 1
         let places = Self.places

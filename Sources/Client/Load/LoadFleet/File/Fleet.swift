@@ -4,29 +4,31 @@ internal import Secrets
 internal import Synchronization
 package import Vocabulary
 
-/// The file of a fleet's wallets, open and locked against other processes.
+/// An open file of a fleet's wallets, locked against other processes.
 ///
-/// A record has 64 bytes and contains the values chosen by the server and those that change (``FleetRecord``).
+/// A record is 64 bytes long and contains the values chosen by the server and those that change (``FleetRecord``).
 /// Everything else is derived from the seed in the header. 10,000,000 wallets take 640,008,192 bytes on disk and in the
-/// system's file cache, and almost no memory in this process.
+/// system's file cache, but almost no memory in this process.
 ///
 /// These invariants hold even if the process is killed at any instruction:
 /// - The file only contains wallets that exist on the server, because a slot is written after the response to Register.
-/// - An App Attest counter is never used twice: it is written before the proof exists. A crash of the machine may lose
-///   the last writes; all counters then continue from a base beyond any used value (``FleetHeader/counterBase``).
-/// - A partial write is detected: each record has a checksum, and the header has two copies.
+/// - An App Attest counter is never used twice, because it is written before the proof exists. If a machine crash loses
+///   the last writes, all counters continue from a base beyond any used value (``FleetHeader/counterBase``).
+/// - A partial write is detected, because each record has a checksum and there are two copies of the header.
 package final class Fleet: Sendable {
     package let path: String
     /// The number of wallets the file has room for.
     package let slotCount: Int
-    /// The number of wallets that were registered when the file was opened.
+    /// The number of registered wallets when the file was opened.
     ///
     /// Their indices are below this number.
     package let count: Int
-    /// The number of slots whose record was torn when the file was opened; they are treated as free.
+    /// The number of slots whose record was torn when the file was opened.
+    ///
+    /// They are treated as free.
     package let tornCount: Int
-    /// True if the last process that used this file ended without ``close()``, so that a crash may have lost its last
-    /// writes.
+    /// Whether the last process that used this file ended without calling ``close()``, so that a crash may have lost
+    /// its last writes.
     ///
     /// Counters and PINs are recovered, but a history may be older than the server's state.
     package let mayBeBehind: Bool
@@ -34,15 +36,16 @@ package final class Fleet: Sendable {
     package let fingerprint: SHA256Digest
 
     let keys: FleetKeys
-    /// Serializes the proofs of each iOS wallet, by slot, so that each proof is made only after the response to the
-    /// previous one.
+    /// Serializes the proofs of each iOS wallet, by slot.
     ///
-    /// App Attest counters must arrive in order. Of two proofs sent at once over two connections, the later one may
+    /// Each proof is made only after the response to the previous one.
+    ///
+    /// App Attest counters must arrive in order. If two proofs are sent at once over two connections, the later one may
     /// arrive first, and the server then rejects the other.
     let proofs = KeyedAsyncLock<Int>()
-    /// Free slots below the last registered one, in ascending order.
+    /// The free slots below the last registered one, in ascending order.
     ///
-    /// An interrupted registration leaves them behind.
+    /// They are left behind by interrupted registrations.
     let gaps: [Int]
     let counterBase: UInt64
     private let file: RecordFile
@@ -78,7 +81,7 @@ package final class Fleet: Sendable {
 
     // MARK: - Wallets
 
-    /// The wallet at an index below ``count``.
+    /// Returns the wallet at an index below ``count``.
     package subscript(index: Int) -> FleetWallet {
         get throws(FleetError) {
             precondition((0..<self.count).contains(index), "there are \(self.count) wallets")
@@ -87,7 +90,7 @@ package final class Fleet: Sendable {
         }
     }
 
-    /// The history that an earlier run saved for a wallet; `fresh` if none did.
+    /// Returns the history that an earlier run saved for a wallet, or `fresh` if none did.
     package func history(of index: Int) throws(FleetError) -> HistorySummary {
         try self.record(in: self.slot(of: index)).history
     }
@@ -97,7 +100,7 @@ package final class Fleet: Sendable {
         try self.change(self.slot(of: index)) { $0.history = history }
     }
 
-    /// The slot of the wallet at an index: the index plus the number of gaps before it.
+    /// Returns the slot of the wallet at an index, which is the index plus the number of gaps before it.
     func slot(of index: Int) -> Int {
         var (low, high) = (0, self.gaps.count)
         while low < high {
@@ -107,7 +110,9 @@ package final class Fleet: Sendable {
         return index + low
     }
 
-    /// Records the generation of the current PIN; never returns to an earlier one.
+    /// Records the generation of the current PIN.
+    ///
+    /// Never goes back to an earlier one.
     func keep(generation: UInt32, of wallet: FleetWallet) throws(FleetFailure) {
         try FleetFailure.wrapping(
             try self.change(wallet.slot) { $0.generation = max($0.generation, generation) }
@@ -116,7 +121,7 @@ package final class Fleet: Sendable {
 
     /// Returns the counter for one proof of an iOS wallet.
     ///
-    /// It is written to the file first, and is never returned again.
+    /// It is first written to the file, and it is never returned again.
     func takeCounter(of wallet: FleetWallet) throws(FleetFailure) -> UInt32 {
         try FleetFailure.wrapping(try self.nextCounter(in: wallet.slot))
     }
@@ -143,7 +148,7 @@ package final class Fleet: Sendable {
     }
 
     static let mostUnwrittenProofs = 1 << 19
-    /// The amount by which the counter base increases if the last process did not close the file.
+    /// How much the counter base increases if the last process did not close the file.
     static let counterLeap: UInt64 = 1 << 20
 
     // MARK: - Records
@@ -155,8 +160,8 @@ package final class Fleet: Sendable {
     }
 
     func record(in slot: Int) throws(FleetError) -> FleetRecord {
-        // Hold the lock while reading. Otherwise a concurrent write could leave us with half of the old record and half
-        // of the new one.
+        // Hold the lock while reading. Otherwise, a concurrent write could leave us with half of the old record and
+        // half of the new one.
         try self.state.withLock { (_) throws(FleetError) in try self.read(slot) }
     }
 
@@ -199,13 +204,14 @@ package final class Fleet: Sendable {
         try FleetError.wrapping(try self.file.synchronize())
     }
 
-    /// Marks the file as closed once everything is durable, and releases its lock; the fleet must not be used
-    /// afterwards.
+    /// Makes everything durable, marks the file as closed, and releases its lock.
+    ///
+    /// The fleet must not be used afterwards.
     package func close() throws(FleetError) {
         try self.state.withLock { (state) throws(FleetError) in
             guard let lock = state.lock else { return }
             state.lock = nil
-            // Only release the lock after the mark has been written.
+            // Release the lock only after the mark has been written.
             defer { withExtendedLifetime(lock) {} }
             state.header.isInUse = false
             try FleetError.wrapping(try self.file.synchronize())

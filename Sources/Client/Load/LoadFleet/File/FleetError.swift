@@ -1,26 +1,46 @@
 package import HostSystem
 
-/// A reason why a fleet's file cannot be used; each description says how to fix it.
+/// A reason why a fleet file cannot be used.
+///
+/// Each description says how to fix it.
 package enum FleetError: Error, Hashable, CustomStringConvertible {
     /// The file cannot be created, read or written.
     case file(FileError)
-    /// Another process is using it: wait for that process or end it.
+    /// Another process is using it.
+    ///
+    /// Wait for that process or end it.
     case inUse(path: String, pid: Int32?)
-    /// This is a different kind of file: specify another one.
+    /// This is a different kind of file.
+    ///
+    /// Specify another one.
     case foreign(path: String)
-    /// Another version of this program wrote the file: register new wallets.
+    /// The file was written by another version of this program.
+    ///
+    /// Register new wallets.
     case version(path: String, found: UInt32)
-    /// Both copies of the header are damaged, and with them the seed: register new wallets.
+    /// Both copies of the header are damaged, including the seed.
+    ///
+    /// Register new wallets.
     case damaged(path: String)
-    /// The file ends before its last record: `provision` registers the missing wallets again.
+    /// The file ends before its last record.
+    ///
+    /// `provision` registers the missing wallets again.
     case cut(path: String, whole: Int, expected: Int)
-    /// A record was changed by something else, or the disk is failing: register the wallet again.
+    /// A record was changed by something else, or the disk is failing.
+    ///
+    /// Register the wallet again.
     case recordDamaged(path: String, number: Int)
-    /// The wallets belong to a server with another certificate authority: specify the right server or file.
+    /// The wallets belong to a server with a different certificate authority.
+    ///
+    /// Specify the right server or file.
     case otherServer(path: String)
-    /// The file contains no registered wallet: `provision` continues.
+    /// The file contains no registered wallets.
+    ///
+    /// `provision` continues registering them.
     case empty(path: String)
-    /// An App Attest counter has reached its maximum, 2³² − 1 proofs: register new wallets.
+    /// An App Attest counter has reached its maximum of 2³² − 1 proofs.
+    ///
+    /// Register new wallets.
     case countersSpent(path: String)
 
     package var description: String {
@@ -54,7 +74,7 @@ package enum FleetError: Error, Hashable, CustomStringConvertible {
 }
 
 extension FleetError {
-    /// Evaluates an operation on a file and translates its error.
+    /// Evaluates a file operation and converts its error.
     static func wrapping<Result>(
         _ operation: @autoclosure () throws(FileError) -> Result
     ) throws(FleetError) -> Result {

@@ -1,7 +1,7 @@
 internal import Secrets
 internal import Vocabulary
 
-/// The header of a fleet's file: its identification, and the seed of all keys.
+/// The header of a fleet file: its identification, and the seed for all keys.
 ///
 ///     offset   0  magic "PINFLEET"          8
 ///              8  version                    4
@@ -15,17 +15,19 @@ internal import Vocabulary
 ///            112  zeros                     12
 ///            124  CRC-32 of the above        4
 ///
-/// Numbers are little-endian. The two copies are in separate blocks and are written alternately: if a write is torn,
+/// Numbers are little-endian. The two copies are in separate blocks and are written alternately. If a write is torn,
 /// the other copy is still intact, including the seed.
 struct FleetHeader: Hashable {
     var count: Int
     var sequence: UInt64 = 0
-    /// The number that is added to the counter of every record.
+    /// The number added to the counter of every record.
     ///
     /// It increases if a process did not close the file.
     var counterBase: UInt64 = 0
     var isInUse = false
-    /// The seed of test wallets in a lab; only the file's owner can read it.
+    /// The seed for test wallets in a lab.
+    ///
+    /// Only the file's owner can read it.
     var seed: [UInt8]
     var authority: SHA256Digest
 
@@ -47,7 +49,7 @@ struct FleetHeader: Hashable {
         return bytes + CRC32.of(bytes).littleEndianBytes
     }
 
-    /// A defect of one copy.
+    /// A defect in one of the copies.
     enum Defect: Error, Hashable {
         /// The magic number belongs to a different kind of file.
         case foreign
@@ -90,6 +92,8 @@ extension FixedWidthInteger {
         (0..<(Self.bitWidth / 8)).map { UInt8(truncatingIfNeeded: self >> Self($0 * 8)) }
     }
 
+    /// Reads a number from bytes, least significant first.
+    ///
     /// - Precondition: The array contains the bytes.
     init(littleEndian bytes: [UInt8], at offset: Int) {
         self = (0..<(Self.bitWidth / 8)).reduce(0) { value, index in

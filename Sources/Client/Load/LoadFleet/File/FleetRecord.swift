@@ -1,7 +1,7 @@
 internal import HistoryChecker
 internal import Vocabulary
 
-/// One wallet in the file: the values that the server chose and those that change.
+/// A wallet in the file: the values chosen by the server and those that change.
 ///
 /// All other values are derived from the seed.
 ///
@@ -15,7 +15,7 @@ internal import Vocabulary
 ///             58  zeros                      2
 ///             60  CRC-32 of the above        4
 ///
-/// A record has 64 bytes, so that none crosses a disk sector boundary. A slot that was never written is all zeros.
+/// A record is 64 bytes long, so that none crosses a disk sector boundary. A slot that was never written is all zeros.
 struct FleetRecord: Hashable {
     var walletID: WalletID
     var platform: Platform
@@ -35,11 +35,13 @@ struct FleetRecord: Hashable {
         return bytes + CRC32.of(bytes).littleEndianBytes
     }
 
-    /// The content of a slot.
+    /// The contents of a slot.
     enum Kind: Hashable {
         case free
         case registered
-        /// Parts of two writes, or bytes that this program did not write; treated as free.
+        /// Parts of two writes, or bytes not written by this program.
+        ///
+        /// Treated as free.
         case torn
     }
 
@@ -51,7 +53,9 @@ struct FleetRecord: Hashable {
         return CRC32.of(body) == checksum && bytes[offset + 56] == 1 ? .registered : .torn
     }
 
-    /// Decodes a registered wallet's record; nil for any other content.
+    /// Decodes the record of a registered wallet.
+    ///
+    /// Returns nil for any other contents.
     init?(decoding bytes: [UInt8]) {
         guard Self.kind(of: bytes) == .registered, let walletID = WalletID(bytes[..<16]) else { return nil }
         self.walletID = walletID

@@ -1,20 +1,22 @@
 internal import HostSystem
 
-/// The result of scanning all records of a file.
+/// The result of scanning all records in a file.
 struct FleetScan: Equatable {
     var registered = 0
     var torn = 0
-    /// Free slots below the last registered one.
+    /// The free slots below the last registered one.
     var gaps: [Int] = []
     /// The slot after the last registered one.
     var end = 0
 
-    /// The number of bytes per read, which is a whole number of records.
+    /// The number of bytes per read, a whole number of records.
     private static let chunk = FleetRecord.byteCount << 14
 
     init() {}
 
-    /// Scans the first `count` records; those beyond the file's end are free.
+    /// Scans the first `count` records.
+    ///
+    /// Records beyond the end of the file are free.
     init(_ file: RecordFile, count: Int) throws(FileError) {
         var slot = 0
         while slot < count {
@@ -35,7 +37,7 @@ struct FleetScan: Equatable {
         switch kind {
         case .registered:
             self.registered += 1
-            // The free slots since the last wallet are a gap.
+            // The free slots since the last wallet form a gap.
             self.gaps += self.end..<slot
             self.end = slot + 1
         case .torn: self.torn += 1

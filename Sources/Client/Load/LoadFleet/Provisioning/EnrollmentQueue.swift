@@ -8,20 +8,22 @@ struct PendingRegistration: Sendable {
     let platform: Platform
     /// The server's enrollment, until it is used or rejected.
     var enrollment: Enrollment?
-    /// The number of registrations sent without a response.
+    /// The number of registrations sent that got no response.
     var attempt: UInt32 = 0
 }
 
-/// The free slots, each handed to one lane at a time.
+/// A queue of free slots, each handed out to one lane at a time.
 final class EnrollmentQueue: Sendable {
     private struct State {
-        /// The number of gaps that were handed out.
+        /// The number of gaps handed out so far.
         var gap = 0
         /// The next slot after all gaps.
         var tail: Int
-        /// The number of registrations that may still begin.
+        /// The number of registrations that may still be started.
         var left: Int
-        /// Unfinished registrations, which are handed out first because their enrollments expire.
+        /// Unfinished registrations.
+        ///
+        /// They are handed out first, because their enrollments expire.
         var returned: [PendingRegistration] = []
         var isClosed = false
     }
@@ -31,7 +33,7 @@ final class EnrollmentQueue: Sendable {
     private let share: PlatformShare
     private let state: Mutex<State>
 
-    /// - Parameter goal: the number of wallets that the file is to hold.
+    /// - Parameter goal: The number of wallets that the file should contain.
     init(_ fleet: Fleet, goal: Int, share: PlatformShare) {
         self.gaps = fleet.gaps
         self.end = fleet.slotCount
@@ -39,7 +41,7 @@ final class EnrollmentQueue: Sendable {
         self.state = Mutex(State(tail: fleet.count + fleet.gaps.count, left: goal - fleet.count))
     }
 
-    /// The next registration; nil if none is left or the queue is closed.
+    /// Returns the next registration, or nil if there are none left or the queue is closed.
     func take() -> PendingRegistration? {
         self.state.withLock { state in
             guard !state.isClosed else { return nil }

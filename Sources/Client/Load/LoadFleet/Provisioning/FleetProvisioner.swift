@@ -4,23 +4,25 @@ internal import Transport
 internal import Vocabulary
 internal import Wire
 
-/// Registers wallets until a fleet's file holds the wanted number, as fast as the server accepts them.
+/// Registers wallets until a fleet file contains the desired number, as fast as the server accepts them.
 ///
-/// Each lane has a connection. One flight carries the registration of one wallet and the beginning of the next, so that
-/// a wallet costs one round trip and no handshake. Evidence is created on the connection's event loop; there is one
-/// event loop per core. A registration without a response is repeated with its token and a new PIN key id; a rejected
-/// token is replaced.
+/// Each lane has its own connection. A single flight carries the registration of one wallet and the start of the next,
+/// so a wallet costs one round trip and no handshake. Evidence is created on the connection's event loop, and there is
+/// one event loop per core. If a registration gets no response, it is repeated with the same token and a new PIN key
+/// id. A rejected token is replaced.
 package final class FleetProvisioner: Sendable {
-    /// Settings of a registration.
+    /// Settings for a registration.
     package struct Options: Sendable {
         /// The number of lanes.
         ///
         /// More lanes fill the server's batches better, up to its capacity.
         package var connections = 64
         package var share = PlatformShare.standard
-        /// The limit for connecting, and for each response.
+        /// The timeout for connecting and for each response.
         package var timeout: Duration = .seconds(10)
-        /// The time without progress after which the registration fails; long enough for a restart of the server.
+        /// How long there may be no progress before the registration fails.
+        ///
+        /// It allows for a server restart.
         package var patience: Duration = .seconds(60)
 
         package init() {}
@@ -37,14 +39,15 @@ package final class FleetProvisioner: Sendable {
 
     private struct State {
         var progress: ProvisioningProgress
-        /// The time of the last registration, or of the start.
+        /// The time of the last registration, or of the start if there was none.
         var lastMove: ContinuousClock.Instant
         var failure: FleetFailure?
         var isDone = false
     }
 
     /// - Precondition: The fleet is new or was opened with ``Fleet/resume(_:wallets:for:)``.
-    /// - Parameter goal: the number of wallets that the file is to hold; at most the number it has room for.
+    /// - Parameter goal: The number of wallets that the file should contain. Must not exceed the number it has room
+    ///   for.
     package init(_ fleet: Fleet, goal: Int, at target: Target, options: Options) throws(Target.Problem) {
         self.fleet = fleet
         self.target = target
@@ -70,12 +73,14 @@ package final class FleetProvisioner: Sendable {
         }
     }
 
-    /// Stops beginning registrations.
+    /// Starts no further registrations.
     ///
     /// ``run()`` returns once those in progress have ended.
     package func stop() { self.queue.close() }
 
-    /// Registers wallets up to the goal or until ``stop()``; all of them are durable when this returns or throws.
+    /// Registers wallets until the goal is reached or ``stop()`` is called.
+    ///
+    /// All of them are durable when this returns or throws.
     package func run() async throws(FleetFailure) {
         await withTaskGroup { group in
             group.addTask { await self.flushRegularly() }
@@ -90,7 +95,7 @@ package final class FleetProvisioner: Sendable {
         if let failure = self.state.withLock(\.failure) { throw failure }
     }
 
-    /// Flushes the file regularly, to limit the number of wallets that a crash of the machine can lose.
+    /// Flushes the file regularly, to limit how many wallets a machine crash can lose.
     private func flushRegularly() async {
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(2))
@@ -111,7 +116,9 @@ package final class FleetProvisioner: Sendable {
         }
     }
 
-    /// Waits before the next try; returns early if no more wallets are to be registered.
+    /// Waits before the next attempt.
+    ///
+    /// Returns early if no more wallets need to be registered.
     private func pause(atLeast least: Duration, _ backoff: inout Backoff) async {
         var generator = SystemRandomNumberGenerator()
         let pause = max(min(least, Backoff.longest), backoff.nextPause(using: &generator))
@@ -119,7 +126,9 @@ package final class FleetProvisioner: Sendable {
         while .now < end, !self.queue.isClosed { try? await Task.sleep(for: min(end - .now, .milliseconds(250))) }
     }
 
-    /// Registers wallets on one connection until none is left; returns the failure that ended it.
+    /// Registers wallets on a single connection until none are left.
+    ///
+    /// Returns the failure that ended it.
     private func connectAndRegister(_ wallet: PendingRegistration) async -> FleetFailure? {
         let connection: ClientConnection
         do throws(FleetFailure) {
@@ -164,8 +173,9 @@ package final class FleetProvisioner: Sendable {
         if wallet.enrollment == nil { wallet.enrollment = try Registrar.enrollment(answers.last) }
     }
 
-    /// Registers one wallet and begins the next in one flight; returns the failure, with the wallet back in the
-    /// queue.
+    /// Registers one wallet and begins the next in a single flight.
+    ///
+    /// On failure, puts the wallet back into the queue and returns the failure.
     private func register(
         _ wallet: inout PendingRegistration,
         _ enrollment: Enrollment,
@@ -179,7 +189,7 @@ package final class FleetProvisioner: Sendable {
         do throws(FleetFailure) {
             answers = try await connection.flight(flight, timeout: self.options.timeout)
         } catch {
-            // The server may have registered it: repeat with the same token and another PIN key id.
+            // The server may have registered it. Repeat with the same token and another PIN key id.
             wallet.attempt += 1
             self.state.withLock { $0.progress.repeated += 1 }
             self.queue.putBack(wallet)
@@ -215,7 +225,7 @@ package final class FleetProvisioner: Sendable {
                 state.lastMove = .now
             }
         case .refused(let refusal):
-            // The token has expired or is from a server with another vault: begin again.
+            // The token has expired or is from a server with another vault. Start over.
             if refusal.reason == .challengeInvalid {
                 wallet = PendingRegistration(slot: wallet.slot, platform: wallet.platform)
             }
@@ -227,7 +237,9 @@ package final class FleetProvisioner: Sendable {
 
     // MARK: - Failures
 
-    /// Returns true if a later try may succeed; records the failure for the progress display.
+    /// Returns whether a later attempt may succeed.
+    ///
+    /// Records the failure for the progress display.
     private func mayTryAgain(after failure: FleetFailure) -> Bool {
         guard failure.isTransient || failure == .refused(.challengeInvalid) || failure == .refused(.internal) else {
             return false
@@ -235,7 +247,7 @@ package final class FleetProvisioner: Sendable {
         let (patience, first) = (self.options.patience, min(self.options.patience, Self.initialPatience))
         return self.state.withLock { state in
             state.progress.trouble = failure
-            // A server that has never responded is more likely absent than restarting.
+            // If a server has never responded, it is more likely to be absent than to be restarting.
             return .now - state.lastMove < (state.progress.registered == 0 ? first : patience)
         }
     }
@@ -249,7 +261,7 @@ package final class FleetProvisioner: Sendable {
 }
 
 extension FleetFailure {
-    /// The pause that the server asks for.
+    /// The pause requested by the server.
     fileprivate var retryAfter: Duration {
         switch self {
         case .refused(.rateLimited(let time)), .refused(.unavailable(let time)): time

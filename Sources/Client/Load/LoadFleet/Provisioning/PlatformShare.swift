@@ -1,14 +1,18 @@
 internal import Vocabulary
 
-/// The share of a fleet's wallets on iOS, in thousandths, evenly distributed.
+/// The fraction of a fleet's wallets that are on iOS, in thousandths.
+///
+/// These wallets are evenly distributed.
 package struct PlatformShare: Hashable, Sendable, CustomStringConvertible {
-    /// `0...1000`.
+    /// The number of iOS wallets per thousand, in `0...1000`.
     package let thousandthsOfIOS: Int
 
     /// 30%.
     package static let standard = PlatformShare(unchecked: 300)
 
-    /// Parses `30%`, `12.5%` or `0%`; nil for any other text.
+    /// Parses `30%`, `12.5%` or `0%`.
+    ///
+    /// Returns nil for any other text.
     package init?(_ text: String) {
         guard text.hasSuffix("%"), let percent = Double(text.dropLast()), (0...100).contains(percent) else {
             return nil
@@ -22,9 +26,9 @@ package struct PlatformShare: Hashable, Sendable, CustomStringConvertible {
         self.thousandthsOfIOS = thousandths
     }
 
-    /// The platform of a slot, which never changes.
+    /// Returns the platform for a slot, which never changes.
     ///
-    /// Every range of slots has the right share of iOS wallets.
+    /// Every range of slots has the right fraction of iOS wallets.
     func platform(of slot: Int) -> Platform {
         (slot + 1) * self.thousandthsOfIOS / 1000 > slot * self.thousandthsOfIOS / 1000 ? .iOS : .android
     }

@@ -7,22 +7,21 @@ package import Transport
 package import Vocabulary
 internal import Wire
 
-/// A wallet that the server has just registered, not yet in a file.
+/// A wallet that the server has just registered and that has not been written to a file yet.
 package struct NewWallet: Sendable {
     package let walletID: WalletID
     package let platform: Platform
     /// Identifies the share in the response.
     let shareCheck: [UInt8]
-    /// The counter of the proof that registered it; 0 on Android.
+    /// The counter of the proof that registered it, or 0 on Android.
     let counter: UInt32
     let generation: UInt32
 }
 
-/// Makes phones' evidence with a lab's authority, and registers wallets with it.
+/// Creates evidence for simulated phones with a lab's authority, and registers wallets with it.
 ///
-/// The server does the work of a real phone's registration: certificate chain, key description or
-/// authenticator data, and both signatures. All wallets of a fleet share a few connections; each connection
-/// sends Hello once.
+/// The server does the same work as for a real phone: certificate chain, key description or authenticator data, and
+/// both signatures. All wallets of a fleet share a few connections, and each connection sends Hello once.
 package struct Registrar: Sendable {
     let keys: FleetKeys
     private let counterBase: UInt64
@@ -31,7 +30,7 @@ package struct Registrar: Sendable {
 
     /// Reads the authority.
     ///
-    /// - Parameter fleet: the fleet whose seed gives the keys.
+    /// - Parameter fleet: The fleet whose seed the keys are derived from.
     package init(for fleet: Fleet, at target: Target) throws(Target.Problem) {
         self.authority = try target.authority()
         self.clock = target.clock
@@ -39,7 +38,7 @@ package struct Registrar: Sendable {
         self.counterBase = fleet.counterBase
     }
 
-    /// Sends Hello on a new connection for registrations.
+    /// Sends Hello on a new connection used for registrations.
     package static func greet(_ connection: ClientConnection, timeout: Duration) async throws(FleetFailure) {
         switch try await connection.flight([self.hello], timeout: timeout).first {
         case .hello: return
@@ -50,7 +49,9 @@ package struct Registrar: Sendable {
 
     static var hello: Call { .hello(FleetPhone.facts(.android).hello(.android)) }
 
-    /// Registers one wallet on a connection after Hello: BeginEnrollment and Register, two round trips.
+    /// Registers one wallet on a connection after Hello.
+    ///
+    /// This takes two round trips: BeginEnrollment and Register.
     package func register(
         _ platform: Platform,
         on connection: ClientConnection,
@@ -75,7 +76,7 @@ package struct Registrar: Sendable {
         }
     }
 
-    /// The wallet that results from registering an enrollment.
+    /// Creates the wallet that results from registering an enrollment.
     func wallet(
         _ enrollment: Enrollment,
         _ platform: Platform,
@@ -91,10 +92,10 @@ package struct Registrar: Sendable {
         )
     }
 
-    /// A complete Register call with its own evidence.
+    /// Creates a complete Register call with its own evidence.
     ///
-    /// - Parameter attempt: the number of earlier calls for this enrollment; each call has a different PIN key id. If a
-    ///   call that seemed lost arrives last, the server's state thus shows which of the calls it executed.
+    /// - Parameter attempt: The number of earlier calls for this enrollment. Each call has a different PIN key id. If a
+    ///   call that seemed lost arrives last, the server's state then shows which of the calls it executed.
     func call(
         _ enrollment: Enrollment,
         _ platform: Platform,

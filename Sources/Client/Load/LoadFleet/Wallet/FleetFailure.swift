@@ -2,26 +2,40 @@ package import Transport
 package import Vocabulary
 package import Wire
 
-/// A reason why a wallet's operation has no result.
+/// A reason why an operation on a wallet has no result.
 package enum FleetFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// No connection: retry later, unless the server is not trusted.
+    /// There is no connection.
+    ///
+    /// Retry later, unless the server is not trusted.
     case connect(ConnectError)
-    /// No response: the server may or may not have executed the call.
+    /// There is no response.
+    ///
+    /// The server may or may not have executed the call.
     case call(CallError)
     /// The server refused the call for this reason.
     case refused(Refusal.Reason)
-    /// The wallet is revoked: use another wallet.
+    /// The wallet is revoked.
+    ///
+    /// Use another wallet.
     case revoked(Revocation)
-    /// The share is not this wallet's: the server is faulty or another one.
+    /// The share belongs to a different wallet.
+    ///
+    /// The server is faulty or not the right one.
     case falseShare
-    /// The server names a PIN key that this wallet never had: register the wallet again.
+    /// The server names a PIN key that this wallet never had.
+    ///
+    /// Register the wallet again.
     case strangePINKey
-    /// The response does not belong to the request: the server is faulty.
+    /// The response does not match the request.
+    ///
+    /// The server is faulty.
     case unexpectedAnswer
-    /// The file of wallets failed: end the run.
+    /// The wallet file failed.
+    ///
+    /// End the run.
     case fleet(FleetError)
 
-    /// A stable name for counting.
+    /// A stable name, used for counting.
     package var reason: String {
         switch self {
         case .connect(let error): "connect:\(error.name)"
@@ -51,7 +65,7 @@ package enum FleetFailure: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// True if the failure affects this wallet only: it was revoked, or the server does not know it.
+    /// Whether the failure only affects this wallet: it was revoked, or it is unknown to the server.
     package var concernsOnlyThisWallet: Bool {
         switch self {
         case .revoked, .refused(.authenticationFailed): true
@@ -59,7 +73,7 @@ package enum FleetFailure: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// True if a retry may succeed a little later.
+    /// Whether a retry may succeed a little later.
     package var isTransient: Bool {
         switch self {
         case .connect(.tls(let failure)): failure == .endedEarly || failure == .timedOut
@@ -71,7 +85,7 @@ package enum FleetFailure: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension FleetFailure {
-    /// Evaluates an operation on the wallets' file and translates its error.
+    /// Evaluates an operation on the wallet file and converts its error.
     package static func wrapping<Result>(
         _ operation: @autoclosure () throws(FleetError) -> Result
     ) throws(FleetFailure) -> Result {
@@ -137,7 +151,7 @@ extension CallError {
 }
 
 extension Refusal.Reason {
-    /// The name in docs/protocol.md.
+    /// The name used in docs/protocol.md.
     fileprivate var name: String {
         switch self {
         case .malformed: "malformed"

@@ -4,7 +4,7 @@ internal import Secrets
 internal import Statements
 internal import Vocabulary
 
-/// Derives all of a wallet's secrets from the fleet's seed, so that the file need not store them.
+/// Derives all secrets of a wallet from the fleet's seed, so that they need not be stored in the file.
 ///
 ///     HKDF-SHA256(IKM = seed, no salt, info = "pin-load/1 " ‖ purpose ‖ 0x00 ‖ wallet id ‖ generation (4, big-endian))
 ///
@@ -24,12 +24,12 @@ final class FleetKeys: Sendable {
         case pinKeyID = "pin key id"
     }
 
-    /// The key that represents the phone's secure hardware.
+    /// Returns the key that stands for the phone's secure hardware.
     func hardwareKey(of wallet: WalletID) -> SigningKey {
         SigningKey(self.derive(.hardwareKey, wallet, count: 48).p256SigningKey())
     }
 
-    /// The public id of a PIN key.
+    /// Returns the public id of a PIN key.
     func pinKeyID(of wallet: WalletID, generation: UInt32) -> PINKeyID {
         guard let id = PINKeyID(self.derive(.pinKeyID, wallet, generation, count: 16).exposedBytes()) else {
             preconditionFailure("every sixteen bytes are an id")
@@ -37,7 +37,7 @@ final class FleetKeys: Sendable {
         return id
     }
 
-    /// The key of an entered PIN with the salt of a generation.
+    /// Returns the key derived from an entered PIN and the salt of a generation.
     func pinKey(of wallet: WalletID, generation: UInt32, entry: PINChoice) -> FastPINKey {
         let right = self.derive(.digits, wallet, generation, count: 8).exposedBytes()
         let number = right.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } % Self.pins
@@ -68,10 +68,12 @@ final class FleetKeys: Sendable {
 package enum PINChoice: Hashable, Sendable {
     /// The current PIN.
     case right
-    /// A wrong PIN; each variant below 999,999 is a different one.
+    /// A wrong PIN.
+    ///
+    /// Each variant below 999,999 is a different one.
     case wrong(UInt32)
 
-    /// The digits as a number.
+    /// Returns the digits as a number.
     func number(right: UInt64) -> UInt64 {
         switch self {
         case .right: right

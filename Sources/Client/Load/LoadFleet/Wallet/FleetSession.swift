@@ -8,13 +8,15 @@ package import Transport
 package import Vocabulary
 package import Wire
 
-/// A wallet's session on its own connection; one instruction at a time.
+/// A wallet's session on its own connection.
+///
+/// Only one instruction may be in flight at a time.
 package final class FleetSession: Sendable {
     package let wallet: FleetWallet
     package let connection: ClientConnection
-    /// The server's terms from Hello.
+    /// The server's terms, from Hello.
     package let terms: ServerTerms
-    /// The PIN's state and the current key, from OpenSession.
+    /// The PIN state and the current key, from OpenSession.
     package let opening: ActiveWallet
 
     let fleet: Fleet
@@ -27,13 +29,15 @@ package final class FleetSession: Sendable {
         var generation: UInt32
         /// The id of the current PIN's key.
         var pinKeyID: PINKeyID
-        /// The last share that was verified to be the wallet's.
+        /// The last share verified to be the wallet's.
         var provenShare: Share?
-        /// Keys derived in this session; users enter the right PIN repeatedly.
+        /// Keys derived in this session.
+        ///
+        /// They are cached because users repeatedly enter the right PIN.
         var cachedKeys: [PINChoice: FastPINKey] = [:]
     }
 
-    /// True if the connection was resumed with a ticket.
+    /// Whether the connection was resumed with a ticket.
     package var isResumed: Bool { self.connection.isResumed }
 
     /// The generation of the current PIN.
@@ -63,7 +67,9 @@ package final class FleetSession: Sendable {
         }
     }
 
-    /// Sends Hello and OpenSession in one flight on a new connection; closes the connection on failure.
+    /// Sends Hello and OpenSession in a single flight on a new connection.
+    ///
+    /// Closes the connection on failure.
     package static func begin(
         _ wallet: FleetWallet,
         of fleet: Fleet,
@@ -121,18 +127,20 @@ package final class FleetSession: Sendable {
     package struct Prepared: Sendable {
         let call: Instruct
         let attemptID: AttemptID
-        /// The generation that is current after a successful change of the PIN.
+        /// The generation that becomes current if the PIN is changed successfully.
         let next: UInt32?
     }
 
     /// The result of an instruction, with its place in the server's order of the wallet's attempts.
     package struct Answer: Sendable {
         package let result: InstructResult
-        /// Nil if the answer has no receipt.
+        /// The place, or nil if the answer has no receipt.
         package let place: VerdictPlace?
     }
 
-    /// Derives the key of a PIN and signs a check of it; prepared instructions must be sent in their order.
+    /// Derives the key for a PIN and signs a check with it.
+    ///
+    /// Prepared instructions must be sent in order.
     ///
     /// This is separate from ``send(_:)``, so that a run measures the server's time and not the phone's.
     package func prepareCheck(_ entry: PINChoice, attemptID: AttemptID = .random()) -> Prepared {
@@ -140,7 +148,9 @@ package final class FleetSession: Sendable {
         return Prepared(call: self.instruct(.checkPIN, inputs, attemptID), attemptID: attemptID, next: nil)
     }
 
-    /// Prepares a change to the wallet's next PIN, as ``prepareCheck(_:attemptID:)`` does.
+    /// Prepares a change to the wallet's next PIN.
+    ///
+    /// Otherwise like ``prepareCheck(_:attemptID:)``.
     package func prepareChange(_ entry: PINChoice = .right, attemptID: AttemptID = .random()) -> Prepared {
         let inputs = self.next(entry)
         let next = inputs.generation + 1
@@ -156,7 +166,9 @@ package final class FleetSession: Sendable {
         )
     }
 
-    /// Sends an instruction and returns its result; verifies that a share in the response is the wallet's.
+    /// Sends an instruction and returns its result.
+    ///
+    /// Verifies that a share in the response belongs to the wallet.
     package func send(_ prepared: Prepared) async throws(FleetFailure) -> Answer {
         let answer: CallResult
         do throws(CallError) {
@@ -167,15 +179,15 @@ package final class FleetSession: Sendable {
         return try self.result(of: answer, to: prepared)
     }
 
-    /// Sends an instruction as ``send(_:)`` does, but returns a failure instead of throwing it.
+    /// Like ``send(_:)``, but returns a failure instead of throwing it.
     package func result(of prepared: Prepared) async -> Result<Answer, FleetFailure> {
         do throws(FleetFailure) { return .success(try await self.send(prepared)) } catch { return .failure(error) }
     }
 
-    /// Sends instructions in one flight and returns their results in the same order.
+    /// Sends instructions in a single flight and returns their results in the same order.
     ///
-    /// Throws if a response is missing; the results of the others are then unknown too.
-    /// - Precondition: The number of instructions does not exceed the number that the server accepts at a time.
+    /// Throws if a response is missing, in which case the results of the others are unknown too.
+    /// - Precondition: The server accepts this many instructions at a time.
     package func sendTogether(
         _ prepared: [Prepared]
     ) async throws(FleetFailure) -> [Result<Answer, FleetFailure>] {
@@ -185,7 +197,9 @@ package final class FleetSession: Sendable {
         }
     }
 
-    /// Interprets a response; records a new current PIN.
+    /// Interprets a response.
+    ///
+    /// If it changes the PIN, records the new one.
     private func result(of answer: CallResult, to prepared: Prepared) throws(FleetFailure) -> Answer {
         let place = try self.place(in: answer, to: prepared)
         switch answer.withoutReceipt {
@@ -206,7 +220,7 @@ package final class FleetSession: Sendable {
 
     /// Reads the place from the receipt, without verifying the receipt's signature.
     ///
-    /// The wallet's history shows whether the place is true.
+    /// Whether the place is correct follows from the wallet's history.
     private func place(in answer: CallResult, to prepared: Prepared) throws(FleetFailure) -> VerdictPlace? {
         guard case .judged(_, let receipt) = answer else { return nil }
         let leaf = receipt.leaf
@@ -232,7 +246,9 @@ package final class FleetSession: Sendable {
         try await self.send(self.prepareChange(entry, attemptID: attemptID)).result
     }
 
-    /// Returns true if a share is the wallet's; skips the derivation for the last verified share.
+    /// Returns whether a share belongs to the wallet.
+    ///
+    /// For the last verified share, skips the derivation.
     private func isProven(_ share: Share) -> Bool {
         if let proven = self.state.withLock(\.provenShare), proven.isEqual(to: share) { return true }
         guard self.wallet.proves(share) else { return false }
@@ -240,7 +256,7 @@ package final class FleetSession: Sendable {
         return true
     }
 
-    /// Makes another PIN the current one.
+    /// Makes a different PIN the current one.
     private func adopt(generation: UInt32) throws(FleetFailure) {
         let id = self.wallet.pinKeyID(generation: generation)
         self.state.withLock { state in
@@ -251,9 +267,9 @@ package final class FleetSession: Sendable {
         try self.fleet.keep(generation: generation, of: self.wallet)
     }
 
-    /// The maximum number of cached keys.
+    /// The maximum number of keys to cache.
     ///
-    /// A run that tries a different PIN each time must derive every key anyway.
+    /// A run that tries a different PIN each time has to derive every key anyway.
     private static let maxCachedKeys = 4
 
     /// The session's contribution to an instruction.

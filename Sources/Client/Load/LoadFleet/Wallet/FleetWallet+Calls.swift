@@ -6,9 +6,9 @@ internal import Vocabulary
 internal import Wire
 
 extension FleetWallet {
-    /// A complete OpenSession call for a connection.
+    /// Creates a complete OpenSession call for a connection.
     ///
-    /// On iOS it uses a new counter, which is written to the file first.
+    /// On iOS, it uses a new counter, which is first written to the file.
     func sessionCall(
         _ facts: DeviceFacts,
         of fleet: Fleet,
@@ -31,7 +31,7 @@ extension FleetWallet {
         return OpenSession(walletID: self.walletID, body: body, deviceProof: proof)
     }
 
-    /// The hardware's proof over a statement: a signature on Android, an assertion with its counter on iOS.
+    /// Returns the hardware's proof for a statement: a signature on Android, or an assertion with its counter on iOS.
     static func proof(
         by key: SigningKey,
         _ platform: Platform,
@@ -50,14 +50,14 @@ extension FleetWallet {
 }
 
 extension DeviceFacts {
-    /// The Hello of a wallet with these facts.
+    /// Returns a Hello with these facts.
     func hello(_ platform: Platform) -> Hello {
         Hello(appVersion: self.appVersion, platform: platform, osVersion: self.osVersion)
     }
 }
 
 extension ClientConnection {
-    /// Sends calls in one flight, and translates the error.
+    /// Sends calls in a single flight and converts the error.
     func flight(_ calls: [Call], timeout: Duration) async throws(FleetFailure) -> [CallResult] {
         do throws(CallError) {
             return try await self.call(calls, timeout: timeout)

@@ -4,13 +4,15 @@ package import Secrets
 internal import Statements
 package import Vocabulary
 
-/// One wallet of a fleet, as a small value whose keys are derived on demand.
+/// A wallet of a fleet, as a small value whose keys are derived on demand.
 package struct FleetWallet: Sendable {
     /// Its index among the registered wallets.
     package let index: Int
     package let walletID: WalletID
     package let platform: Platform
-    /// The generation of the current PIN according to the file; a session may have a newer one.
+    /// The generation of the current PIN according to the file.
+    ///
+    /// A session may have a newer one.
     package let generation: UInt32
 
     /// Its slot in the file.
@@ -28,32 +30,32 @@ package struct FleetWallet: Sendable {
         self.keys = keys
     }
 
-    /// Derives the key of an entered PIN, at the same cost as on a phone.
+    /// Derives the key for an entered PIN, which takes as long as on a phone.
     ///
-    /// - Parameter generation: the generation of the right PIN; the file's if nil.
+    /// - Parameter generation: The generation of the right PIN. If nil, the one in the file is used.
     package func pinKey(_ entry: PINChoice, generation: UInt32? = nil) -> FastPINKey {
         self.keys.pinKey(of: self.walletID, generation: generation ?? self.generation, entry: entry)
     }
 
-    /// The public id of a PIN's key.
+    /// Returns the public id of a PIN key.
     package func pinKeyID(generation: UInt32) -> PINKeyID {
         self.keys.pinKeyID(of: self.walletID, generation: generation)
     }
 
-    /// Returns true if this is the unlock share of the wallet's registration, which shows that the right PIN was
+    /// Returns whether this is the unlock share from the wallet's registration, which shows that the right PIN was
     /// judged.
     package func proves(_ share: Share) -> Bool {
         constantTimeEqual(Self.check(of: share), self.shareCheck)
     }
 
-    /// The part of a share that the file stores.
+    /// Returns the part of a share that is stored in the file.
     static func check(of share: Share) -> [UInt8] {
         Array(SlotKeys.checkValue(share: share).prefix(FleetRecord.shareCheckByteCount))
     }
 
-    /// The generation whose key has this id; nil if it is not among the next ones.
+    /// Returns the generation whose key has this id, or nil if it is not one of the next ones.
     ///
-    /// The file may be behind the server if the response to a change, or the file's last writes, were lost.
+    /// The file may lag behind the server if the response to a PIN change, or the last writes to the file, were lost.
     func generation(of id: PINKeyID, from first: UInt32) -> UInt32? {
         (first...max(first, first &+ Self.generationsAhead)).first { self.pinKeyID(generation: $0) == id }
     }
@@ -61,13 +63,13 @@ package struct FleetWallet: Sendable {
     private static let generationsAhead: UInt32 = 4096
 }
 
-/// The app and phone that all wallets of a fleet report.
+/// The app and phone reported by all wallets of a fleet.
 enum FleetPhone {
     static let android = AndroidPhone()
     static let iOSVersion = "26.1"
     static let iOSModel = "iPhone17,1"
 
-    /// The facts of a registration.
+    /// Returns the facts used in a registration.
     static func facts(_ platform: Platform) -> DeviceFacts {
         guard let version = AppVersion(LabApp.version),
             let osVersion = DeviceText(platform == .android ? self.android.osVersion : self.iOSVersion)

@@ -1,10 +1,10 @@
-/// The connection that a check uses.
+/// The connection used for a check.
 package enum ConnectionUse: String, Hashable, Sendable, CaseIterable {
-    /// The connection and session of the previous check, if they are still open.
+    /// The connection and session of the previous check, if still open.
     case warm
     /// A new connection with a full handshake and a new session, as for an unlock.
     case new
-    /// A new connection and session, with TLS resumption from the ticket of an earlier such connection.
+    /// A new connection and session, using TLS resumption with the ticket from an earlier such connection.
     case resumed
 }
 
@@ -18,6 +18,6 @@ extension Weights<ConnectionUse> {
         try self.init(parsing: text, place: place)
     }
 
-    /// The text that ``init(parsingUse:place:)`` reads.
+    /// The text form, as parsed by ``init(parsingUse:place:)``.
     package var useText: String { self.only?.rawValue ?? self.text }
 }

@@ -6,7 +6,7 @@ package enum Action: String, Hashable, Sendable, CaseIterable {
     case register
 }
 
-/// The shares of the actions.
+/// How often each action is performed.
 package typealias Mix = Weights<Action>
 
 extension Mix {

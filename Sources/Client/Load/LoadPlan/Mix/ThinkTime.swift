@@ -1,6 +1,6 @@
 internal import ConfigText
 
-/// The pause of a connection between a reply and its next check, in a closed loop.
+/// In a closed loop, the pause on a connection between a reply and the next check.
 package struct ThinkTime: Hashable, Sendable {
     package let shortest: Duration
     package let longest: Duration
@@ -28,7 +28,7 @@ package struct ThinkTime: Hashable, Sendable {
         return self.shortest + (self.longest - self.shortest) * generator.nextUnit()
     }
 
-    /// The text that ``init(parsing:place:)`` reads.
+    /// The text form, as parsed by ``init(parsing:place:)``.
     package var text: String {
         let shortest = DurationText.write(self.shortest)
         return self.shortest == self.longest ? shortest : "\(shortest)..\(DurationText.write(self.longest))"

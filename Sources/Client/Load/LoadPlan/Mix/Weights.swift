@@ -1,7 +1,7 @@
 /// A weighted choice.
 package struct Weights<Choice>: Hashable, Sendable
 where Choice: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
-    /// The choices with positive weights, in the order of their type, without duplicates.
+    /// The choices with positive weights, in the order of their type and without duplicates.
     package let weights: [Weight]
     private let total: Double
 
@@ -62,7 +62,7 @@ where Choice: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
     /// The choice, if there is only one.
     package var only: Choice? { self.weights.count == 1 ? self.weights[0].choice : nil }
 
-    /// The text that ``init(parsing:place:)`` reads.
+    /// The text form, as parsed by ``init(parsing:place:)``.
     package var text: String {
         self.weights.map { "\($0.choice.rawValue)=\(CountText.write($0.weight))" }.joined(separator: ",")
     }

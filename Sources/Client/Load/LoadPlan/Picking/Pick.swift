@@ -1,10 +1,10 @@
-/// The distribution from which wallets are chosen.
+/// The distribution that wallets are chosen from.
 package enum Pick: Hashable, Sendable {
-    /// All wallets have the same probability.
+    /// All wallets are equally likely.
     case uniform
     /// A Zipf distribution by position in the file: the probability of the k-th wallet is proportional to k^−exponent.
     case zipf(exponent: Double)
-    /// One wallet on all connections, as if it were under attack.
+    /// A single wallet on all connections, as if it were under attack.
     case single(index: Int)
 
     /// Parses `uniform`, `zipf:1.1`, `single` or `single:INDEX`.
@@ -30,7 +30,7 @@ package enum Pick: Hashable, Sendable {
         }
     }
 
-    /// The text that ``init(parsing:place:)`` reads.
+    /// The text form, as parsed by ``init(parsing:place:)``.
     package var text: String {
         switch self {
         case .uniform: "uniform"
@@ -39,7 +39,7 @@ package enum Pick: Hashable, Sendable {
         }
     }
 
-    /// True if several connections may use one wallet at the same time.
+    /// Whether several connections may use a wallet at the same time.
     package var sharesWallets: Bool {
         if case .single = self { return true }
         return false

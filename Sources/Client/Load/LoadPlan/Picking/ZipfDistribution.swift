@@ -10,10 +10,10 @@ struct ZipfDistribution: Hashable, Sendable {
     private let exponent: Double
     private let integralOfFirst: Double
     private let integralOfLast: Double
-    /// A point this close to its rank is accepted without evaluating the integral.
+    /// If a point is this close to its rank, it is accepted without evaluating the integral.
     private let shortcut: Double
 
-    /// - Precondition: both are positive.
+    /// - Precondition: Both values are positive.
     init(count: Int, exponent: Double) {
         precondition(count > 0 && exponent > 0, "the distribution needs a rank and a positive exponent")
         self.count = count
@@ -40,10 +40,10 @@ struct ZipfDistribution: Hashable, Sendable {
         }
     }
 
-    /// x^−exponent.
+    /// Returns x^−exponent.
     private static func density(_ x: Double, _ exponent: Double) -> Double { exp(-exponent * log(x)) }
 
-    /// The integral of the density, (x^(1−exponent) − 1) / (1 − exponent), or log x if the exponent is 1.
+    /// Returns the integral of the density, (x^(1−exponent) − 1) / (1 − exponent), or log x if the exponent is 1.
     private static func integral(_ x: Double, _ exponent: Double) -> Double {
         let logarithm = log(x)
         return Self.expm1Ratio((1 - exponent) * logarithm) * logarithm
@@ -55,12 +55,12 @@ struct ZipfDistribution: Hashable, Sendable {
         return exp(Self.log1pRatio(product) * area)
     }
 
-    /// log(1 + x) / x, accurate also near 0.
+    /// Returns log(1 + x) / x, accurate even near 0.
     private static func log1pRatio(_ x: Double) -> Double {
         abs(x) > 1e-8 ? log1p(x) / x : 1 - x * (0.5 - x * (1.0 / 3 - 0.25 * x))
     }
 
-    /// (exp x − 1) / x, accurate also near 0.
+    /// Returns (exp x − 1) / x, accurate even near 0.
     private static func expm1Ratio(_ x: Double) -> Double {
         abs(x) > 1e-8 ? expm1(x) / x : 1 + x * 0.5 * (1 + x * (1.0 / 3) * (1 + 0.25 * x))
     }

@@ -1,4 +1,4 @@
-/// The process by which checks become due in an open loop.
+/// How checks become due in an open loop.
 package enum ArrivalProcess: String, Hashable, Sendable, CaseIterable {
     /// Checks become due at even intervals.
     case constant
@@ -6,19 +6,19 @@ package enum ArrivalProcess: String, Hashable, Sendable, CaseIterable {
     case poisson
 }
 
-/// The due times of an open loop in order, for any schedule of rates.
+/// The due times in an open loop, in order, for any schedule of rates.
 ///
-/// Both processes advance along the schedule's integral, in steps of 1 or in exponentially distributed steps. The
-/// latter is an exact Poisson process even while the rate ramps.
+/// Both processes advance along the schedule's integral, either in steps of 1 or in exponentially distributed steps.
+/// The latter is an exact Poisson process even while the rate is ramping.
 package struct Arrivals: Sendable {
     private let schedule: Schedule
     private let process: ArrivalProcess
     private var generator: PlanGenerator
     private var amount: Double
-    /// The mean distance between two arrivals on the integral.
+    /// The mean distance between two arrivals along the integral.
     private let step: Double
 
-    /// - Parameter share: with constant arrivals, all shares together have the arrivals of the whole load. With Poisson
+    /// - Parameter share: With constant arrivals, all shares together have the arrivals of the whole load. With Poisson
     ///   arrivals, each share is an independent process.
     package init(_ process: ArrivalProcess, _ schedule: Schedule, seed: UInt64, share: LoadShare = .whole) {
         self.schedule = schedule
@@ -29,7 +29,9 @@ package struct Arrivals: Sendable {
         if process == .poisson { self.amount = self.step * self.generator.nextExponential() }
     }
 
-    /// Returns the next due time, relative to the start of the run, until the run ends.
+    /// Returns the next due time, relative to the start of the run.
+    ///
+    /// Returns nil after the end of the run.
     package mutating func next() -> Duration? {
         guard let time = self.schedule.time(of: self.amount) else { return nil }
         self.amount += self.step * (self.process == .constant ? 1 : self.generator.nextExponential())

@@ -1,10 +1,11 @@
 /// The load at each moment of a run, and its integral up to that moment.
 ///
-/// The load is piecewise linear, so both are exact. A warm-up with the load of the first stage precedes the stages.
+/// Both are exact, because the load is piecewise linear. The stages are preceded by a warm-up with the load of the
+/// first stage.
 package struct Schedule: Hashable, Sendable {
     private struct Segment: Hashable, Sendable {
         var name: String
-        /// The start in seconds since the start of the run.
+        /// The start, in seconds since the start of the run.
         var start: Double
         var length: Double
         var from: Double
@@ -60,16 +61,18 @@ package struct Schedule: Hashable, Sendable {
         self.duration = self.warmup + stages.duration
     }
 
-    /// Returns the load at a time since the start of the run, which is 0 outside the run.
+    /// Returns the load at a time since the start of the run, or 0 outside the run.
     package func level(at time: Duration) -> Double {
         let seconds = time / .seconds(1)
         return self.segment(at: seconds)?.level(at: seconds) ?? 0
     }
 
-    /// The name of the stage at that time; empty after the run.
+    /// Returns the name of the stage at that time, or an empty string after the run.
     package func name(at time: Duration) -> String { self.segment(at: time / .seconds(1))?.name ?? "" }
 
-    /// The integral of the load over the whole run: for a rate, the number of checks that become due.
+    /// The integral of the load over the whole run.
+    ///
+    /// For a rate, this is the number of checks that become due.
     package var total: Double { self.segments.last.map { $0.before + $0.area } ?? 0 }
 
     /// Returns the time at which the integral reaches `amount`, or nil if the run ends before that.

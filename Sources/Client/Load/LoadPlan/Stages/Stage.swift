@@ -2,17 +2,19 @@ internal import ConfigText
 
 /// The unit of a stage's load.
 package enum LoadUnit: String, Hashable, Sendable, CaseIterable {
-    /// A closed loop: this many connections, each with one check in flight.
+    /// A closed loop with this many connections, each with one check in flight.
     case connections
-    /// An open loop: this many checks become due per second, no matter how fast the server is.
+    /// An open loop in which this many checks become due per second, no matter how fast the server is.
     case perSecond
 }
 
 /// A part of a run in which the load is constant or changes at a constant rate.
 package struct Stage: Hashable, Sendable {
-    /// The way the load changes during the stage.
+    /// How the load changes during the stage.
     package enum Shape: Hashable, Sendable {
-        /// A linear change from the load at the end of the previous stage; the first stage starts at 0.
+        /// A linear change from the load at the end of the previous stage.
+        ///
+        /// The first stage starts at 0.
         case ramp(to: Double)
         /// A jump to a constant load.
         case at(Double)
@@ -20,7 +22,7 @@ package struct Stage: Hashable, Sendable {
         case hold
     }
 
-    /// The name of the stage; empty if it has none.
+    /// The name of the stage, empty if it has none.
     package var name: String
     /// The duration, which may be zero.
     ///
@@ -34,7 +36,7 @@ package struct Stage: Hashable, Sendable {
         self.shape = shape
     }
 
-    /// The text that ``Stages/init(parsing:)`` reads, without the name.
+    /// Returns the text form without the name, as parsed by ``Stages/init(parsing:)``.
     func text(_ unit: LoadUnit) -> String {
         let suffix = unit == .perSecond ? "/s" : ""
         let time = DurationText.write(self.duration)

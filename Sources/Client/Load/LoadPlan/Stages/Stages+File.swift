@@ -3,7 +3,7 @@ internal import ConfigText
 extension Stages {
     /// Reads stages and their names from the text of a file.
     ///
-    /// Each problem names the line that it is in.
+    /// Each problem names the line it occurs in.
     ///
     ///     stages:
     ///       - name: warm up
@@ -51,6 +51,8 @@ extension Stages {
 }
 
 extension Stage {
+    /// Creates a stage.
+    ///
     /// Returns nil if the checker rejected the duration.
     fileprivate init?(_ value: ConfigValue, _ unit: inout LoadUnit?, _ source: String) throws(PlanProblem) {
         guard let duration = value["for"]?.duration else { return nil }

@@ -8,7 +8,7 @@ package struct Stages: Hashable, Sendable {
     /// The maximum total duration.
     package static let longest: Duration = .seconds(31 * 86_400)
 
-    /// - Throws: A problem if the stages have no load, no duration, or too long a duration.
+    /// - Throws: A problem if the stages have no load or no duration, or if they take too long.
     package init(_ stages: [Stage], _ unit: LoadUnit, place: String) throws(PlanProblem) {
         guard stages.contains(where: { $0.duration > .zero }) else {
             throw PlanProblem(place: place, "the stages have no duration")
@@ -28,7 +28,7 @@ package struct Stages: Hashable, Sendable {
         self.stages = stages
     }
 
-    /// A single stage with a constant load.
+    /// Creates a single stage with a constant load.
     package static func constant(
         _ level: Double,
         _ unit: LoadUnit,
@@ -38,9 +38,10 @@ package struct Stages: Hashable, Sendable {
         try Stages([Stage(.at(level), for: duration)], unit, place: place)
     }
 
-    /// Parses `30s:100,2m:500,10s:=2000,1m`: ramps to 100 and 500, then a spike of 2000 that holds for another minute.
+    /// Parses stages such as `30s:100,2m:500,10s:=2000,1m`: ramps to 100 and 500, then a spike to 2000 that holds for
+    /// another minute.
     ///
-    /// Numbers are connections, or checks due per second if followed by `/s`.
+    /// Numbers are connections or, if followed by `/s`, checks due per second.
     package init(parsing text: String, place: String = "--stages") throws(PlanProblem) {
         var stages: [Stage] = []
         var unit: LoadUnit?
@@ -69,7 +70,7 @@ package struct Stages: Hashable, Sendable {
         return text
     }
 
-    /// The text that ``init(parsing:place:)`` reads.
+    /// The text form, as parsed by ``init(parsing:place:)``.
     package var text: String { self.stages.map { $0.text(self.unit) }.joined(separator: ",") }
 
     package var duration: Duration { self.stages.reduce(.zero) { $0 + $1.duration } }

@@ -1,4 +1,4 @@
-/// A limit on the change of a metric between two runs.
+/// A limit on how much a metric may change between two runs.
 ///
 /// `p99>+10%` fails if the metric increased by more than that, `rate<-5%` if it decreased by more.
 package struct ChangeLimit: Sendable, Equatable {
@@ -7,10 +7,12 @@ package struct ChangeLimit: Sendable, Equatable {
     let name: String
     let metric: Metric
     let isGrowth: Bool
-    /// The limit as a fraction of the first run's value; negative for a decrease.
+    /// The limit as a fraction of the first run's value.
+    ///
+    /// Negative for a decrease.
     let limit: Double
 
-    /// True if the change exceeds the limit; nil if a run does not have the metric.
+    /// Whether the change exceeds the limit, or nil if a run does not have the metric.
     ///
     /// Any increase from zero exceeds every limit.
     package func isExceeded(in comparison: Comparison) -> Bool? {
@@ -18,14 +20,16 @@ package struct ChangeLimit: Sendable, Equatable {
         guard let before = row.before, let after = row.after else { return nil }
         guard before != 0 else { return self.isGrowth && after > 0 }
         let bound = before * (1 + self.limit)
-        // From 100 to 110 is 10%, even though 110 / 100 is not exactly 1.1 in binary.
+        // Going from 100 to 110 is 10%, even though 110 / 100 is not exactly 1.1 in binary.
         let slack = bound.magnitude * 1e-9
         return self.isGrowth ? after > bound + slack : after < bound - slack
     }
 }
 
 extension ChangeLimit {
-    /// Parses `p99>+10%`; spaces are ignored.
+    /// Parses a limit such as `p99>+10%`.
+    ///
+    /// Spaces are ignored.
     package init(parsing text: String) throws(ChangeLimitError) {
         let text = String(text.filter { !$0.isWhitespace })
         guard let place = text.firstIndex(where: { "<>=!".contains($0) }) else { throw .noRelation(text) }
@@ -47,11 +51,11 @@ extension ChangeLimit {
     }
 }
 
-/// An error from parsing a ``ChangeLimit``, which is a mistake in the command line.
+/// An error in a ``ChangeLimit`` on the command line.
 package enum ChangeLimitError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The text contains neither `<` nor `>`.
     case noRelation(String)
-    /// The name is not that of a metric.
+    /// The name does not refer to a metric.
     case metric(ThresholdError)
     /// The text after `<` or `>` is not a signed percentage.
     case wrongLimit(String, name: String)

@@ -1,5 +1,5 @@
 extension Comparison {
-    /// The comparison as text for a terminal, with the result of each limit.
+    /// The comparison as terminal text, with the result of each limit.
     package func text(limits: [ChangeLimit] = []) -> String {
         var lines = self.concerns.map { "CAUTION  \($0)" }
         lines.append(self.differences.isEmpty ? "the settings are the same" : "the settings differ")
@@ -20,7 +20,7 @@ extension Comparison {
     private func sentence(_ limit: ChangeLimit) -> String {
         switch limit.isExceeded(in: self) {
         case true?:
-            // A change within the noise also fails, because noisy runs do not prove anything either way.
+            // A change within the noise fails too, because noisy runs prove nothing either way.
             "FAILED  \(limit.text)"
                 + (self.row(limit.name, limit.metric).finding == .withinNoise ? "; the change is within the noise" : "")
         case false?: "passed  \(limit.text)"

@@ -1,18 +1,18 @@
-/// The comparison of an earlier run with a later one.
+/// A comparison of an earlier run with a later one.
 package struct Comparison: Sendable {
-    /// One metric of both runs.
+    /// A metric of both runs.
     package struct Row: Sendable, Equatable {
-        /// The name as in a threshold.
+        /// The name, as used in thresholds.
         package let name: String
-        /// The values in the metric's unit: µs, per second, a share of 1, bytes or a count.
+        /// The values in the metric's unit: µs, per second, a fraction of 1, bytes or a count.
         package let before: Double?
         package let after: Double?
         let metric: Metric
         let isShare: Bool
-        /// The difference that could be explained by chance, in the same unit; nil if the runs are too short to tell.
+        /// The difference that chance could explain, in the same unit, or nil if the runs are too short to tell.
         package let noise: Double?
 
-        /// The later value divided by the earlier one; nil if one is missing or the earlier one is zero.
+        /// The later value divided by the earlier one, or nil if one of them is missing or the earlier one is zero.
         package var ratio: Double? {
             guard let before, let after, before != 0 else { return nil }
             return after / before
@@ -28,30 +28,30 @@ package struct Comparison: Sendable {
         }
     }
 
-    /// The interpretation of a difference.
+    /// How to interpret a difference.
     package enum Finding: String, Sendable {
         case same
         case withinNoise = "within noise"
         case better
         case worse = "WORSE"
-        /// The difference exceeds the noise, but neither direction of the metric is better.
+        /// The difference exceeds the noise, but for this metric neither direction is better.
         case different
         /// The runs are too short to determine the noise.
         case unknown = "too short"
-        /// One of the runs does not have the metric.
+        /// Only one of the runs has the metric.
         case incomparable = "only in one"
     }
 
-    /// A setting with different values in the two runs.
+    /// A setting that differs between the two runs.
     package struct Difference: Sendable, Equatable {
         package let name: String
         package let before: String?
         package let after: String?
     }
 
-    /// The runs that failed or did not complete their plan, with the reason.
+    /// The runs that failed or did not complete their plan, with the reasons.
     package let concerns: [String]
-    /// The settings, ends and measured times that differ.
+    /// The differences in settings, ends and measured times.
     package let differences: [Difference]
     package let rows: [Row]
     private let before: Side
@@ -79,9 +79,9 @@ package struct Comparison: Sendable {
         (self.before, self.after) = sides
     }
 
-    /// The row of any metric, including one that is not in ``rows``.
+    /// Returns the row for any metric, even one that is not in ``rows``.
     func row(_ name: String, _ metric: Metric) -> Row {
-        // Counts of runs of different lengths can only be compared as shares.
+        // If the runs differ in length, counts can only be compared as fractions.
         self.rows.first { $0.name == name } ?? Self.row(name, metric, metric.canBeShare, self.before, self.after)
     }
 
@@ -116,7 +116,7 @@ package struct Comparison: Sendable {
         }
     }
 
-    /// The metrics of all operations, then of each operation if the runs have several.
+    /// The metrics across all operations, followed by those of each operation if the runs have several.
     private static func metrics(of before: RunResult, _ after: RunResult) -> [(String, Metric, Bool)] {
         let operations = Set(before.totals.operations.keys).union(after.totals.operations.keys).sorted()
         let whole: [(String, Metric.Kind, Bool)] = [
@@ -140,7 +140,7 @@ package struct Comparison: Sendable {
 }
 
 extension RunResult {
-    /// The reason why the measurements may not represent the plan; nil if the run completed and passed.
+    /// The reason the measurements may not represent the plan, or nil if the run completed and passed.
     fileprivate var concern: String? {
         let parts =
             (self.end == .completed ? [] : [self.end.text])

@@ -1,4 +1,4 @@
-/// The variation of a metric within one run.
+/// How much a metric varies within one run.
 ///
 /// The measured intervals are divided into at most ten batches, and the metric is computed for each batch. The spread
 /// of the batches yields an estimate of the standard error of the whole run's value. Two equal servers differ by more
@@ -22,7 +22,7 @@ struct Noise: Sendable {
     ///
     /// Nil if the run has too few intervals, or if a batch lacks the metric.
     func halfRange(of metric: Metric, asShare isShare: Bool) -> Double? {
-        // A correct server does not cause any violations, so they are never due to chance.
+        // A correct server never causes violations, so they are never due to chance.
         if metric.kind == .violations { return 0 }
         let values = self.batches.compactMap { metric.value(of: $0, asShare: isShare) }
         guard values.count == self.batches.count, values.count >= Self.minimumBatches else { return nil }
@@ -37,12 +37,12 @@ struct Noise: Sendable {
         let count = Double(self.batches.count)
         if isShare { return 1 / count.squareRoot() }
         return switch metric.kind {
-        // The run's value is close to the mean of the batches.
+        // The run's value is close to the mean over the batches.
         case .latency(.percentile), .latency(.mean), .serviceTime(.percentile), .serviceTime(.mean), .rate, .serverCPU:
             1 / count.squareRoot()
-        // The run's value is the sum of the batches.
+        // The run's value is the sum over the batches.
         case .count, .errors, .unexpected, .unsent, .outcome, .violations: count.squareRoot()
-        // The run's value is that of one batch.
+        // The run's value is that of a single batch.
         case .latency(.min), .latency(.max), .serviceTime(.min), .serviceTime(.max), .serverMemory: 1
         }
     }

@@ -1,4 +1,4 @@
-/// The CSV (RFC 4180) with one row per interval.
+/// A CSV table (RFC 4180) with one row per interval.
 ///
 /// Times are in µs.
 enum IntervalTable {
@@ -42,7 +42,7 @@ enum IntervalTable {
             Self.percentiles.map { Self.number(latency.percentile($0.percent)) }
             + [Self.number(latency.max), Self.number(latency.mean, 1)]
             + Self.percentiles.map { Self.number(service.percentile($0.percent)) } + [Self.number(service.max)]
-        // `closed=3 timeout=1`
+        // For example, `closed=3 timeout=1`.
         let failures = figures.outcomes.filter(\.key.isFailure).sorted { $0.key < $1.key }
             .map { "\($0.key.rawValue.dropFirst("failed:".count))=\($0.value)" }.joined(separator: " ")
         let tail = [

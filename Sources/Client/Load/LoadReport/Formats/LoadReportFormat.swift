@@ -1,17 +1,19 @@
-/// The formats of a report.
+/// The output format of a report.
 package enum LoadReportFormat: String, Sendable, CaseIterable {
-    /// The summary for a terminal.
+    /// A summary for a terminal.
     case text
-    /// All measurements; `report` and `compare` read it.
+    /// All measurements.
+    ///
+    /// `report` and `compare` read this format.
     case json
     /// One row per interval.
     case csv
-    /// One page with plots.
+    /// A single page with plots.
     case html
 }
 
 extension RunResult {
-    /// The report, with a newline at the end.
+    /// Returns the report, with a newline at the end.
     package func text(as format: LoadReportFormat) -> String {
         switch format {
         case .text: self.summaryText

@@ -1,23 +1,23 @@
-/// Numbers with three significant digits and a unit, for human readers.
+/// Formats numbers with three significant digits and a unit, for human readers.
 package enum NumberText {
-    /// A time in µs: `870 µs`, `1.24 ms`, `12.4 ms`, `3.05 s`.
+    /// Formats a time in µs, for example as `870 µs`, `1.24 ms`, `12.4 ms` or `3.05 s`.
     package static func time(microseconds: Double) -> String {
         if microseconds < 999.5 { return "\(Self.digits(microseconds, three: microseconds < 99.95 ? 1 : 0)) µs" }
         if microseconds < 999_500 { return "\(Self.threeDigits(microseconds / 1000)) ms" }
         return "\(Self.threeDigits(microseconds / 1_000_000)) s"
     }
 
-    /// A time in µs, or `–` if unknown.
+    /// Formats a time in µs, or `–` if unknown.
     package static func time(_ microseconds: UInt64?) -> String {
         microseconds.map { Self.time(microseconds: Double($0)) } ?? "–"
     }
 
-    /// `12,345/s`, `87.5/s`.
+    /// Formats a rate, for example as `12,345/s` or `87.5/s`.
     package static func rate(_ perSecond: Double) -> String {
         (perSecond < 999.5 ? Self.threeDigits(perSecond) : Self.count(Int(exactly: perSecond.rounded()) ?? .max)) + "/s"
     }
 
-    /// A fraction as a percentage.
+    /// Formats a fraction as a percentage.
     ///
     /// Only exactly 0 and 1 are written as 0% and 100%.
     package static func percent(_ share: Double) -> String {
@@ -29,7 +29,7 @@ package enum NumberText {
         return Self.fixed(percent, percent < 0.1 ? 3 : percent < 10 ? 2 : 1) + "%"
     }
 
-    /// `28.4 MiB`.
+    /// Formats a number of bytes, for example as `28.4 MiB`.
     package static func bytes(_ bytes: Double) -> String {
         if bytes < 1024 { return "\(Int(bytes)) B" }
         if bytes < 1_048_576 { return Self.threeDigits(bytes / 1024) + " KiB" }
@@ -37,7 +37,7 @@ package enum NumberText {
         return Self.threeDigits(bytes / 1_073_741_824) + " GiB"
     }
 
-    /// `1,234,567`.
+    /// Formats a count with thousands separators, for example as `1,234,567`.
     package static func count(_ count: Int) -> String {
         var groups = String(count.magnitude)[...]
         var text = ""
@@ -48,7 +48,7 @@ package enum NumberText {
         return (count < 0 ? "−" : "") + groups + text
     }
 
-    /// A number with this many decimal places.
+    /// Formats a number with the given number of decimal places.
     static func fixed(_ value: Double, _ decimals: Int) -> String {
         guard value.isFinite else { return value.isNaN ? "nan" : value < 0 ? "-inf" : "inf" }
         let scale = (0..<decimals).reduce(1.0) { scale, _ in scale * 10 }

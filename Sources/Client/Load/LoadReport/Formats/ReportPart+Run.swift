@@ -1,6 +1,6 @@
-/// The parts of a run's report, for the terminal and the page.
+/// The parts of a run's report, for the terminal and the HTML page.
 extension RunResult {
-    /// Violations and notes, which a reader must see before the measurements.
+    /// Violations and notes that a reader must see before the measurements.
     var warnings: [ReportPart] {
         let violations = self.totals.violations
         let more = violations.count - violations.examples.count
@@ -16,7 +16,7 @@ extension RunResult {
         return parts.filter { !$0.items.isEmpty }
     }
 
-    /// Thresholds, times, outcomes, sections and setting.
+    /// The thresholds, times, outcomes, sections and settings.
     var parts: [ReportPart] {
         let hasOperations = !self.totals.operations.isEmpty
         return (self.thresholds.isEmpty ? [] : [self.thresholdPart])
@@ -122,12 +122,12 @@ extension ThresholdResult.Verdict {
 }
 
 extension Totals {
-    /// The operations of the run, in the order that every report uses.
+    /// The operations of the run, in the order used by every report.
     var sortedOperations: [(operation: Operation, figures: OperationFigures)] {
         self.operations.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// The resources that the server used; nil if unknown.
+    /// The resources used by the server, or nil if unknown.
     var serverText: String? {
         let parts = [
             self.serverCPUMicrosecondsPerOperation.map { "\(NumberText.time(microseconds: $0)) per operation" },
@@ -137,7 +137,7 @@ extension Totals {
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }
 
-    /// The CPU time that pin-load used; nil if unknown.
+    /// The CPU time used by pin-load, or nil if unknown.
     var toolText: String? {
         guard let seconds = self.toolCPUSeconds, self.count > 0, let cores = self.coresText(seconds) else { return nil }
         return "\(NumberText.time(microseconds: seconds * 1_000_000 / Double(self.count))) per operation, \(cores)"

@@ -1,8 +1,8 @@
-/// A table for the terminal and the page.
+/// A table for the terminal and the HTML page.
 ///
 /// The template reads the stored properties by name.
 struct ReportTable {
-    /// One cell: its text, and the class of the page's style.
+    /// A cell, with its text and the CSS class used on the page.
     struct Cell: ExpressibleByStringInterpolation {
         let text: String
         var style = ""
@@ -15,17 +15,19 @@ struct ReportTable {
         init(stringLiteral text: String) { self.init(text) }
     }
 
-    /// A row: its heading and the other cells.
+    /// A row, with its heading and the other cells.
     struct Row {
         let head: Cell
         let cells: [Cell]
     }
 
     let caption: String
-    /// True if a heading on the page already states the caption.
+    /// Whether to hide the caption because a heading on the page already says the same.
     var isCaptionHidden = true
     let columns: [String]
-    /// True if every column is left-aligned; otherwise only the first one is.
+    /// Whether every column is left-aligned.
+    ///
+    /// Otherwise, only the first one is.
     var isLeft = false
     private(set) var rows: [Row] = []
 
@@ -57,12 +59,14 @@ struct ReportTable {
     }
 }
 
-/// A heading with its text, items and tables, for the terminal and the page.
+/// A heading with text, items and tables, for the terminal and the HTML page.
 struct ReportPart {
     let heading: String
-    /// `passed` or `failed`, also a class of the page's style.
+    /// Either `passed` or `failed`.
+    ///
+    /// Also used as a CSS class.
     var verdict: String?
-    /// A class of the page's style.
+    /// A CSS class used on the page.
     var partStyle: String?
     var sentences: [String] = []
     var items: [String] = []

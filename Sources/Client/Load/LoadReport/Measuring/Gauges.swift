@@ -1,18 +1,20 @@
-/// The state at the end of an interval and the resources used during it; unknown values are nil.
+/// The state at the end of an interval and the resources used during it.
+///
+/// Unknown values are nil.
 package struct Gauges: Sendable, Equatable, Codable {
-    /// Open connections, including idle ones.
+    /// The number of open connections, including idle ones.
     package var connections: Int
-    /// Operations sent and not yet answered.
+    /// The number of operations sent but not yet answered.
     package var inFlight: Int
-    /// The planned arrival rate in operations per second; nil in a closed loop.
+    /// The planned arrival rate in operations per second, or nil in a closed loop.
     package var plannedRate: Double?
-    /// CPU seconds that the server process used in this interval.
+    /// The CPU seconds used by the server process in this interval.
     package var serverCPUSeconds: Double?
-    /// Resident memory of the server process in bytes.
+    /// The resident memory of the server process in bytes.
     package var serverResidentBytes: Int?
-    /// CPU seconds that pin-load used in this interval.
+    /// The CPU seconds used by pin-load in this interval.
     package var toolCPUSeconds: Double?
-    /// CPU microseconds of one P-256 verification on the server's machine, measured in this interval.
+    /// The CPU microseconds needed for one P-256 verification on the server's machine, measured in this interval.
     package var verificationMicroseconds: Double?
 
     package init(

@@ -1,21 +1,23 @@
-/// The measurements of one part of a run, usually one second.
+/// The measurements of a part of a run, usually one second.
 package struct Interval: Sendable, Equatable, Codable {
-    /// Whole microseconds since the run's start, as in the JSON.
+    /// The whole microseconds since the start of the run, as in the JSON.
     private var startMicros: Int64
     private var endMicros: Int64
-    /// True if the interval belongs to the warm-up.
+    /// Whether the interval belongs to the warm-up.
     ///
-    /// Reports show it, but only its violations count towards the metrics.
+    /// Reports show such intervals, but only their violations count towards the metrics.
     package var isWarmup: Bool
-    /// True if the interval lies after the end of the plan or of the run.
+    /// Whether the interval lies after the end of the plan or of the run.
     ///
-    /// Answers to operations that were still in flight are counted, but the duration of the interval is not.
+    /// Answers to operations still in flight are counted, but the duration of the interval is not.
     package var isTail: Bool
-    /// The plan's name for the stage.
+    /// The name of the stage in the plan.
     package var stage: String?
-    /// Counts and times by operation; an operation that never ended in the interval has no entry.
+    /// Counts and times by operation.
+    ///
+    /// An operation that never ended in the interval has no entry.
     package var operations: [Operation: OperationFigures]
-    /// Operations that were due but were not sent because the maximum number was in flight.
+    /// The number of operations that were due but not sent because the maximum number was in flight.
     package var unsent: Int
     package var violations: Violations
     package var gauges: Gauges
@@ -62,7 +64,7 @@ package struct Interval: Sendable, Equatable, Codable {
         set { self.endMicros = newValue.inMicroseconds }
     }
 
-    /// The sums of this interval alone, for the display of a running test.
+    /// The sums over this interval alone, for displaying a running test.
     package var totals: Totals { Totals(ofAll: CollectionOfOne(self)) }
 }
 
@@ -70,9 +72,9 @@ package struct Interval: Sendable, Equatable, Codable {
 package struct OperationFigures: Sendable, Equatable, Codable {
     /// The number of operations by outcome.
     package var outcomes: [Outcome: Int]
-    /// Answers other than the expected one.
+    /// The number of answers other than the expected one.
     package var unexpected: Int
-    /// The times since operations were due, for every outcome with ``Outcome/isTimed``.
+    /// The times since the operations were due, for every outcome with ``Outcome/isTimed``.
     package var latency: Latencies
     /// The times since the same operations were sent.
     package var serviceTime: Latencies
@@ -95,13 +97,13 @@ package struct OperationFigures: Sendable, Equatable, Codable {
         self.serviceTime = serviceTime
     }
 
-    /// Operations that ended, with any outcome.
+    /// The number of operations that ended, with any outcome.
     package var count: Int { self.outcomes.values.reduce(0, +) }
 
-    /// Operations that ended without a verdict, except those that the end of the run interrupted.
+    /// The number of operations that ended without a verdict, except those interrupted by the end of the run.
     package var failures: Int { self.outcomes.reduce(0) { $0 + ($1.key.isError ? $1.value : 0) } }
 
-    /// Operations that ended with a verdict.
+    /// The number of operations that ended with a verdict.
     package var answered: Int { self.outcomes.reduce(0) { $0 + ($1.key.isFailure ? 0 : $1.value) } }
 
     /// Adds the counts and times of `other`.
@@ -113,9 +115,9 @@ package struct OperationFigures: Sendable, Equatable, Codable {
     }
 }
 
-/// The number of answers that no correct server gives, and descriptions of the first ones.
+/// The number of answers that no correct server would give, with descriptions of the first few.
 package struct Violations: Sendable, Equatable, Codable {
-    /// The maximum number of descriptions that are kept, because a broken server can cause millions of violations.
+    /// The maximum number of descriptions to keep, because a broken server can cause millions of violations.
     package static let exampleLimit = 20
 
     package private(set) var count = 0

@@ -1,12 +1,12 @@
 internal import Histogram
 
-/// The counts of a lane, in arrays indexed by rank.
+/// The counts for a lane, in arrays indexed by rank.
 ///
-/// A dictionary would be slower: hashing its keys costs more than the rest of recording a sample.
+/// A dictionary would be slower: hashing its keys would cost more than all other work for a sample.
 struct LaneCounts: Sendable {
     private var operations: [OperationCounts?] = Array(repeating: nil, count: Operation.allCases.count)
 
-    /// Counts and times one operation.
+    /// Records the outcome and times of one operation.
     mutating func record(_ sample: Sample) {
         let rank = sample.operation.rank
         if self.operations[rank] == nil { self.operations[rank] = OperationCounts() }
@@ -22,12 +22,12 @@ struct LaneCounts: Sendable {
         }
     }
 
-    /// Sets every count to zero, but keeps the allocated memory.
+    /// Resets every count to zero but keeps the allocated memory.
     mutating func reset() {
         for rank in self.operations.indices { self.operations[rank]?.reset() }
     }
 
-    /// The counts of every operation that ended at least once.
+    /// Returns the counts for every operation that ended at least once.
     func figures() -> [Operation: OperationFigures] {
         var figures: [Operation: OperationFigures] = [:]
         for operation in Operation.allCases {
@@ -90,9 +90,9 @@ private struct OperationCounts: Sendable {
 }
 
 extension Duration {
-    /// The duration in whole µs, from 0 to one hour.
+    /// The duration in whole µs, clamped to the range from 0 to one hour.
     ///
-    /// A negative duration, due to an adjusted clock, becomes 0.
+    /// A negative duration, caused by a clock adjustment, becomes 0.
     fileprivate var microseconds: UInt64 {
         let (seconds, attoseconds) = self.components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }

@@ -1,21 +1,25 @@
 internal import Histogram
 
-/// A distribution of times from 1 µs to 1 h with three significant digits, in the cells of an HdrHistogram.
+/// A distribution of times from 1 µs to 1 h with three significant digits, using the cells of an HdrHistogram.
 ///
-/// Only nonempty cells are stored, because a run of one hour has thousands of distributions and an array of all cells
-/// takes 188 kB. All distributions have the same cells, so adding two of them loses nothing.
+/// Only nonempty cells are stored, because a one-hour run has thousands of distributions and an array of all cells
+/// takes 188 kB. All distributions use the same cells, so adding two of them loses no precision.
 package struct Latencies: Sendable, Equatable {
-    /// One hour; longer times are counted as one hour.
+    /// One hour.
+    ///
+    /// Longer times are counted as one hour.
     package static let highest: UInt64 = 3_600_000_000
 
-    /// A range of times that the histogram does not distinguish, and the number of times in it.
+    /// A range of times that the histogram does not distinguish, with the number of times in it.
     package struct Cell: Sendable, Equatable {
-        /// The longest time of the range in µs; percentiles report this value.
+        /// The longest time in the range, in µs.
+        ///
+        /// Percentiles report this value.
         package let value: UInt64
         package fileprivate(set) var count: UInt64
     }
 
-    /// Sorted by value; every count is at least 1.
+    /// The nonempty cells, sorted by value.
     package private(set) var cells: [Cell] = []
 
     /// The boundaries of the cells.
@@ -24,12 +28,12 @@ package struct Latencies: Sendable, Equatable {
     /// An empty distribution.
     package init() {}
 
-    /// Copies the counts of a histogram with the same number of significant digits.
+    /// Copies the counts from a histogram with the same number of significant digits.
     init<Count>(_ histogram: Histogram<Count>) {
         self.cells = histogram.recordedValues().map { Cell(value: $0.value, count: UInt64($0.count)) }
     }
 
-    /// Creates a distribution of these times in µs.
+    /// Creates a distribution from times in µs.
     package init(microseconds: some Sequence<UInt64>) {
         var counts: [UInt64: UInt64] = [:]
         for value in microseconds {
@@ -43,13 +47,13 @@ package struct Latencies: Sendable, Equatable {
 
     package var isEmpty: Bool { self.cells.isEmpty }
 
-    /// The longest time in µs, to three significant digits; nil if empty.
+    /// The longest time in µs, to three significant digits, or nil if empty.
     package var max: UInt64? { self.cells.last?.value }
 
-    /// The shortest time in µs, to three significant digits; nil if empty.
+    /// The shortest time in µs, to three significant digits, or nil if empty.
     package var min: UInt64? { self.cells.first.map { Self.layout.lowestEquivalentForValue($0.value) } }
 
-    /// The mean in µs; nil if empty.
+    /// The mean in µs, or nil if empty.
     package var mean: Double? {
         guard !self.isEmpty else { return nil }
         let sum = self.cells.reduce(0.0) {
@@ -58,9 +62,9 @@ package struct Latencies: Sendable, Equatable {
         return sum / Double(self.count)
     }
 
-    /// The time in µs that `percent` of all times do not exceed; nil if empty.
+    /// Returns the time in µs that `percent` of all times do not exceed, or nil if empty.
     package func percentile(_ percent: Double) -> UInt64? {
-        // The Histogram package computes the same rank: rounded up, and at least one.
+        // The Histogram package computes the same rank, rounded up and at least one.
         let wanted = Double(self.count) * Swift.min(Swift.max(percent.nextDown, 0), 100) / 100
         let rank = Swift.max(1, UInt64(wanted.rounded(.up)))
         var passed: UInt64 = 0
@@ -96,14 +100,14 @@ package struct Latencies: Sendable, Equatable {
         self.cells = merged + self.cells[mine...] + other.cells[theirs...]
     }
 
-    /// The same distribution as a `Histogram`.
+    /// Returns the same distribution as a `Histogram`.
     func histogram() -> Histogram<UInt64> {
         var histogram = Self.layout
         for cell in self.cells { histogram.record(cell.value, count: cell.count) }
         return histogram
     }
 
-    /// An empty histogram with the number of significant digits that all histograms of a run share.
+    /// Creates an empty histogram with the number of significant digits shared by all histograms in a run.
     static func emptyHistogram<Count>(of type: Count.Type = UInt64.self) -> Histogram<Count> {
         Histogram(numberOfSignificantValueDigits: .three)
     }
@@ -132,7 +136,9 @@ extension Latencies: Codable {
         for (key, percent) in Self.percentiles { try fields.encodeIfPresent(self.percentile(percent), forKey: key) }
     }
 
-    /// Reads the cells; rejects values that are not the upper boundaries of cells in ascending order.
+    /// Reads the cells.
+    ///
+    /// Rejects values that are not upper boundaries of cells in ascending order.
     package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: Key.self)
         let values = try fields.decode([UInt64].self, forKey: .values)

@@ -1,15 +1,15 @@
-/// A unit of work that a run requests from a server, and that it counts and times.
+/// A unit of work requested from a server, which a run counts and times.
 package enum Operation: String, Sendable, CaseIterable, Codable, CodingKeyRepresentable, Comparable {
-    /// One PIN over an open session.
+    /// Checking a PIN over an open session.
     case check
-    /// A new connection, a new session and one PIN.
+    /// Opening a new connection and session and checking a PIN.
     case unlock
-    /// A change of the PIN.
+    /// Changing the PIN.
     case changePIN = "change-pin"
-    /// A registration of a wallet.
+    /// Registering a wallet.
     case register
 
-    /// Orders the cases as they are declared, as every report does.
+    /// Orders the cases as declared, as in every report.
     package static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
 
     /// The position among all cases.

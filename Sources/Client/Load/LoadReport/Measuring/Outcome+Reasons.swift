@@ -1,5 +1,5 @@
 extension Outcome {
-    /// All reasons for a failure, to detect a mistyped reason in a threshold.
+    /// All failure reasons, used to detect a mistyped reason in a threshold.
     package static let failureReasons =
         [
             "no-route", "refused", "timeout", "untrusted", "wrong-name", "no-common-protocol", "tls-alert", "closed",

@@ -1,12 +1,12 @@
-/// The result of one operation.
+/// The result of an operation.
 package enum Outcome: Hashable, Sendable {
     /// The PIN was right.
     case valid
     /// The PIN was wrong.
     case wrong
-    /// Rejected without a check: the wallet is blocked temporarily.
+    /// Rejected without a check, because the wallet is temporarily blocked.
     case blocked
-    /// Rejected without a check: the wallet is blocked permanently.
+    /// Rejected without a check, because the wallet is permanently blocked.
     case blockedPermanently
     /// The PIN was changed.
     case changed
@@ -14,7 +14,8 @@ package enum Outcome: Hashable, Sendable {
     case registered
     /// No verdict arrived.
     ///
-    /// Reports group failures by this reason: `closed`, `timeout`, `connect:refused`, `refused:rate-limited`.
+    /// Reports group failures by this reason, for example `closed`, `timeout`, `connect:refused` or
+    /// `refused:rate-limited`.
     case failed(String)
 
     /// No answer arrived within the timeout.
@@ -24,19 +25,19 @@ package enum Outcome: Hashable, Sendable {
     /// The run was interrupted while the operation was in flight.
     package static let interrupted = Outcome.failed("interrupted")
 
-    /// The verdicts, in the order that every report uses.
+    /// The verdicts, in the order used by every report.
     package static let answers: [Outcome] = [.valid, .wrong, .blocked, .blockedPermanently, .changed, .registered]
 
-    /// True if no verdict arrived.
+    /// Whether no verdict arrived.
     package var isFailure: Bool { if case .failed = self { true } else { false } }
 
-    /// True if the outcome is an error: a failure other than an interruption of the run.
+    /// Whether the outcome is an error: any failure except an interruption of the run.
     package var isError: Bool { self.isFailure && self != .interrupted }
 
-    /// True if the time of the operation is included in the distribution.
+    /// Whether the operation's time is included in the distribution.
     ///
-    /// Answers, timeouts and interrupted operations are timed: omitting the longest waits would flatter the server.
-    /// A refused connection is only counted, because its short time would flatter the server too.
+    /// Answers, timeouts and interrupted operations are timed, because omitting the longest waits would flatter the
+    /// server. A refused connection is only counted, because its short time would flatter the server too.
     package var isTimed: Bool {
         !self.isFailure || self == .timeout || self == .connectTimeout || self == .interrupted
     }
@@ -45,7 +46,7 @@ package enum Outcome: Hashable, Sendable {
 extension Outcome: RawRepresentable, Codable, CodingKeyRepresentable {
     private static let failurePrefix = "failed:"
 
-    /// The name in every report, for example `blocked-permanently` or `failed:timeout`.
+    /// The name used in every report, for example `blocked-permanently` or `failed:timeout`.
     package var rawValue: String {
         switch self {
         case .valid: "valid"
@@ -58,7 +59,9 @@ extension Outcome: RawRepresentable, Codable, CodingKeyRepresentable {
         }
     }
 
-    /// Returns nil if no outcome has this name.
+    /// Creates the outcome with this name.
+    ///
+    /// Returns nil if there is none.
     package init?(rawValue: String) {
         if let answer = Self.answers.first(where: { $0.rawValue == rawValue }) {
             self = answer
@@ -71,7 +74,7 @@ extension Outcome: RawRepresentable, Codable, CodingKeyRepresentable {
 }
 
 extension Outcome: Comparable {
-    /// Verdicts in the order of ``answers``, then failures by reason.
+    /// Orders verdicts as in ``answers``, followed by failures sorted by reason.
     package static func < (left: Self, right: Self) -> Bool {
         switch (left.rank, right.rank) {
         case (nil, nil): left.rawValue < right.rawValue
@@ -81,7 +84,7 @@ extension Outcome: Comparable {
         }
     }
 
-    /// The position in ``answers``; nil for a failure.
+    /// The position in ``answers``, or nil for a failure.
     var rank: Int? {
         switch self {
         case .valid: 0

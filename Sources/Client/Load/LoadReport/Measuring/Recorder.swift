@@ -1,10 +1,10 @@
 internal import Histogram
 internal import Synchronization
 
-/// Records the operations of several event loops and returns them in intervals.
+/// Records the operations from several event loops and returns them in intervals.
 ///
-/// Each event loop records into a separate ``Lane``, whose lock is contended only once per interval, when the lane's
-/// counts are exchanged for empty ones. Each operation is therefore counted in exactly one interval.
+/// Each event loop records into its own ``Lane``. The lane's lock is contended only once per interval, when its counts
+/// are swapped for empty ones. Each operation is therefore counted in exactly one interval.
 package final class Recorder: Sendable {
     private struct State {
         var lanes: [Lane] = []
@@ -28,7 +28,9 @@ package final class Recorder: Sendable {
         return lane
     }
 
-    /// Records from any thread; event loops use ``Lane/record(_:)``.
+    /// Records an operation from any thread.
+    ///
+    /// Event loops use ``Lane/record(_:)``.
     package func record(_ sample: Sample) { self.shared.record(sample) }
 
     /// Counts operations that were due while the maximum number was in flight.
@@ -36,7 +38,7 @@ package final class Recorder: Sendable {
         self.state.withLock { $0.unsent += count }
     }
 
-    /// Counts an answer that no correct server gives.
+    /// Records an answer that no correct server would give.
     package func recordViolation(_ text: String) {
         self.state.withLock { $0.violations.add(text) }
     }
@@ -79,11 +81,11 @@ package final class Recorder: Sendable {
     }
 }
 
-/// The part of a recorder that one event loop writes to.
+/// The part of a recorder that a single event loop writes to.
 package final class Lane: Sendable {
     private struct State {
         var current = LaneCounts()
-        /// Empty counts for the next exchange, so that nothing is allocated under the lock.
+        /// Empty counts for the next swap, so that nothing is allocated while the lock is held.
         var spare = LaneCounts()
     }
 
@@ -91,7 +93,9 @@ package final class Lane: Sendable {
 
     init() {}
 
-    /// Counts and times one operation; allocates only for the first operation of a kind.
+    /// Records one operation.
+    ///
+    /// Allocates only for the first operation of each kind.
     package func record(_ sample: Sample) {
         self.state.withLock { $0.current.record(sample) }
     }

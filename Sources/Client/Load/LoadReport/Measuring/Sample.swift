@@ -6,10 +6,10 @@ package struct Sample: Sendable {
     package let latency: Duration
     /// The time since the first byte was sent.
     package let serviceTime: Duration
-    /// True if the answer is the one that the operation was meant to produce.
+    /// Whether the answer is the one that the operation was meant to produce.
     ///
-    /// A right PIN rejected by a block is unexpected but correct. An answer that no correct server gives is also a
-    /// violation; see ``Recorder/recordViolation(_:)``.
+    /// A right PIN rejected because of a block is unexpected but correct. An answer that no correct server would give
+    /// is also a violation; see ``Recorder/recordViolation(_:)``.
     package let isExpected: Bool
 
     package init(

@@ -1,36 +1,38 @@
-/// Sums over intervals, on which thresholds are evaluated during a run and after it.
+/// Sums over intervals.
+///
+/// Thresholds are evaluated on them during and after a run.
 package struct Totals: Sendable, Equatable {
     /// The measured time, excluding the warm-up and the wait for answers after the end of the plan.
     package private(set) var duration: Duration = .zero
     package private(set) var operations: [Operation: OperationFigures] = [:]
-    /// Operations that were due but were not sent.
+    /// The number of operations that were due but not sent.
     package private(set) var unsent = 0
-    /// Answers that no correct server gives, including those of the warm-up.
+    /// The answers that no correct server would give, including those during the warm-up.
     package private(set) var violations = Violations()
-    /// CPU seconds of the server process; nil if never known.
+    /// The CPU seconds used by the server process, or nil if never known.
     package private(set) var serverCPUSeconds: Double?
-    /// The maximum resident memory of the server process; nil if never known.
+    /// The peak resident memory of the server process, or nil if never known.
     package private(set) var serverPeakResidentBytes: Int?
-    /// CPU seconds of pin-load; nil if never known.
+    /// The CPU seconds used by pin-load, or nil if never known.
     package private(set) var toolCPUSeconds: Double?
-    /// The maximum number of open connections at the end of an interval.
+    /// The peak number of open connections at the end of an interval.
     package private(set) var peakConnections = 0
-    /// Verdicts within ``duration``.
+    /// The number of verdicts within ``duration``.
     private var answeredInTime: [Operation: Int] = [:]
-    /// The operations of the intervals whose server CPU time is known.
+    /// The number of operations in the intervals whose server CPU time is known.
     private var operationsWithServerCPU = 0
     private var verificationSum = 0.0
     private var verificationCount = 0
 
-    /// Empty sums.
+    /// Creates empty sums.
     package init() {}
 
-    /// The sums of `intervals`.
+    /// Sums up `intervals`.
     package init(of intervals: some Sequence<Interval>) {
         for interval in intervals { self.add(interval) }
     }
 
-    /// The sums of `intervals` with warm-up and tail counted as measured time.
+    /// Sums up `intervals`, with warm-up and tail counted as measured time.
     package init(ofAll intervals: some Sequence<Interval>) {
         for var interval in intervals {
             (interval.isWarmup, interval.isTail) = (false, false)
@@ -40,8 +42,7 @@ package struct Totals: Sendable, Equatable {
 
     /// Adds an interval.
     ///
-    /// Only the violations of a warm-up interval are added: a correct server does not cause any, even during the
-    /// warm-up.
+    /// For a warm-up interval, only the violations are added, because a correct server causes none even then.
     package mutating func add(_ interval: Interval) {
         self.violations.add(interval.violations)
         guard !interval.isWarmup else { return }
@@ -68,49 +69,49 @@ package struct Totals: Sendable, Equatable {
         }
     }
 
-    /// The sums of one operation, or of all operations.
+    /// Returns the sums for one operation, or for all operations.
     package func figures(of operation: Operation? = nil) -> OperationFigures {
         if let operation { return self.operations[operation] ?? OperationFigures() }
         return self.operations.values.reduce(into: OperationFigures()) { $0.add($1) }
     }
 
-    /// Operations that ended, with any outcome.
+    /// The number of operations that ended, with any outcome.
     package var count: Int { self.operations.values.reduce(0) { $0 + $1.count } }
 
-    /// Operations that ended with a verdict.
+    /// The number of operations that ended with a verdict.
     package var answered: Int { self.operations.values.reduce(0) { $0 + $1.answered } }
 
-    /// Verdicts per second; nil if no time was measured.
+    /// The verdicts per second, or nil if no time was measured.
     ///
-    /// Verdicts after the end of the plan, and the time in which they arrived, are excluded. They would show the effect
-    /// of a lost answer or of a backlog, not the server's rate during the measured time.
+    /// Verdicts after the end of the plan are excluded, and so is the time during which they arrived. They would show
+    /// the effect of a lost answer or a backlog, not the server's rate during the measured time.
     package var rate: Double? { self.rate(of: nil) }
 
-    /// Verdicts per second of one operation, or of all operations.
+    /// Returns the verdicts per second for one operation, or for all operations.
     package func rate(of operation: Operation?) -> Double? {
         self.perSecond(operation.map { self.answeredInTime[$0] ?? 0 } ?? self.answeredInTime.values.reduce(0, +))
     }
 
-    /// The count per second of measured time; nil if no time was measured.
+    /// Returns the count per second of measured time, or nil if no time was measured.
     func perSecond(_ count: Int) -> Double? {
         self.duration > .zero ? Double(count) / self.duration.inSeconds : nil
     }
 
-    /// CPU time of the server per operation in µs; nil if unknown.
+    /// The server's CPU time per operation in µs, or nil if unknown.
     package var serverCPUMicrosecondsPerOperation: Double? {
         guard let seconds = self.serverCPUSeconds, self.operationsWithServerCPU > 0 else { return nil }
         return seconds * 1_000_000 / Double(self.operationsWithServerCPU)
     }
 
-    /// CPU time in µs of one P-256 verification on the server's machine, measured during the load; nil if unknown.
+    /// The CPU time for one P-256 verification on the server's machine in µs, measured under load, or nil if unknown.
     package var verificationMicroseconds: Double? {
         self.verificationCount > 0 ? self.verificationSum / Double(self.verificationCount) : nil
     }
 
-    /// The cost of a single P-256 verification as a fraction of the server's cost per operation; nil if unknown.
+    /// The cost of a single P-256 verification as a fraction of the server's cost per operation, or nil if unknown.
     ///
-    /// Every PIN check requires the verification of one signature. A server that verifies several signatures in one
-    /// batch pays less for each.
+    /// Every PIN check requires one signature to be verified. A server that verifies signatures in batches pays less
+    /// for each.
     package var verificationShare: Double? {
         guard let verification = self.verificationMicroseconds, let cost = self.serverCPUMicrosecondsPerOperation,
             cost > 0
@@ -118,7 +119,7 @@ package struct Totals: Sendable, Equatable {
         return verification / cost
     }
 
-    /// A note if pin-load was busy while the server was not, so that pin-load limited the rate; nil otherwise.
+    /// A note if pin-load was busy while the server was not, in which case pin-load limited the rate.
     package var toolLimitNote: String? {
         let seconds = self.duration.inSeconds
         guard let tool = self.toolCPUSeconds, let server = self.serverCPUSeconds, seconds > 0,

@@ -1,10 +1,12 @@
 /// The reason why results cannot be merged.
 package enum MergeError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Fewer than two results.
+    /// There are fewer than two results.
     case tooFew
-    /// A setting of the plan differs, or the same part occurs twice. The value is the name of the setting.
+    /// A setting of the plan differs, or the same part occurs twice.
+    ///
+    /// The associated value is the name of the setting.
     case differs(setting: String)
-    /// The runs began too far apart, by this number of milliseconds.
+    /// The runs started too far apart, by this number of milliseconds.
     case apart(milliseconds: Int64)
 
     package var description: String {
@@ -20,17 +22,16 @@ package enum MergeError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension RunResult {
-    /// The maximum time in milliseconds between the starts of runs that count as simultaneous.
+    /// The maximum time in milliseconds between the starts of runs considered simultaneous.
     private static let startTolerance: Int64 = 1000
-    /// The entry of the plan that differs between the parts of one load.
+    /// The plan entry that differs between the parts of one load.
     private static let partName = "part"
 
-    /// Merges the results of runs that generated one load together, each run a different part of it.
+    /// Merges the results of runs that together generated one load, each a different part of it.
     ///
-    /// Counts and histograms are added, so percentiles are those of all operations. Intervals are joined by position:
-    /// the first intervals of all parts, then the second, and so on. The CPU time and memory of the server come from
-    /// the result that measured them. If several results did, the highest value is used, because they measured the same
-    /// process.
+    /// Counts and histograms are added, so percentiles apply to all operations. Intervals are joined by position: the
+    /// first intervals of all parts, then the second, and so on. The server's CPU time and memory come from the result
+    /// that measured them. If several results did, the highest value is used, because they measured the same process.
     package static func merged(_ parts: [RunResult]) throws(MergeError) -> RunResult {
         guard let first = parts.first, parts.count > 1 else { throw .tooFew }
         try Self.checkPlans(parts)
@@ -76,7 +77,7 @@ extension RunResult {
             .joined(separator: ", ")
     }
 
-    /// The strings without duplicates, in order of first occurrence.
+    /// Returns the strings without duplicates, in order of first occurrence.
     private static func distinct(_ texts: [String]) -> [String] {
         var seen: Set<String> = []
         return texts.filter { seen.insert($0).inserted }
@@ -94,7 +95,7 @@ extension RunResult {
                 let members = lists.filter { $0.count > place }.map { $0[place] }
                 var interval = members[0]
                 for member in members.dropFirst() { interval.join(member) }
-                // The clocks of the parts differ by less than an interval; the first part's times are kept.
+                // The clocks of the parts differ by less than an interval, so keep the first part's times.
                 interval.start = max(interval.start, joined.last?.end ?? .zero)
                 interval.end = max(interval.end, interval.start)
                 joined.append(interval)
@@ -105,7 +106,7 @@ extension RunResult {
 }
 
 extension Interval {
-    /// Adds the measurements of another run's interval; keeps the times of this one.
+    /// Adds the measurements of another run's interval, keeping the times of this one.
     fileprivate mutating func join(_ other: Interval) {
         for (operation, figures) in other.operations {
             self.operations[operation, default: OperationFigures()].add(figures)
@@ -129,7 +130,9 @@ extension Interval {
         )
     }
 
-    /// Combines two values, or returns the only known one.
+    /// Combines two values.
+    ///
+    /// If only one is known, returns that one.
     private static func combine<Value>(_ left: Value?, _ right: Value?, _ body: (Value, Value) -> Value) -> Value? {
         guard let left, let right else { return left ?? right }
         return body(left, right)
@@ -137,7 +140,9 @@ extension Interval {
 }
 
 extension RunEnd {
-    /// The rank of an end: the merged run has the highest-ranking end of its parts.
+    /// The severity of an end.
+    ///
+    /// A merged run has the most severe end of its parts.
     fileprivate var severity: Int {
         switch self {
         case .completed: 0

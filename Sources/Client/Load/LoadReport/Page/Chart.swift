@@ -2,7 +2,7 @@
 ///
 /// The template reads the stored properties by name.
 struct Chart {
-    /// The plot's drawing area in the coordinates of the SVG.
+    /// The plot's drawing area in SVG coordinates.
     struct Frame {
         let width = 360
         let height = 230
@@ -12,14 +12,14 @@ struct Chart {
         let bottom = 204
         /// The length of the y axis.
         let rise = 190
-        /// The x coordinate of the labels of the y axis, and the y coordinate of those of the x axis.
+        /// The x coordinate of the y-axis labels, and the y coordinate of the x-axis labels.
         let labelX = 44
         let labelY = 221
     }
 
     struct Line {
         let name: String
-        /// Classes of the page's style: `a` to `d`, `bad` or `quiet`, and `dashed`.
+        /// CSS classes used on the page: `a` to `d`, `bad` or `quiet`, and `dashed`.
         let lineStyle: String
         let path: String
         /// The outline of the area below the line.
@@ -29,11 +29,11 @@ struct Chart {
     struct Tick {
         let place: String
         let label: String
-        /// True if the label ends at the tick, because a centered label would extend beyond the picture.
+        /// Whether the label ends at the tick, because a centered label would extend beyond the picture.
         var isAtEnd = false
     }
 
-    /// A stretch of the x axis: a tinted band, or an area with a tooltip.
+    /// A stretch of the x axis: a tinted band or an area with a tooltip.
     struct Stretch {
         let x: String
         let span: String
@@ -71,7 +71,7 @@ struct Chart {
         self.yTicks = y.ticks.map { Tick(place: Self.down($0, y), label: yLabel($0)) }
     }
 
-    /// Adds a line through points in ascending order of x, with a gap at each unknown y.
+    /// Adds a line through points in ascending x order, leaving a gap at each unknown y.
     mutating func add(_ name: String, _ style: String, _ points: [(x: Double, y: Double?)], isFilled: Bool = false) {
         let segments = points.split { $0.y == nil }.map { segment in
             segment.map { "\(Self.across($0.x, self.x)) \(Self.down($0.y ?? 0, self.y))" }
@@ -89,7 +89,7 @@ struct Chart {
         self.bands.append(self.stretch(from: start, to: end, label))
     }
 
-    /// Adds a tooltip for the pointer.
+    /// Adds a tooltip.
     mutating func addHint(from start: Double, to end: Double, _ label: String) {
         self.hints.append(self.stretch(from: start, to: end, label))
     }

@@ -15,7 +15,7 @@ struct Charts {
         self.time = Scale.time(from: self.timeline.start, to: self.timeline.end)
     }
 
-    /// The plots that have data.
+    /// The plots for which there is data.
     var all: [Chart] {
         self.timeline.points.isEmpty
             ? [] : [self.rate, self.latency, self.percentiles, self.cores].compactMap(\.self)
@@ -73,7 +73,9 @@ struct Charts {
         return chart
     }
 
-    /// True if operations waited before they were sent; in a closed loop both times are the same line.
+    /// Whether operations waited before they were sent.
+    ///
+    /// In a closed loop, both times are the same line.
     private var showsServiceTime: Bool {
         let all = self.result.totals.figures()
         guard let latency = all.latency.percentile(99), let service = all.serviceTime.percentile(99) else {
@@ -109,9 +111,9 @@ struct Charts {
         return chart
     }
 
-    /// The distribution with one unit of x per nine: 0 at 0%, 1 at 90%, 2 at 99%.
+    /// The distribution, where one unit of x is one nine: 0 at 0%, 1 at 90%, 2 at 99%.
     private static func curve(_ latencies: Latencies) -> Points {
-        // One sample is the last step of the distribution.
+        // The last step of the distribution is a single sample.
         let end = log10(Double(max(latencies.count, 1)))
         return latencies.histogram().percentiles(ticksPerHalfDistance: 8).map { step in
             let share = step.percentileLevelIteratedTo / 100
@@ -141,7 +143,7 @@ struct Charts {
         return chart
     }
 
-    /// A plot over time with the warm-up, the markers and a tooltip for each point.
+    /// Creates a plot over time with the warm-up, the markers and a tooltip for each point.
     private func overTime(
         _ id: String,
         _ title: String,
@@ -172,7 +174,7 @@ struct Charts {
     private static func lowest(_ points: Points) -> Double { points.compactMap(\.y).min() ?? 1 }
     private static func highest(_ points: Points) -> Double { points.compactMap(\.y).max() ?? 1 }
 
-    /// `0%`, `90%`, `99%`, `99.9%`.
+    /// Formats nines, for example as `0%`, `90%`, `99%` or `99.9%`.
     private static func ninesLabel(_ nines: Double) -> String {
         switch Int(nines) {
         case 0: "0%"
@@ -181,14 +183,14 @@ struct Charts {
         }
     }
 
-    /// `12k`, `1.5M`.
+    /// Formats a count, for example as `12k` or `1.5M`.
     private static func countLabel(_ value: Double) -> String {
         if value >= 1_000_000 { return Self.short(value / 1_000_000) + "M" }
         if value >= 10_000 { return Self.short(value / 1000) + "k" }
         return value == value.rounded() ? NumberText.count(Int(value)) : Self.short(value)
     }
 
-    /// `500 µs`, `2 ms`.
+    /// Formats a time, for example as `500 µs` or `2 ms`.
     private static func timeLabel(_ microseconds: Double) -> String {
         if microseconds < 1000 { return Self.short(microseconds) + " µs" }
         if microseconds < 1_000_000 { return Self.short(microseconds / 1000) + " ms" }

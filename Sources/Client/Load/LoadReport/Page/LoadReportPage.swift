@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Mustache
 
-/// A run as one HTML page without scripts, network access or other files.
+/// A run as a single HTML page without scripts, network access or other files.
 struct LoadReportPage {
     private let result: RunResult
     private var totals: Totals { self.result.totals }
@@ -45,7 +45,7 @@ struct LoadReportPage {
         "base-uri",
     ].map { "\($0) 'none'" }.joined(separator: "; ")
 
-    /// The templates of all pages by name.
+    /// The templates for all pages, by name.
     static let templates: MustacheLibrary = {
         do {
             var texts = LoadReportTemplate.partials
@@ -125,7 +125,7 @@ struct LoadReportPage {
         return [ReportPart(heading: "Events", sentences: ["Dotted lines in the plots."], tables: [table])]
     }
 
-    /// The values of the plots as a table, for copying and for readers who cannot see the plots.
+    /// The plotted values as a table, for copying and for readers who cannot see the plots.
     private var data: ReportTable? {
         let points = Timeline(self.result, limit: 120).points
         guard !points.isEmpty else { return nil }

@@ -1,4 +1,4 @@
-/// The style sheet of the page, light and dark, including the colors of the plots.
+/// The page's style sheet for light and dark mode, including the plot colors.
 enum LoadReportStyle {
     static let sheet = """
         :root {

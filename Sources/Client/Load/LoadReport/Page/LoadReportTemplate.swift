@@ -48,7 +48,7 @@ enum LoadReportTemplate {
 
         """
 
-    /// The parts of the page by the names under which they are included.
+    /// The parts of the page, by the name used to include them.
     static let partials = [
         "part": """
         <section{{#partStyle}} class="{{partStyle}}"{{/partStyle}}>

@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// The positions of values on an axis, and the values of its ticks.
+/// Maps values to positions on an axis, and provides the values for its ticks.
 struct Scale {
     let lower: Double
     let upper: Double
     let isLogarithmic: Bool
     let ticks: [Double]
 
-    /// The position on the axis, 0 at its start and 1 at its end.
+    /// Returns the position on the axis, from 0 at its start to 1 at its end.
     func place(of value: Double) -> Double {
         let place =
             if self.isLogarithmic {
@@ -18,7 +18,7 @@ struct Scale {
         return min(max(place, 0), 1)
     }
 
-    /// An axis from 0 to a round number, with at most five steps.
+    /// Creates an axis from 0 to a round number, with at most five steps.
     static func linear(upTo highest: Double) -> Scale {
         let highest = highest > 0 ? highest : 1
         let magnitude = pow(10, (log10(highest / 5)).rounded(.down))
@@ -32,7 +32,7 @@ struct Scale {
         )
     }
 
-    /// An axis from a power of ten to the next 1, 2 or 5 times a power of ten above the highest value.
+    /// Creates an axis from a power of ten to the next 1, 2 or 5 times a power of ten above the highest value.
     static func logarithmic(from lowest: Double, to highest: Double) -> Scale {
         let lowest = max(lowest, 1)
         let lower = pow(10, log10(lowest).rounded(.down))
@@ -52,7 +52,7 @@ struct Scale {
         return (exponent - exponent.rounded()).magnitude < 1e-6
     }
 
-    /// An axis of seconds with ticks at round times of a clock.
+    /// Creates an axis in seconds with ticks at round clock times.
     static func time(from start: Double, to end: Double) -> Scale {
         let steps: [Double] = [
             1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400,
@@ -68,7 +68,7 @@ struct Scale {
         )
     }
 
-    /// `40 s`, `1:30`, `5 min` or `2 h`, depending on the length of the run.
+    /// Formats a time as `40 s`, `1:30`, `5 min` or `2 h`, depending on the length of the run.
     static func timeLabel(_ seconds: Double, of scale: Scale) -> String {
         let whole = Int(seconds.rounded())
         if scale.upper <= 120 { return whole == 0 ? "0" : "\(whole) s" }

@@ -1,15 +1,17 @@
-/// The intervals of a run as points of a plot; neighbors are merged if a plot cannot show all of them.
+/// The intervals of a run as plot points.
+///
+/// If there are too many, neighbors are merged.
 struct Timeline {
-    /// The maximum number of points, each wider than a pixel.
+    /// The maximum number of points, each of which must be wider than a pixel.
     private static let pointLimit = 240
 
-    /// One interval, or several neighbors merged.
+    /// An interval, or several merged neighbors.
     struct Point {
-        /// Seconds since the run's start.
+        /// The seconds since the start of the run.
         let start: Double
         let end: Double
         let totals: Totals
-        /// The sums of all operations.
+        /// The sums over all operations.
         let figures: OperationFigures
         /// The gauges at the end.
         let gauges: Gauges
@@ -49,7 +51,7 @@ struct Timeline {
         )
     }
 
-    /// One value of each point over the middle of its time.
+    /// Returns a value for each point, placed at the middle of its time.
     func line(_ value: (Point) -> Double?) -> [(x: Double, y: Double?)] {
         self.points.map { (($0.start + $0.end) / 2, value($0)) }
     }

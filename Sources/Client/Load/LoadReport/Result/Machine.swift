@@ -1,7 +1,7 @@
 /// The machine that pin-load ran on.
 package struct Machine: Sendable, Equatable, Codable {
     package var cpuModel: String
-    /// The processors available to pin-load.
+    /// The number of processors available to pin-load.
     package var cores: Int
     package var memoryBytes: Int
     package var kernel: String
@@ -13,7 +13,9 @@ package struct Machine: Sendable, Equatable, Codable {
         self.kernel = kernel
     }
 
-    /// Parses `/proc/cpuinfo`, `/proc/meminfo` and `/proc/sys/kernel/osrelease`; a missing value is `unknown`.
+    /// Parses `/proc/cpuinfo`, `/proc/meminfo` and `/proc/sys/kernel/osrelease`.
+    ///
+    /// Missing values become `unknown`.
     package init(cpuInfo: String, memoryInfo: String, kernelRelease: String) {
         let kilobytes = Self.values(of: "MemTotal", in: memoryInfo).first?.split(separator: " ").first.flatMap {
             Int($0)
@@ -24,7 +26,7 @@ package struct Machine: Sendable, Equatable, Codable {
         self.kernel = kernelRelease.split(whereSeparator: \.isWhitespace).first.map(String.init) ?? "unknown"
     }
 
-    /// The values of the lines `name : value`, with words separated by single spaces.
+    /// Returns the values of lines in the form `name : value`, with words separated by single spaces.
     private static func values(of name: String, in text: String) -> [String] {
         text.split(separator: "\n").compactMap { line in
             let parts = line.split(separator: ":", maxSplits: 1).map {

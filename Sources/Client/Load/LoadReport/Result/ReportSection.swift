@@ -1,15 +1,15 @@
 /// A table that only some kinds of runs have, for example an attack.
 package struct ReportSection: Sendable, Equatable, Codable {
-    /// The result of the check that the section reports.
+    /// The result of the check reported in the section.
     package enum Verdict: String, Sendable, Codable {
         case passed
-        /// The check failed, and with it the run.
+        /// The check failed, and so did the run.
         case failed
-        /// The section checks nothing.
+        /// The section does not check anything.
         case neutral
     }
 
-    /// One cell of the table, with its unit.
+    /// A table cell, with its unit.
     package enum Value: Hashable, Sendable {
         case text(String)
         case count(Int)
@@ -20,10 +20,10 @@ package struct ReportSection: Sendable, Equatable, Codable {
     }
 
     package let title: String
-    /// The result in one sentence; empty if there is none.
+    /// The result in one sentence, empty if there is none.
     package let summary: String
     package let columns: [String]
-    /// One value per column in each row.
+    /// The rows, each with one value per column.
     package let rows: [[Value]]
     package let verdict: Verdict
 
@@ -41,7 +41,7 @@ package struct ReportSection: Sendable, Equatable, Codable {
         self.verdict = verdict
     }
 
-    /// The second value of the row with this name, in a table whose first column holds names.
+    /// Returns the second value in the row with this name, for a table whose first column holds names.
     package subscript(name: String) -> Value? {
         self.rows.first { $0.count > 1 && $0[0] == .text(name) }?[1]
     }

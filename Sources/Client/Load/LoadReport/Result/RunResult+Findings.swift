@@ -1,5 +1,7 @@
 extension RunResult {
-    /// The reasons why the run failed, the most severe first; empty if it passed.
+    /// The reasons the run failed, most severe first.
+    ///
+    /// Empty if it passed.
     var failures: [String] {
         var failures: [String] = []
         let violations = self.totals.violations.count
@@ -14,22 +16,24 @@ extension RunResult {
         return failures
     }
 
-    /// True if latency differs from service time: in an open loop, and in an attack, which sends all guesses at once.
+    /// Whether latency differs from service time, as it does in an open loop and in an attack, which sends all guesses
+    /// at once.
     ///
-    /// A closed loop sends each operation after the answer to the previous one, so the two are the same.
+    /// A closed loop sends each operation after the previous answer, so the two are the same.
     var hasDueTimes: Bool {
         self.intervals.contains { $0.gauges.plannedRate != nil }
             || self.totals.operations.values.contains { $0.latency != $0.serviceTime }
     }
 
-    /// The event from which ``OperationFigures/latency`` is measured.
+    /// The event that ``OperationFigures/latency`` is measured from.
     var latencyOrigin: String { self.hasDueTimes ? "from the due time" : "from sending" }
 
     /// The notes, preceded by warnings if a closed loop hid a stall or had too little work.
     var remarks: [String] { [self.stall, self.waiting].compactMap(\.self) + self.notes }
 
-    /// A warning about coordinated omission: a closed loop sends nothing during a stall, so few of its times show the
-    /// stall.
+    /// A warning about coordinated omission.
+    ///
+    /// A closed loop sends nothing during a stall, so few of its times show the stall.
     private var stall: String? {
         guard !self.hasDueTimes else { return nil }
         let stalled = self.measuredIntervals.filter {
@@ -41,10 +45,10 @@ extension RunResult {
             + "such a stall (coordinated omission); use --rate to measure it"
     }
 
-    /// The fraction of a core below which a process counts as idle.
+    /// A process that uses less than this fraction of a core counts as idle.
     private static let idleShare = 0.5
 
-    /// A note if both processes were mostly idle in a closed loop, so that its rate is not the server's limit.
+    /// A note if both processes were mostly idle in a closed loop, in which case its rate is not the server's limit.
     private var waiting: String? {
         let (totals, seconds) = (self.totals, self.totals.duration.inSeconds)
         guard !self.hasDueTimes, seconds > 0, totals.answered > 0,

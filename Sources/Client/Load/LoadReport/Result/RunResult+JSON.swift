@@ -1,7 +1,9 @@
 internal import FoundationEssentials
 
 extension RunResult {
-    /// The version of the JSON; a reader accepts no other version.
+    /// The version of the JSON format.
+    ///
+    /// Readers accept no other version.
     static let schemaVersion = 2
 
     /// The JSON described by docs/load-result.schema.json, with a newline at the end.
@@ -12,7 +14,7 @@ extension RunResult {
         return String(decoding: data, as: UTF8.self) + "\n"
     }
 
-    /// Reads the JSON that ``jsonText`` wrote.
+    /// Reads JSON written by ``jsonText``.
     package init(json: [UInt8]) throws(RunResultError) {
         let data = Data(json)
         let decoder = JSONDecoder()
@@ -41,13 +43,17 @@ extension RunResult {
     }
 }
 
-/// The reason why a file is not a result; the caller adds the file's name.
+/// The reason a file is not a result.
+///
+/// The caller adds the file's name.
 package enum RunResultError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The file is not JSON, or is other JSON.
+    /// The file is not JSON, or it is some other JSON.
     case notAResult
-    /// The file was written by another version of pin-load.
+    /// The file was written by a different version of pin-load.
     case otherVersion(Int)
-    /// A field is missing or invalid; empty if Foundation does not name the field.
+    /// A field is missing or invalid.
+    ///
+    /// The name is empty if Foundation does not report it.
     case malformed(field: String)
 
     package var description: String {
@@ -81,9 +87,9 @@ extension RunResult: Codable {
         try fields.encode(self.isSuccess, forKey: .passed)
     }
 
-    /// Computes the sums from the intervals.
+    /// Decodes the intervals and computes the sums from them.
     ///
-    /// The sums in the file are for other programs.
+    /// The sums in the file are meant for other programs.
     package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: Key.self)
         let setting = try fields.decode(RunSetting.self, forKey: .setting)
@@ -134,13 +140,13 @@ extension Totals: Encodable {
 
 /// Limits on the numbers in a file, so that their sums cannot overflow.
 extension Interval {
-    /// A count that no run reaches in one interval.
+    /// A count that no run can reach in one interval.
     static let countLimit = 10_000_000_000
     /// One hundred years.
     private static let timeLimit: Duration = .seconds(3_155_760_000)
     private static let gaugeRange = -1e15...1e15
 
-    /// True if the intervals are in order and every number in them is within the limits.
+    /// Returns whether the intervals are in order and every number in them is within the limits.
     static func canBeSummed(_ intervals: [Interval]) -> Bool {
         var end = Duration.zero
         for interval in intervals {

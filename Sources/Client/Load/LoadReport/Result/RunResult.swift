@@ -1,17 +1,17 @@
-/// The result of a run, from which every report is made.
+/// The result of a run, which every report is made from.
 package struct RunResult: Sendable, Equatable {
     package var setting: RunSetting
     /// The intervals in chronological order, including the warm-up.
     package var intervals: [Interval] {
         didSet { self.totals = Totals(of: self.intervals) }
     }
-    /// The sums of ``intervals``.
+    /// The sums over ``intervals``.
     package private(set) var totals: Totals
     package var thresholds: [ThresholdResult]
     package var end: RunEnd
     package var markers: [Marker]
     package var sections: [ReportSection]
-    /// Facts that limit the validity of the measurements, for example a shortage of CPU.
+    /// Facts that limit the validity of the measurements, for example a CPU shortage.
     package var notes: [String]
 
     package init(
@@ -37,7 +37,7 @@ package struct RunResult: Sendable, Equatable {
     /// The intervals after the warm-up.
     package var measuredIntervals: [Interval] { self.intervals.filter { !$0.isWarmup } }
 
-    /// True if ``failures`` is empty.
+    /// Whether the run passed, with no ``failures``.
     package var isSuccess: Bool { self.failures.isEmpty }
 
     /// The exit code of `pin-load run`.
@@ -47,11 +47,13 @@ package struct RunResult: Sendable, Equatable {
     }
 }
 
-/// The reason for the end of a run.
+/// The reason a run ended.
 package enum RunEnd: String, Sendable, Equatable, Codable {
     /// The plan was completed.
     case completed
-    /// A user interrupted the run; the report covers the time until then.
+    /// A user interrupted the run.
+    ///
+    /// The report covers the time until then.
     case interrupted
     /// A threshold failed under `--abort-on-fail`.
     case aborted
@@ -64,12 +66,12 @@ package struct Marker: Sendable, Equatable, Codable {
     private let atMicros: Int64
     package let text: String
 
-    /// - Parameter at: The time since the run's start.
+    /// - Parameter at: The time since the start of the run.
     package init(at: Duration, _ text: String) {
         self.atMicros = at.inMicroseconds
         self.text = text
     }
 
-    /// The time since the run's start.
+    /// The time since the start of the run.
     package var at: Duration { .microseconds(self.atMicros) }
 }

@@ -1,20 +1,20 @@
-/// The configuration of a run: the command, the plan, the server and the machine.
+/// The configuration of a run: the command, plan, server and machine.
 package struct RunSetting: Sendable, Equatable, Codable {
-    /// The words of the command line, beginning with the program's name.
+    /// The words of the command line, starting with the program's name.
     package var command: [String]
     /// The start time in ms since 1970.
     package var startMilliseconds: Int64
-    /// The seed of every random choice.
+    /// The seed for all random choices.
     package var seed: UInt64
     /// The host and port of the server.
     package var target: String
-    /// The server's version and git id; nil if unknown.
+    /// The server's version and git commit id, or nil if unknown.
     package var serverBuild: String?
-    /// The version and git id of pin-load.
+    /// The version and git commit id of pin-load.
     package var toolBuild: String
-    /// Versions of libraries that affect the result.
+    /// The versions of libraries that affect the result.
     package var libraries: [String: String]
-    /// The plan as names and values, in the order of the reports.
+    /// The plan as names and values, in the order used by reports.
     package var plan: [PlanEntry]
     package var machine: Machine
 
@@ -40,7 +40,7 @@ package struct RunSetting: Sendable, Equatable, Codable {
         self.machine = machine
     }
 
-    /// Every setting as a name and a value, for reports and comparisons.
+    /// All settings as names and values, for reports and comparisons.
     var rows: [(name: String, value: String)] {
         let libraries = self.libraries.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }
         return self.plan.map { (name: $0.name, value: $0.value) } + [

@@ -1,6 +1,6 @@
 /// A named measurement of a run.
 struct Metric: Sendable, Equatable {
-    /// A statistic of a distribution of times.
+    /// A statistic of a time distribution.
     enum Time: Sendable, Equatable {
         case percentile(Double)
         case min
@@ -8,7 +8,7 @@ struct Metric: Sendable, Equatable {
         case mean
     }
 
-    /// The measurement.
+    /// The quantity that is measured.
     enum Kind: Sendable, Equatable {
         /// The time since the operation was due.
         case latency(Time)
@@ -16,9 +16,9 @@ struct Metric: Sendable, Equatable {
         case serviceTime(Time)
         /// Verdicts per second.
         case rate
-        /// Operations that ended.
+        /// The number of operations that ended.
         case count
-        /// Operations without a verdict.
+        /// The number of operations without a verdict.
         case errors
         case unexpected
         case violations
@@ -26,7 +26,7 @@ struct Metric: Sendable, Equatable {
         case outcome(Outcome)
         /// The server's CPU time per operation.
         case serverCPU
-        /// The server's maximum resident memory.
+        /// The server's peak resident memory.
         case serverMemory
     }
 
@@ -39,7 +39,7 @@ struct Metric: Sendable, Equatable {
         case bytes
     }
 
-    /// Nil for all operations together.
+    /// The operation, or nil for all operations together.
     let operation: Operation?
     let kind: Kind
 
@@ -52,7 +52,7 @@ struct Metric: Sendable, Equatable {
         }
     }
 
-    /// True if the value can be a share of the operations.
+    /// Whether the value can be given as a fraction of the operations.
     var canBeShare: Bool {
         switch self.kind {
         case .errors, .unexpected, .unsent, .outcome: true
@@ -60,7 +60,7 @@ struct Metric: Sendable, Equatable {
         }
     }
 
-    /// True if the value never decreases during a run.
+    /// Whether the value can never decrease during a run.
     var onlyGrows: Bool {
         switch self.kind {
         case .count, .errors, .unexpected, .violations, .unsent, .outcome, .serverMemory, .latency(.max),
@@ -70,7 +70,7 @@ struct Metric: Sendable, Equatable {
         }
     }
 
-    /// Nil for a metric that is neither good nor bad.
+    /// Whether lower values are better, or nil if the metric is neither good nor bad.
     var lessIsBetter: Bool? {
         switch self.kind {
         case .latency, .serviceTime, .errors, .unexpected, .violations, .unsent, .serverCPU, .serverMemory: true
@@ -79,7 +79,7 @@ struct Metric: Sendable, Equatable {
         }
     }
 
-    /// The value in its unit; nil if nothing was measured.
+    /// Returns the value in the metric's unit, or nil if nothing was measured.
     func value(of totals: Totals, asShare isShare: Bool = false) -> Double? {
         switch self.kind {
         case .latency(let time): Self.value(time, of: totals.figures(of: self.operation).latency)
@@ -101,9 +101,9 @@ struct Metric: Sendable, Equatable {
         return Self.value(count(figures), of: figures.count, isShare)
     }
 
-    /// Returns a part of a whole, as a count or as a fraction.
+    /// Returns a part of a whole as a count or a fraction.
     ///
-    /// Nil if the whole is empty, because zero errors without an operation prove nothing.
+    /// Returns nil if the whole is empty, because zero errors without any operations prove nothing.
     private static func value(_ part: Int, of whole: Int, _ isShare: Bool) -> Double? {
         guard whole > 0 else { return nil }
         return isShare ? Double(part) / Double(whole) : Double(part)

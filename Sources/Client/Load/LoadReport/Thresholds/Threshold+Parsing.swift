@@ -1,7 +1,9 @@
 internal import ConfigText
 
 extension Threshold {
-    /// Parses `p99<20ms`; spaces are ignored.
+    /// Parses a threshold such as `p99<20ms`.
+    ///
+    /// Spaces are ignored.
     package init(parsing text: String) throws(ThresholdError) {
         let text = String(text.filter { !$0.isWhitespace })
         guard let place = text.firstIndex(where: { "<>=!".contains($0) }),
@@ -22,7 +24,9 @@ extension Threshold {
 }
 
 extension Metric {
-    /// The metrics with a fixed name; percentiles are `p` and a number.
+    /// The metrics with a fixed name.
+    ///
+    /// Percentiles are written as `p` and a number.
     private static let kinds: [(name: String, kind: Kind)] =
         Self.times.map { ($0.name, .latency($0.time)) } + [
             ("rate", .rate), ("count", .count), ("errors", .errors), ("unexpected", .unexpected),
@@ -38,10 +42,11 @@ extension Metric {
 
     private static let service = "service"
 
-    /// Examples of metrics, for messages.
+    /// Examples of metrics, for error messages.
     static let names = ["p50", "p99.9"] + Self.kinds.map(\.name) + Outcome.answers.map(\.rawValue) + ["service.p99"]
 
-    /// Parses `p99.9`, `check.p99`, `service.p99`, `check.service.p99`, `errors` or `unlock.valid`.
+    /// Parses a metric, for example `p99.9`, `check.p99`, `service.p99`, `check.service.p99`, `errors` or
+    /// `unlock.valid`.
     init(parsing name: String) throws(ThresholdError) {
         var words = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         var operation: Operation?
@@ -113,7 +118,7 @@ extension Metric {
         ("GB", 1e9),
     ]
 
-    /// An example of a relation and a limit that are valid for this metric.
+    /// Returns an example of a relation and limit that are valid for this metric.
     fileprivate func example(after relation: Threshold.Relation) -> String {
         switch self.unit {
         case .time: "\(relation.rawValue)20ms"
@@ -125,7 +130,7 @@ extension Metric {
         }
     }
 
-    /// The limit, and whether it is a share; nil if the text is not a number in the metric's unit.
+    /// Returns the limit and whether it is a fraction, or nil if the text is not a number in the metric's unit.
     func limit(_ text: String) -> (value: Double, isShare: Bool)? {
         let digits = text.prefix { ($0.isASCII && $0.isNumber) || $0 == "." }
         let unit = text.dropFirst(digits.count)
@@ -140,12 +145,12 @@ extension Metric {
         case .count where unit == "%" && self.canBeShare:
             return number <= 100 ? (number / 100, true) : nil
         case .count:
-            // A fraction is probably a percentage without its percent sign. As a count, 0.001 would mean "none".
+            // A fraction is probably a percentage without the percent sign. As a count, 0.001 would mean "none".
             return unit.isEmpty && number == number.rounded() ? (number, false) : nil
         }
     }
 
-    /// The value with its unit.
+    /// Formats a value with its unit.
     func text(_ value: Double, asShare isShare: Bool) -> String {
         switch self.unit {
         case .time: NumberText.time(microseconds: value)
@@ -156,9 +161,11 @@ extension Metric {
     }
 }
 
-/// Decimal numbers without sign and exponent.
+/// Parses decimal numbers without a sign or exponent.
 enum DecimalText {
-    /// Returns nil for every other text.
+    /// Parses a number.
+    ///
+    /// Returns nil for any other text.
     static func read(_ text: some StringProtocol) -> Double? {
         guard let first = text.first, first.isASCII, first.isNumber,
             text.allSatisfy({ ($0.isASCII && $0.isNumber) || $0 == "." })

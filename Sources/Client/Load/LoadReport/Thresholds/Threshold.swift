@@ -1,6 +1,6 @@
-/// A condition on a metric of a run: `p99<20ms`, `errors<0.1%`, `check.valid>1000`.
+/// A condition on a metric of a run, for example `p99<20ms`, `errors<0.1%` or `check.valid>1000`.
 package struct Threshold: Sendable, Equatable {
-    /// The relation of the value to the limit.
+    /// How the value must relate to the limit.
     package enum Relation: String, Sendable, CaseIterable {
         case atMost = "<="
         case atLeast = ">="
@@ -29,23 +29,23 @@ package struct Threshold: Sendable, Equatable {
     let limit: Double
     let isShare: Bool
 
-    /// The value in the metric's unit; nil if nothing was measured.
+    /// Returns the value in the metric's unit, or nil if nothing was measured.
     package func value(of totals: Totals) -> Double? { self.metric.value(of: totals, asShare: self.isShare) }
 
-    /// True if the condition is met so far; nil if nothing was measured.
+    /// Returns whether the condition is met so far, or nil if nothing was measured.
     package func isMet(by totals: Totals) -> Bool? {
         self.value(of: totals).map { self.relation.holds($0, self.limit) }
     }
 
-    /// The value with its unit.
+    /// Returns the value with its unit.
     package func valueText(of totals: Totals) -> String {
         self.value(of: totals).map { self.metric.text($0, asShare: self.isShare) } ?? "not measured"
     }
 
-    /// True if the condition can no longer be met: a value that never decreases exceeds its limit.
+    /// Returns whether the condition can no longer be met, because a value that never decreases exceeds its limit.
     ///
-    /// With `--abort-on-fail` a run ends at once for such a threshold. A rate or a percentile can recover, so it ends
-    /// the run only after several intervals.
+    /// With `--abort-on-fail`, such a threshold ends the run at once. A rate or percentile can recover, so it ends the
+    /// run only after several intervals.
     package func isLost(by totals: Totals) -> Bool {
         guard self.metric.onlyGrows, !self.isShare, let value = self.value(of: totals) else { return false }
         return switch self.relation {
@@ -55,7 +55,8 @@ package struct Threshold: Sendable, Equatable {
         }
     }
 
-    /// True if the condition is not met yet and still can be: a value that never decreases is below its limit.
+    /// Returns whether the condition is not met yet but still can be, because a value that never decreases is below its
+    /// limit.
     package func isPending(by totals: Totals) -> Bool {
         self.metric.onlyGrows && !self.isShare && self.isMet(by: totals) == false && !self.isLost(by: totals)
     }
@@ -66,7 +67,9 @@ package struct ThresholdResult: Sendable, Equatable, Codable {
     package enum Verdict: String, Sendable, Codable {
         case met
         case failed
-        /// Nothing was measured. This counts as not met, so that a run without operations cannot pass.
+        /// Nothing was measured.
+        ///
+        /// This counts as not met, so that a run without operations cannot pass.
         case unmeasured
     }
 

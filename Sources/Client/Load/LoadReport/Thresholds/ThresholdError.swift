@@ -1,4 +1,4 @@
-/// An error from parsing a ``Threshold``, which is a mistake in the command line.
+/// An error in a ``Threshold`` on the command line.
 package enum ThresholdError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The text contains none of `<`, `<=`, `>`, `>=`, `==` and `!=`.
     case noRelation(String)
@@ -7,7 +7,7 @@ package enum ThresholdError: Error, Equatable, Sendable, CustomStringConvertible
     case wrongLimit(String, metric: String, example: String)
     /// The percentile is not between 0 and 100.
     case wrongPercentile(String)
-    /// The name of an operation precedes a metric that only a whole run has.
+    /// The name of an operation precedes a metric that only applies to a whole run.
     case notByOperation(String)
 
     package var description: String {

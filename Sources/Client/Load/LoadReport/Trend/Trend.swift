@@ -1,6 +1,6 @@
-/// The changes of the metrics over many runs.
+/// How metrics changed over many runs.
 ///
-/// Only runs with the same plan are comparable, so each plan has a separate series.
+/// Only runs with the same plan are comparable, so each plan has its own series.
 package struct Trend: Sendable {
     /// A result and the file that contains it.
     package struct Run: Sendable {
@@ -13,10 +13,10 @@ package struct Trend: Sendable {
         }
     }
 
-    /// The runs of one plan, the earliest first.
+    /// The runs of one plan, earliest first.
     struct Series: Sendable {
         let runs: [Run]
-        /// The metrics of the newest run that differ from those of the previous run by more than noise.
+        /// The metrics of the newest run that differ from the previous run by more than the noise.
         let changes: [Comparison.Row]
 
         init(_ runs: [Run]) {
@@ -30,13 +30,13 @@ package struct Trend: Sendable {
                 }
         }
 
-        /// The plan in one line.
+        /// The plan on a single line.
         var title: String {
             self.runs[0].result.setting.plan.map { "\($0.name) \($0.value)" }.joined(separator: ", ")
         }
     }
 
-    /// The series, the one with the newest run first.
+    /// The series, with the one that contains the newest run first.
     let series: [Series]
 
     package init(of runs: [Run]) {
@@ -53,7 +53,7 @@ package struct Trend: Sendable {
             }
     }
 
-    /// True if the newest run of a plan failed, or is worse than the previous one by more than noise.
+    /// Whether the newest run of any plan failed, or is worse than the previous one by more than the noise.
     package var hasRegression: Bool {
         self.series.contains { series in
             series.changes.contains { $0.finding == .worse } || !series.runs[series.runs.count - 1].result.isSuccess
@@ -72,7 +72,7 @@ extension Trend.Run {
 }
 
 extension Trend.Series {
-    /// The runs as a table with the changes of the newest one.
+    /// The runs as a table, with the changes in the newest one.
     var part: ReportPart {
         var table = ReportTable(
             "Runs",

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import Mustache
 
 extension Trend {
-    /// One HTML page with a plot of each metric, without scripts or network access.
+    /// The trend as a single HTML page with a plot for each metric, without scripts or network access.
     package var html: String {
         let values = Values(
             policy: LoadReportPage.policy,
@@ -68,7 +68,9 @@ extension Trend {
 extension Trend.Series {
     fileprivate typealias Points = [(x: Double, y: Double?)]
 
-    /// The plots, with the number of the run on the x axis; none for a single run.
+    /// Creates the plots, with the number of the run on the x axis.
+    ///
+    /// There are none for a single run.
     fileprivate func charts(prefix: String) -> [Chart] {
         guard self.runs.count > 1 else { return [] }
         let rate = self.points { $0.rate }

@@ -94,7 +94,7 @@ struct FloodCommand: AsyncParsableCommand {
         return network
     }
 
-    /// Headroom for file descriptors other than open connections, such as connections waiting to be accepted.
+    /// Headroom for file descriptors that are not open connections, such as connections waiting to be accepted.
     private static let otherFiles = 2_100
 
     func run() async throws {
@@ -112,7 +112,7 @@ struct FloodCommand: AsyncParsableCommand {
                         + "as root: prlimit --pid $$ --nofile=\(needed)"
                 )
             }
-            // IPv6 has a single loopback address.
+            // IPv6 has only one loopback address.
             let isIPv4 = target.isLoopback && target.host != "::1"
             let plan = FloodPlan(
                 kinds: self.kinds,

@@ -85,7 +85,7 @@ struct ProvisionCommand: AsyncParsableCommand {
             options.timeout = self.timeout
             options.patience = self.patience
             do {
-                // Fail early, before the file exists: without the authority no wallet can be registered.
+                // Fail early, before the file exists. Without the authority, no wallets can be registered.
                 try target.requireAuthority()
                 let fleet = try self.fleet(for: target)
                 let provisioning = try FleetProvisioner(fleet, goal: self.wallets, at: target, options: options)
@@ -98,7 +98,9 @@ struct ProvisionCommand: AsyncParsableCommand {
         }
     }
 
-    /// Opens the file if an earlier call has created it, and creates it otherwise.
+    /// Opens the file if an earlier call created it.
+    ///
+    /// Otherwise, creates it.
     private func fleet(for target: Target) throws(FleetError) -> Fleet {
         guard DurableFile.exists(self.path) else {
             return try Fleet.create(at: self.path, wallets: self.wallets, fingerprint: target.fingerprint)
@@ -180,7 +182,7 @@ extension PinLoadFailure {
     init(_ error: FleetError) {
         switch error {
         case .inUse: self.init(.inUse, error.description)
-        // ELOOP means that the file is a symbolic link; the user has to name another one.
+        // ELOOP means that the file is a symbolic link. The user has to specify another one.
         case .file(.other(_, ELOOP)): self.init(.usage, error.description)
         case .file(.diskFull), .file(.other), .countersSpent, .recordDamaged: self.init(.failed, error.description)
         case .file, .foreign, .version, .damaged, .cut, .otherServer, .empty: self.init(.usage, error.description)

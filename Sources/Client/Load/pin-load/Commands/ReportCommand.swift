@@ -63,9 +63,9 @@ extension LoadReportFormat {
     }
 }
 
-/// The files of results.
+/// Reads and writes result files.
 enum ResultFile {
-    /// The size limit, which is well above the size of the JSON of a run that takes a day.
+    /// The size limit, well above the size of the JSON for a day-long run.
     private static let sizeLimit = 1 << 30
 
     static func read(_ path: String) throws(PinLoadFailure) -> RunResult {

@@ -43,7 +43,9 @@ struct TrendCommand: AsyncParsableCommand {
         }
     }
 
-    /// The results below the folder; other JSON files are skipped with a message.
+    /// Reads the results below the folder.
+    ///
+    /// Other JSON files are skipped with a message.
     private func runs() throws(PinLoadFailure) -> [Trend.Run] {
         guard let names = FileManager.default.enumerator(atPath: self.folder) else {
             throw PinLoadFailure(.usage, "\(self.folder): not a folder")

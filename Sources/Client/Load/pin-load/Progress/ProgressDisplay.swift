@@ -6,13 +6,15 @@ internal import UnixSignals
 
 /// The state of a running command, in parts.
 ///
-/// A terminal shows one part per line, and a log all parts on one line.
+/// A terminal shows one part per line, whereas a log shows all parts on one line.
 struct ProgressText: Sendable {
     let parts: [String]
-    /// Parts that a terminal highlights.
+    /// Parts that are highlighted on a terminal.
     let problems: [String]
 
-    /// Omits empty parts.
+    /// Creates the text.
+    ///
+    /// Empty parts are omitted.
     init(_ parts: [String], problems: [String] = []) {
         self.parts = parts.filter { !$0.isEmpty }
         self.problems = problems.filter { !$0.isEmpty }
@@ -24,7 +26,7 @@ struct ProgressText: Sendable {
 /// On a terminal, the display redraws a block of lines in place. Otherwise it prints a line for each state.
 final class ProgressDisplay: Sendable {
     private struct State {
-        /// The lines on the terminal that the next block replaces.
+        /// The number of lines on the terminal that the next block replaces.
         var drawnLines = 0
         var isStopping = false
         var isEnded = false
@@ -41,7 +43,7 @@ final class ProgressDisplay: Sendable {
         self.hasColor = environment["NO_COLOR"] == nil
     }
 
-    /// True if a signal asked the command to stop.
+    /// Whether a signal has asked the command to stop.
     var isStopping: Bool { self.state.withLock(\.isStopping) }
 
     /// Shows the new state.
@@ -79,7 +81,7 @@ final class ProgressDisplay: Sendable {
     ///
     /// The first SIGINT or SIGTERM calls `stop`, after which `body` should return. The second one ends the process.
     ///
-    /// - Parameter text: The state to show at regular intervals; nil if `body` itself calls ``show(_:)``.
+    /// - Parameter text: The state to show at regular intervals, or nil if `body` itself calls ``show(_:)``.
     func run<Value, Failure: Error>(
         following text: (@Sendable () -> ProgressText)? = nil,
         stop: @escaping @Sendable () -> Void,
@@ -118,7 +120,7 @@ final class ProgressDisplay: Sendable {
 }
 
 extension Duration {
-    /// `0:09`, `12:34` or `1:02:03`.
+    /// The duration as on a clock, for example `0:09`, `12:34` or `1:02:03`.
     var clockText: String {
         let seconds = Int((self / .seconds(1)).rounded())
         func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }

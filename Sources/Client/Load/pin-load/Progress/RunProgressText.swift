@@ -3,7 +3,7 @@ internal import LoadPlan
 internal import LoadReport
 
 extension ProgressText {
-    /// The state of a run.
+    /// Describes the state of a run.
     init(_ moment: RunSnapshot, of plan: LoadPlan) {
         let (interval, totals, gauges) = (moment.interval, moment.totals, moment.interval.gauges)
         let now = interval.totals
@@ -43,7 +43,7 @@ extension ProgressText {
         return parts.compactMap(\.self).joined(separator: "  ")
     }
 
-    /// The state of an attack.
+    /// Describes the state of an attack.
     init(_ progress: BurstAttack.Progress) {
         let (statistics, totals) = (progress.statistics, progress.totals)
         let violations = totals.violations.count
@@ -66,13 +66,15 @@ extension Totals {
             + "max \(NumberText.time(times.max))"
     }
 
-    /// `valid 4,330  wrong 482`.
+    /// The verdicts, for example `valid 4,330  wrong 482`.
     fileprivate var verdictsText: String {
         let outcomes = self.figures().outcomes.filter { !$0.key.isFailure }.sorted { $0.key < $1.key }
         return outcomes.map { "\($0.key.rawValue) \(NumberText.count($0.value))" }.joined(separator: "  ")
     }
 
-    /// `errors 12 (connect:refused 10, timeout 2)`, with at most three reasons; empty without an error.
+    /// The errors with up to three reasons, for example `errors 12 (connect:refused 10, timeout 2)`.
+    ///
+    /// Empty if there are none.
     fileprivate var errorsText: String {
         let failures = self.figures().outcomes.filter(\.key.isFailure)
         let count = failures.values.reduce(0, +)

@@ -74,7 +74,7 @@ extension ProofOptions {
 
     /// Builds the plan.
     ///
-    /// This queries the hook for the faults it supports.
+    /// Asks the hook which faults it supports.
     func plan(for load: LoadPlan) async throws(PinLoadFailure) -> ProofPlan {
         var (plan, reader) = (ProofPlan(), OptionReader())
         reader.read("--fault-every", self.faultEvery, OptionReader.time) { plan.faultEvery = $0 }

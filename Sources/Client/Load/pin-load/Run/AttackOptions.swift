@@ -6,7 +6,7 @@ internal import LoadReport
 internal import LoadEngine
 internal import Transport
 
-/// The options of an attack instead of a load.
+/// Options for an attack, which replaces the load.
 struct AttackOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -31,7 +31,7 @@ struct AttackOptions: ParsableArguments {
 }
 
 extension AttackOptions {
-    /// The plan of the attack; nil unless `--attack` is given.
+    /// Returns the plan for the attack, or nil if `--attack` was not given.
     func plan(_ load: LoadOptions, _ report: ReportOptions) throws(PlanError) -> BurstPlan? {
         var reader = OptionReader()
         var plan: BurstPlan?

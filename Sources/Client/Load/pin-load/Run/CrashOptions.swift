@@ -3,7 +3,7 @@ internal import LabFiles
 internal import LoadPlan
 internal import LoadEngine
 
-/// The options for crashes of a lab's server during the load.
+/// Options for crashing a lab's server during the load.
 struct CrashOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -22,7 +22,7 @@ struct CrashOptions: ParsableArguments {
 }
 
 extension CrashOptions {
-    /// The interval between two kills; nil for none.
+    /// Returns the interval between two kills, or nil for none.
     func interval(_ target: TargetOptions) throws(PlanError) -> Duration? {
         var reader = OptionReader()
         var interval: Duration?

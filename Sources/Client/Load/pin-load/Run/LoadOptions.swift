@@ -4,7 +4,7 @@ internal import HostSystem
 internal import LoadPlan
 internal import ConfigText
 
-/// The options of a load plan.
+/// Options for a load plan.
 struct LoadOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -143,7 +143,7 @@ struct LoadOptions: ParsableArguments {
 }
 
 extension LoadOptions {
-    /// The time given by `--start-at`; nil if the option is not given.
+    /// Returns the time given by `--start-at`, or nil if the option was not given.
     func start() throws(PinLoadFailure) -> ContinuousClock.Instant? {
         guard let text = self.startAt else { return nil }
         guard let time = try? Date(text, strategy: .iso8601) else {
@@ -154,11 +154,13 @@ extension LoadOptions {
         return ContinuousClock.now + .seconds(rest)
     }
 
-    /// Returns the plan, or throws all mistakes in the options at once.
+    /// Returns the plan.
+    ///
+    /// If there are mistakes in the options, throws all of them at once.
     func plan() throws(PlanError) -> LoadPlan {
         var reader = OptionReader()
         let stages = self.stages(&reader)
-        // Keep going with placeholder stages, to report the mistakes in the other options too.
+        // Continue with placeholder stages, to report mistakes in the other options too.
         guard let some = stages ?? (try? Stages.constant(1, .connections, for: .seconds(1), place: "")) else {
             throw PlanError(reader.problems)
         }
@@ -210,7 +212,7 @@ extension LoadOptions {
         return self.constant(&reader)
     }
 
-    /// The stages of `--stages` or `--stages-file`.
+    /// Returns the stages given by `--stages` or `--stages-file`.
     private func course(_ reader: inout OptionReader) -> Stages? {
         do throws(PlanError) {
             guard let path = self.stagesFile else {
@@ -227,7 +229,7 @@ extension LoadOptions {
         }
     }
 
-    /// The single stage of a constant load.
+    /// Returns the single stage of a constant load.
     private func constant(_ reader: inout OptionReader) -> Stages? {
         var (level, duration): (Double?, Duration?)
         reader.read("--duration", self.duration, OptionReader.time) { duration = $0 }

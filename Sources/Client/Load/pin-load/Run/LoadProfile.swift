@@ -1,9 +1,9 @@
 /// A predefined plan that answers a common question about a server.
 struct LoadProfile: Sendable {
     let name: String
-    /// The question that the run answers.
+    /// The question answered by the run.
     let question: String
-    /// The text that tells a tester how to read the result.
+    /// An explanation of how to read the result.
     let reading: String
     /// The stages of the load, in the format of `--stages`.
     let stages: String
@@ -87,7 +87,7 @@ struct LoadProfile: Sendable {
 extension LoadOptions {
     /// Fills in missing options from a profile.
     ///
-    /// If any option sets the course of the load, the profile's is ignored.
+    /// If any option specifies the course of the load, the profile's course is ignored.
     mutating func fill(from profile: LoadProfile) {
         let course = [self.connections, self.rate, self.duration, self.stages, self.stagesFile]
         if !course.contains(where: { $0 != nil }) {

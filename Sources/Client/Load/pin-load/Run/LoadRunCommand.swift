@@ -8,7 +8,7 @@ internal import LoadReport
 internal import Transport
 internal import Vocabulary
 
-/// `pin-load run`: a load test and its report.
+/// `pin-load run`: runs a load test and writes a report.
 struct LoadRunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
@@ -147,7 +147,7 @@ struct LoadRunCommand: AsyncParsableCommand {
         case attack(BurstPlan)
     }
 
-    /// The work, and the interval between two kills of the server.
+    /// Returns the work, and the interval between two kills of the server.
     private func work() throws(PinLoadFailure) -> (Work, killing: Duration?) {
         do throws(PlanError) {
             let interval = try self.crashes.interval(self.target)
@@ -190,7 +190,7 @@ struct LoadRunCommand: AsyncParsableCommand {
         if let (server, interval) = crashing {
             options.companions.append { await server.crash(every: interval, telling: $0) }
         }
-        // Look this up now: if the run kills the server, its process is gone afterwards.
+        // Look this up now, because the process is gone if the run kills the server.
         let serverBuild = options.serverPID.flatMap(ServerBuild.of)
         var measured = try await RunMetrics.serving(at: metrics) { metrics in
             try await self.measure(work, fleet, target, options, metrics)

@@ -2,7 +2,7 @@ import ArgumentParser
 internal import ConfigText
 internal import LoadPlan
 
-/// Parses options one after the other and collects all mistakes.
+/// Parses options one by one and collects all mistakes.
 struct OptionReader {
     var problems: [PlanProblem] = []
 
@@ -10,7 +10,7 @@ struct OptionReader {
         self.problems.append(PlanProblem(place: option, text))
     }
 
-    /// Parses an option that was given, and passes its value to `take`.
+    /// Parses an option, if given, and passes its value to `take`.
     mutating func read<Value>(
         _ option: String,
         _ text: String?,
@@ -48,7 +48,7 @@ struct OptionReader {
     }
 }
 
-/// Parses options whose mistakes ArgumentParser reports.
+/// Parses options whose mistakes are reported by ArgumentParser.
 enum OptionText {
     static func time(_ text: String) throws -> Duration {
         guard let time = DurationText.read(text), time > .zero else {

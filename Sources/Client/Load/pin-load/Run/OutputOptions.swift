@@ -2,7 +2,7 @@ import ArgumentParser
 internal import HostSystem
 internal import LoadReport
 
-/// The files of a result and the form of its summary.
+/// Options for the result files and the format of the summary.
 struct OutputOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -24,7 +24,9 @@ extension OutputOptions {
         let format: LoadReportFormat
     }
 
-    /// Returns the output files, and creates their folders up front so that a typo cannot cost the result of a run.
+    /// Returns the output files.
+    ///
+    /// Creates their folders up front, so that a typo cannot cost the result of a run.
     func destinations() throws(PinLoadFailure) -> [Destination] {
         var destinations: [Destination] = []
         for path in self.out {

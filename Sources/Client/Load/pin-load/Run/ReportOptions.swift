@@ -3,7 +3,7 @@ internal import ConfigText
 internal import HostSystem
 internal import LoadReport
 
-/// The thresholds of a run and the files of its result.
+/// Options for the thresholds of a run and its result files.
 struct ReportOptions: ParsableArguments {
     @Option(
         name: .customLong("threshold"),
@@ -42,7 +42,7 @@ struct ReportOptions: ParsableArguments {
 }
 
 extension ReportOptions {
-    /// The address of `--metrics`.
+    /// Returns the address given by `--metrics`.
     func metricsAddress() throws(PinLoadFailure) -> HostAndPort? {
         guard let text = self.metrics else { return nil }
         guard let address = HostAndPort(text) else {

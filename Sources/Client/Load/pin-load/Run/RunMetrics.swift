@@ -6,9 +6,9 @@ internal import LoadReport
 internal import MetricsEndpoint
 internal import Synchronization
 
-/// The figures of a running load test for Prometheus, updated after each interval.
+/// Prometheus metrics for a running load test, updated after each interval.
 ///
-/// The counters contain the warm-up, which the reports leave out, so that a dashboard shows all load on the server.
+/// The counters include the warm-up, which reports leave out, so that a dashboard shows all load on the server.
 final class RunMetrics: Sendable {
     private let registry: MetricRegistry
     private let last = Mutex<RunSnapshot?>(nil)
@@ -16,7 +16,9 @@ final class RunMetrics: Sendable {
     private let unsent: Counter
     private let listener: ObservationListener
 
-    /// Serves metrics while `body` runs, and writes their URL to standard error; does nothing if the address is nil.
+    /// Serves metrics while `body` runs and writes their URL to standard error.
+    ///
+    /// Does nothing if the address is nil.
     static func serving<Value>(
         at address: HostAndPort?,
         _ body: (RunMetrics?) async throws -> Value
@@ -58,7 +60,7 @@ final class RunMetrics: Sendable {
         for (metric, figure) in Self.figures {
             registry.probe(metric.name) { [weak self] in self?.last.withLock { $0.map(figure) } }
         }
-        // Each series exists from the beginning, so that its first increase is visible to `rate()`.
+        // Each series exists from the start, so that its first increase is visible to `rate()`.
         for operation in Operation.allCases {
             for outcome in Self.outcomes { _ = self.counter(operation, outcome) }
         }
@@ -91,7 +93,9 @@ final class RunMetrics: Sendable {
 }
 
 extension RunMetrics {
-    /// The outcome of all operations without a verdict; their reasons are in the report.
+    /// The outcome used for all operations without a verdict.
+    ///
+    /// Their reasons are in the report.
     private static let failed = "failed"
     private static let outcomes = Outcome.answers.map(\.rawValue) + [RunMetrics.failed]
 
@@ -122,7 +126,7 @@ extension RunMetrics {
         "Operations that were due and not sent, because the maximum number was in flight."
     )
 
-    /// The metrics that are read from the last interval.
+    /// The metrics read from the last interval.
     private static let figures: [(metric: MetricDefinition, of: @Sendable (RunSnapshot) -> Double)] = [
         (
             MetricDefinition("pin_load_repeated_total", .counter, "Checks sent again because no response arrived."),
@@ -150,7 +154,7 @@ extension RunMetrics {
         ),
     ]
 
-    /// Every metric, in the order of the exposition.
+    /// All metrics, in output order.
     private static let definitions =
         [RunMetrics.operations, RunMetrics.latencies, RunMetrics.violationCount, RunMetrics.unsentCount]
         + RunMetrics.figures.map(\.metric) + MetricDefinition.process

@@ -7,7 +7,7 @@ internal import Transport
 internal import Vocabulary
 
 extension RunSetting {
-    /// The setting of a run that this process began at `start`.
+    /// Creates the settings of a run that this process started at `start`.
     static func here(
         _ work: LoadRunCommand.Work,
         _ target: Target,
