@@ -64,11 +64,9 @@ package struct AndroidVerifier: Sendable {
 
     /// Returns the anchor at the end of the chain.
     ///
-    /// Its key must not occur anywhere else in the chain.
-    ///
-    /// A root signs itself, so a chain with a repeated root still has valid links. The certificate below the root
-    /// determines the kind of provisioning, and thus whether other certificates may have expired. In such a chain, that
-    /// certificate would be the root itself.
+    /// Its key must not occur anywhere else in the chain. A root signs itself, so a chain with a repeated root still
+    /// has valid links. The certificate below the root determines the kind of provisioning, and thus whether other
+    /// certificates may have expired. In such a chain, that certificate would be the root itself.
     private func anchor(of certificates: [Certificate]) throws(AttestationRefusal) -> TrustAnchor {
         let root = certificates[certificates.count - 1]
         guard let anchor = self.anchor(with: root.publicKey) else {

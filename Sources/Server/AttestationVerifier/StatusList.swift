@@ -18,10 +18,8 @@ package struct StatusList: Hashable, Sendable {
 
     /// Parses the JSON published by Google (https://android.googleapis.com/attestation/status).
     ///
-    /// Returns nil for anything else.
-    ///
-    /// Any status other than SUSPENDED counts as revoked, because an unknown status is no reason to trust a
-    /// certificate.
+    /// Returns nil for anything else. Any status other than SUSPENDED counts as revoked, because an unknown status is
+    /// no reason to trust a certificate.
     package init?(json: [UInt8], fetched: Timestamp) {
         guard let file = try? JSONDecoder().decode(File.self, from: Data(json)) else { return nil }
         var entries: [String: Status] = [:]

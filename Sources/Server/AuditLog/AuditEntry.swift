@@ -82,10 +82,8 @@ package struct AuditActor: RawRepresentable, Hashable, Sendable {
 
 /// The name of an event.
 ///
-/// For commands, it is the name that operators type.
-///
-/// There are constants here for commands that a restore replays and for commands that also work while the server is
-/// stopped. The others are named in Administration.
+/// For commands, it is the name that operators type. There are constants here for commands that a restore replays and
+/// for commands that also work while the server is stopped. The others are named in Administration.
 package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     package let rawValue: String
 

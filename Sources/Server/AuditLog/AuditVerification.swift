@@ -20,9 +20,8 @@ package struct AuditVerification: Hashable, Sendable {
     package var hasMark = true
     /// The entry after which the requested epoch begins.
     ///
-    /// Nil if the log begins later or no epoch was requested.
-    ///
-    /// It is the last entry of an earlier epoch or the first entry in the log.
+    /// Nil if the log begins later or no epoch was requested. It is the last entry of an earlier epoch or the first
+    /// entry in the log.
     package var beginning: AuditMark?
     /// The time at which the first epoch after the requested one began, or nil if there is none.
     package var supersededAt: Timestamp?
@@ -76,9 +75,7 @@ package struct AuditReader {
     private static let chunk = 1 << 18
     /// The maximum length of a line.
     ///
-    /// No longer entry is ever written.
-    ///
-    /// It is far longer than an entry with ``AuditSubject/walletsInEntry`` wallets.
+    /// No longer line is ever written. An entry with ``AuditSubject/walletsInEntry`` wallets is far shorter.
     static let longestLine = 1 << 22
 
     private let file: AppendFile

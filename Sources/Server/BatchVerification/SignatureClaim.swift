@@ -35,9 +35,8 @@ package struct SignatureClaim: Sendable {
 
     /// Returns whether each claim is true.
     ///
-    /// If `jointly` is false, verifies each claim separately.
-    ///
-    /// That is also required if libcrypto lacks the deprecated function for sums of products.
+    /// If `jointly` is false, verifies each claim separately. That is also required if libcrypto lacks the deprecated
+    /// function for sums of products.
     package static func areTrue(_ claims: [SignatureClaim], jointly: Bool) -> [Bool] {
         SignatureEquations.withPooled { equations in
             var verdicts: [Bool] = []

@@ -48,9 +48,8 @@ struct PortalResponder: HTTPResponder {
 
     /// Reads the body of a request.
     ///
-    /// Returns nil if it is longer than any of the portal's forms.
-    ///
-    /// Closes the connection if the body does not arrive in time or does not end.
+    /// Returns nil if it is longer than any of the portal's forms. Closes the connection if the body does not arrive in
+    /// time or does not end.
     private func body(of request: Request, on channel: any Channel) async throws -> String? {
         let timer = channel.eventLoop.scheduleTask(in: self.bodyLimit) { channel.close(promise: nil) }
         var bytes: [UInt8] = []

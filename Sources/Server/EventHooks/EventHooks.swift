@@ -90,11 +90,9 @@ package final class EventHooks: Sendable {
 
     /// Replaces the receivers.
     ///
-    /// Later events only go to the new ones.
-    ///
-    /// The old receivers get a limited time to accept their queued lines and are closed before the new ones are opened.
-    /// A socket that stays configured therefore gets all lines in order, and a program never runs at the same time as
-    /// its successor. Does nothing once the server is stopping.
+    /// Later events only go to the new ones. The old receivers get a limited time to accept their queued lines and are
+    /// closed before the new ones are opened. A socket that stays configured therefore gets all lines in order, and a
+    /// program never runs at the same time as its successor. Does nothing once the server is stopping.
     package func replace(with receivers: [any EventReceiver], capacity: Int) {
         var limits = self.limits
         limits.capacity = capacity

@@ -10,9 +10,8 @@ package protocol EventReceiver: Sendable {
 
     /// Connects to the receiver while `feed` runs.
     ///
-    /// Returns after `feed` has ended and all resources have been released.
-    ///
-    /// Returns promptly if the task is cancelled, even if the receiver is busy.
+    /// Returns after `feed` has ended and all resources have been released. Returns promptly if the task is cancelled,
+    /// even if the receiver is busy.
     func open(_ feed: @escaping @Sendable (LineWriter) async throws -> Void) async throws(ReceiverFailure)
 
     /// Kills any process started by the receiver, without waiting, because this process is about to exit.

@@ -3,10 +3,9 @@ internal import Synchronization
 
 /// A bounded queue of lines for one receiver.
 ///
-/// If it is full, further lines are dropped and counted.
-///
-/// Producers never wait, so a receiver cannot slow down PIN checks. A line stays queued until it has been delivered, so
-/// a reopened receiver starts with the line that it may have missed.
+/// If it is full, further lines are dropped and counted. Producers never wait, so a receiver cannot slow down PIN
+/// checks. A line stays queued until it has been delivered, so a reopened receiver starts with the line that it may
+/// have missed.
 final class LineQueue: Sendable {
     private struct State {
         var lines = CircularBuffer<[UInt8]>()

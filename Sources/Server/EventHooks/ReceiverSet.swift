@@ -37,9 +37,7 @@ final class ReceiverSet: Sendable {
 
     /// Delivers lines until the set is retired or the server stops.
     ///
-    /// Then delivers queued lines for up to `grace`.
-    ///
-    /// Stops at once if the task is cancelled.
+    /// Then delivers queued lines for up to `grace`. Stops at once if the task is cancelled.
     func run(grace: Duration) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask {

@@ -6,10 +6,8 @@ internal import Vocabulary
 
 /// A stand-in for wallets that do not exist.
 ///
-/// Proofs of unknown wallets are checked against it.
-///
-/// Its sealed identity looks like any other. This is a class because the sealed identity must be replaced when the key
-/// version it was sealed with is removed from the vault.
+/// Proofs of unknown wallets are checked against it. Its sealed identity looks like any other. This is a class because
+/// the sealed identity must be replaced when the key version it was sealed with is removed from the vault.
 final class Decoy: Sendable {
     let record: IdentityRecord
     private let sealed: Mutex<[UInt8]>

@@ -13,9 +13,8 @@ internal import Wire
 
 /// The server.
 ///
-/// It accepts connections and handles their calls with the parts it was given.
-///
-/// It contains no rules. It owns the timers and the state shared by all connections.
+/// It accepts connections and handles their calls with the parts it was given. It contains no rules. It owns the timers
+/// and the state shared by all connections.
 package final class RemotePINServer: Sendable {
     /// The parts that a server is made of.
     package struct Parts: Sendable {

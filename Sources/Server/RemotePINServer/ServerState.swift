@@ -9,9 +9,7 @@ package import WalletStore
 
 /// The parts of the server shared by all conversations.
 ///
-/// Each part owns its state.
-///
-/// This is a class, so that a call carries one reference instead of a dozen.
+/// Each part owns its state. This is a class, so that a call carries one reference instead of a dozen.
 package final class ServerState: Sendable {
     package let clock: any WallClock
     package let store: any WalletStore

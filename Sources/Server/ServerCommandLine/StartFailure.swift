@@ -32,9 +32,8 @@ package struct StartFailure: Error, CustomStringConvertible {
         case configuration = 78
         /// The store or the audit log is damaged, older than it was, or lost a write.
         ///
-        /// An operator must act before the next start.
-        ///
-        /// This status is not in sysexits.h. The systemd unit does not restart the server after it.
+        /// An operator must act before the next start. This status is not in sysexits.h. The systemd unit does not
+        /// restart the server after it.
         case operatorMustAct = 79
     }
 

@@ -115,9 +115,8 @@ extension Maintenance {
 
     /// Examines every wallet once.
     ///
-    /// Returns the number of resealed wallets, and the wallets in use that cannot be opened.
-    ///
-    /// An ended wallet has only its identity left. If that cannot be opened, no rotation waits for it.
+    /// Returns the number of resealed wallets, and the wallets in use that cannot be opened. An ended wallet has only
+    /// its identity left. If that cannot be opened, no rotation waits for it.
     private func resealPass() async throws -> (replaced: Int, damaged: DamagedWallets?) {
         let wallets = try await self.parts.store.walletCount()
         var (replaced, done) = (0, 0)

@@ -74,9 +74,7 @@ package struct VaultKeyUsage: Hashable, Sendable {
 
 /// A request rejected by ``Maintenance``.
 ///
-/// The text contains the reason and the next step.
-///
-/// Requests can also throw store and vault errors.
+/// The text contains the reason and the next step. Requests can also throw store and vault errors.
 package enum MaintenanceFailure: Error, Hashable, Sendable {
     /// Nothing was done.
     case notAllowed(String)

@@ -71,10 +71,8 @@ package final class KeyFileVault: Vault {
 
     /// Reads the file again.
     ///
-    /// Keeps the current keys if the file cannot be used.
-    ///
-    /// With another vault's key file, or one from before a rotation, the server would seal and sign with keys unknown
-    /// to its store and audit log. This could not be undone.
+    /// Keeps the current keys if the file cannot be used. With another vault's key file, or one from before a rotation,
+    /// the server would seal and sign with keys unknown to its store and audit log. This could not be undone.
     package func reload() throws(KeyFileError) {
         let fresh = try KeyFile.read(self.path)
         let path = self.path

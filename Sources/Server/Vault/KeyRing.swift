@@ -4,9 +4,8 @@ internal import Vocabulary
 
 /// One version of the vault's keys, with a separate key for each use.
 ///
-/// All are derived from 32 random bytes.
-///
-/// This is a class because versions are stored in collections, which cannot hold noncopyable values.
+/// All are derived from 32 random bytes. This is a class because versions are stored in collections, which cannot hold
+/// noncopyable values.
 final class KeyVersion: Sendable {
     let number: UInt32
     private let root: SecretBytes
@@ -249,9 +248,8 @@ final class KeyRing: Sendable {
 
     /// Returns a ring without the given sealing versions.
     ///
-    /// Returns nil if the active one is among them.
-    ///
-    /// All versions of the history keys are kept, because old audit log entries must still be verifiable.
+    /// Returns nil if the active one is among them. All versions of the history keys are kept, because old audit log
+    /// entries must still be verifiable.
     func removing(_ numbers: Set<UInt32>) -> KeyRing? {
         let index = self.indexRoot.withBytes { SecretBytes(copying: $0) }
         let versions = self.versions.filter { !numbers.contains($0.number) }

@@ -4,13 +4,11 @@ internal import Synchronization
 
 /// The number of values sealed with each key version.
 ///
-/// It is durable and never too low.
-///
-/// Since nonces are random, a key must not seal more than 2^32 values (NIST SP 800-38D §8.3). The count is reserved in
-/// the file in blocks. A whole block is durably counted as used before its first value is sealed, so a crash can skip
-/// numbers but never repeat them. A process starts with a small block, so that frequent restarts skip few numbers. The
-/// limit per file is 2^28. This allows for a key file to be copied to other servers, or restored without its count, up
-/// to sixteen times in total.
+/// It is durable and never too low. Since nonces are random, a key must not seal more than 2^32 values (NIST SP 800-38D
+/// §8.3). The count is reserved in the file in blocks. A whole block is durably counted as used before its first value
+/// is sealed, so a crash can skip numbers but never repeat them. A process starts with a small block, so that frequent
+/// restarts skip few numbers. The limit per file is 2^28. This allows for a key file to be copied to other servers, or
+/// restored without its count, up to sixteen times in total.
 final class SealCount: Sendable {
     static let limit: UInt64 = 1 << 28
     /// The maximum block size.
@@ -41,9 +39,8 @@ final class SealCount: Sendable {
 
     /// Counts one value.
     ///
-    /// Returns false if the version has reached its limit or the count cannot be stored.
-    ///
-    /// Suspends once per block to wait for the disk, but never blocks the caller's thread.
+    /// Returns false if the version has reached its limit or the count cannot be stored. Suspends once per block to
+    /// wait for the disk, but never blocks the caller's thread.
     func take(_ version: UInt32) async -> Bool {
         if self.takeOfBlock(version) { return true }
         return await withCheckedContinuation { continuation in

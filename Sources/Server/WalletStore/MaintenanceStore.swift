@@ -59,9 +59,7 @@ package enum StoreCopyError: Error, Hashable, Sendable {
     case inStoreFolder
     /// The store cannot be read because its file or disk is damaged.
     ///
-    /// Keep the existing backups.
-    ///
-    /// The associated value is the name of SQLite's error code.
+    /// Keep the existing backups. The associated value is the name of SQLite's error code.
     case unreadable(String)
     /// The copy cannot be written, or SQLite failed for another reason.
     ///
@@ -133,9 +131,8 @@ package protocol MaintenanceStore: Sendable {
 
     /// Permanently blocks the wallets that an audit log records as blocked.
     ///
-    /// Returns the number of newly blocked wallets.
-    ///
-    /// Ignores wallets that are unknown, have ended or have a damaged record. Used by a restore.
+    /// Returns the number of newly blocked wallets. Ignores wallets that are unknown, have ended or have a damaged
+    /// record. Used by a restore.
     func blockPermanently(_ wallets: [WalletID]) async throws(StoreError) -> Int
 
     /// Returns the vault key versions that have sealed values, in ascending order.
@@ -143,9 +140,7 @@ package protocol MaintenanceStore: Sendable {
 
     /// Records that a vault key version seals values, along with the check value of its key.
     ///
-    /// Does nothing if the version is known.
-    ///
-    /// Returns all known versions in ascending order.
+    /// Does nothing if the version is known. Returns all known versions in ascending order.
     func note(vaultVersion version: UInt32, check: [UInt8], at now: Timestamp) async throws(StoreError)
         -> [StoredVaultVersion]
 

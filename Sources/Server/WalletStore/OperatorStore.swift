@@ -11,9 +11,7 @@ package protocol OperatorStore: Sendable {
 
     /// Permanently ends wallets and destroys their shares.
     ///
-    /// If any of them is unknown, ends none.
-    ///
-    /// A wallet that has already ended is left unchanged.
+    /// If any of them is unknown, ends none. A wallet that has already ended is left unchanged.
     func revoke(wallets: [WalletID], at now: Timestamp) async throws(StoreError) -> WalletsRevocationOutcome
 
     /// Permanently ends wallets with this revocation and destroys their shares.
@@ -48,9 +46,8 @@ package protocol OperatorStore: Sendable {
 
     /// Removes a recovery code from the deny list.
     ///
-    /// Returns the time at which it was denied, or nil if it was not on the list.
-    ///
-    /// Wallets that were revoked because of the code stay revoked.
+    /// Returns the time at which it was denied, or nil if it was not on the list. Wallets that were revoked because of
+    /// the code stay revoked.
     func removeDenied(_ mac: RecoveryCodeMAC) async throws(StoreError) -> Timestamp?
 
     /// Returns all values that operators have set.

@@ -9,9 +9,8 @@ internal import Vocabulary
 package final class RecordKey: Sendable {
     /// The length of a MAC.
     ///
-    /// It is short because every judged attempt writes one.
-    ///
-    /// The only way to test a forged MAC is to present it to the server, which rejects and reports every attempt.
+    /// It is short because every judged attempt writes one. The only way to test a forged MAC is to present it to the
+    /// server, which rejects and reports every attempt.
     static let macByteCount = 8
 
     private let key: SecretBytes

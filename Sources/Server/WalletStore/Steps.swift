@@ -212,10 +212,8 @@ package enum AttemptOutcome: Hashable, Sendable {
     case identityChanged(Sealed)
     /// The PIN is wrong or was not judged.
     ///
-    /// The verdict is never ``PINVerdict/valid``.
-    ///
-    /// `hasNextShare` is true if a right PIN would also have released a next share, so that the caller can do the same
-    /// amount of work.
+    /// The verdict is never ``PINVerdict/valid``. `hasNextShare` is true if a right PIN would also have released a next
+    /// share, so that the caller can do the same amount of work.
     case notValid(PINVerdict, hasNextShare: Bool = false)
     /// The PIN is right and its effect has been written.
     case valid(Effect)

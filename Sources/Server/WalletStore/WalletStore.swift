@@ -86,9 +86,7 @@ package enum StoreError: Error, Hashable, Sendable {
     case notCertified
     /// The step may have been done, but a failover may undo it.
     ///
-    /// Close the connection without an answer.
-    ///
-    /// If the client repeats its call, the stored record decides.
+    /// Close the connection without an answer. If the client repeats its call, the stored record decides.
     case outcomeUnknown
     /// The disk is full or the store is closing.
     ///

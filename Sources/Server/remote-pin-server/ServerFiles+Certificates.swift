@@ -24,9 +24,8 @@ extension ServerFiles {
 
     /// Reloads the certificate and key.
     ///
-    /// The rules are those of a start, so that the next start also accepts them.
-    ///
-    /// A certificate that wallets would reject never replaces one that they accept.
+    /// The rules are those of a start, so that the next start also accepts them. A certificate that wallets would
+    /// reject never replaces one that they accept.
     func reloadTLS() throws {
         try Self.lookAtTLSFiles(of: self.settings)
         do throws(TLSContextError) {

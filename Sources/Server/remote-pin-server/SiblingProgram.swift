@@ -8,9 +8,7 @@ enum SiblingProgram: String {
 
     /// Replaces this process with the other program.
     ///
-    /// Only returns by throwing.
-    ///
-    /// The argument parser has already removed a plain `--`.
+    /// Only returns by throwing. The argument parser has already removed a plain `--`.
     ///
     /// - Throws: A ``StartFailure`` if the program cannot be started.
     func run(_ arguments: [String]) throws -> Never {

@@ -99,10 +99,9 @@ package struct WalletHistory: Sendable {
 
     /// Records a response.
     ///
-    /// Returns a violation if the responses so far cannot have come from a correct server.
-    ///
-    /// The violation may concern an earlier response whose explanation depended on this one. After a violation, the
-    /// history continues from an unknown state, so that a fault is only reported once.
+    /// Returns a violation if the responses so far cannot have come from a correct server. The violation may concern an
+    /// earlier response whose explanation depended on this one. After a violation, the history continues from an
+    /// unknown state, so that a fault is only reported once.
     package mutating func complete(_ id: Int, _ response: WalletResponse, at now: Timestamp) -> HistoryViolation? {
         guard let index = self.inFlight.firstIndex(where: { $0.id == id }) else { return .answerToAnotherQuestion }
         self.events += 1
@@ -129,9 +128,8 @@ package struct WalletHistory: Sendable {
 
     /// Records that a response will not arrive.
     ///
-    /// The operation was judged, may still be judged, or never will be.
-    ///
-    /// Returns a violation if the other responses cannot have come from a correct server.
+    /// The operation was judged, may still be judged, or never will be. Returns a violation if the other responses
+    /// cannot have come from a correct server.
     package mutating func lose(_ id: Int, at now: Timestamp) -> HistoryViolation? {
         guard let index = self.inFlight.firstIndex(where: { $0.id == id }) else { return nil }
         self.events += 1

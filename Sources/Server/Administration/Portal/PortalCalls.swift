@@ -5,9 +5,8 @@ package import Wire
 
 /// Handles requests from the deletion portal.
 ///
-/// Each request revokes the wallet with the given deletion code.
-///
-/// The permissions of the socket file determine who can send requests.
+/// Each request revokes the wallet with the given deletion code. The permissions of the socket file determine who can
+/// send requests.
 package struct PortalCalls: Sendable {
     private let server: RemotePINServer
 
@@ -17,10 +16,8 @@ package struct PortalCalls: Sendable {
 
     /// Revokes the wallet with the given deletion code.
     ///
-    /// Returns once all effects are complete.
-    ///
-    /// Returns nil if the wallet has been revoked but its shares are still in the store's log, because both possible
-    /// answers would be wrong.
+    /// Returns once all effects are complete. Returns nil if the wallet has been revoked but its shares are still in
+    /// the store's log, because both possible answers would be wrong.
     package func carryOut(_ request: PortalRequest) async -> PortalResult? {
         guard let source = PeerSource(address: request.source) else { return .malformed }
         switch await self.server.revoke(deletionCode: request.code, typedAt: source) {

@@ -88,9 +88,8 @@ extension Conversation {
 
     /// Counts and judges the attempt, and answers with its receipt.
     ///
-    /// Retries if the wallet's identity has changed in the meantime.
-    ///
-    /// A PIN change is not retried in that case, because it requires a new session.
+    /// Retries if the wallet's identity has changed in the meantime. A PIN change is not retried in that case, because
+    /// it requires a new session.
     private mutating func judge(
         _ body: InstructBody,
         in session: ConnectionStateMachine.Session
@@ -177,10 +176,8 @@ extension Conversation {
 
     /// Reports a verdict other than `valid`.
     ///
-    /// At this point, it is durable and may be sent and logged.
-    ///
-    /// The attempt that causes a block is answered with `wrong` and the block. All other attempts during the block are
-    /// answered with `blocked`.
+    /// At this point, it is durable and may be sent and logged. The attempt that causes a block is answered with
+    /// `wrong` and the block. All other attempts during the block are answered with `blocked`.
     private func result(
         of verdict: PINVerdict,
         on wallet: WalletID,

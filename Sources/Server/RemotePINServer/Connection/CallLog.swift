@@ -4,10 +4,9 @@ internal import Vocabulary
 
 /// The log of a connection.
 ///
-/// Each line contains the call, the peer and, during a session, the wallet.
-///
-/// Each line also contains the correlation id that is sent to the peer with a refusal. All of these values are
-/// formatted only when a line is written, so a connection or PIN check that logs nothing does not pay for them.
+/// Each line contains the call, the peer and, during a session, the wallet. Each line also contains the correlation id
+/// that is sent to the peer with a refusal. All of these values are formatted only when a line is written, so a
+/// connection or PIN check that logs nothing does not pay for them.
 struct CallLog: Sendable {
     private let logger: Logger
     private let connectionID: UInt64

@@ -23,10 +23,9 @@ extension Conversation {
 
     /// Unseals the share that will replace the current one.
     ///
-    /// Returns nil if it cannot be unsealed.
-    ///
-    /// The user only needs the current share, so a damaged next share must not make the call fail. The wallet keeps its
-    /// current share until another replacement is started. The vault counts the failure.
+    /// Returns nil if it cannot be unsealed. The user only needs the current share, so a damaged next share must not
+    /// make the call fail. The wallet keeps its current share until another replacement is started. The vault counts
+    /// the failure.
     func nextShare(_ sealed: Sealed?, as field: VaultField, of walletID: WalletID) async -> Share? {
         guard let sealed else { return nil }
         do {

@@ -36,11 +36,9 @@ struct Conversation {
     var machine = ConnectionStateMachine()
     /// A lock that serializes the wallet's instructions across all of its connections.
     ///
-    /// Nil if no session has been opened.
-    ///
-    /// A phone never has two instructions in flight. If an attacker sends many of them for one wallet at once, to
-    /// outrun a block or to overload the server, they occupy at most one processor, and each commit contains at most
-    /// one operation for that wallet.
+    /// Nil if no session has been opened. A phone never has two instructions in flight. If an attacker sends many of
+    /// them for one wallet at once, to outrun a block or to overload the server, they occupy at most one processor, and
+    /// each commit contains at most one operation for that wallet.
     var instructionLock: AsyncLock?
     /// The app according to Hello, or nil before Hello.
     var app: ClaimedApp?

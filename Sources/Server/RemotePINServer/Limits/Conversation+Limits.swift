@@ -31,10 +31,9 @@ extension Conversation {
 
     /// Takes one call from the source's allowance.
     ///
-    /// Returns the failure if there is none left.
-    ///
-    /// Sessions have a separate allowance, so that clients without a wallet cannot use up the allowance of clients that
-    /// have proved theirs, even if all of them share a mobile operator's address.
+    /// Returns the failure if there is none left. Sessions have a separate allowance, so that clients without a wallet
+    /// cannot use up the allowance of clients that have proved theirs, even if all of them share a mobile operator's
+    /// address.
     func takeCall() -> CallFailure? {
         let allowance = self.server.limits.rules.calls
         let isInSession = self.machine.isInSession
@@ -49,10 +48,8 @@ extension Conversation {
 
     /// Stops reading from a connection for a while after a rate-limited call.
     ///
-    /// The refusal has asked the client to wait.
-    ///
-    /// Without the pause, each call in a flood over a few connections would cost the server the decoding of a frame and
-    /// an answer.
+    /// The refusal has asked the client to wait. Without the pause, each call in a flood over a few connections would
+    /// cost the server the decoding of a frame and an answer.
     func pauseReading(after result: CallResult) async {
         guard case .refused(let refusal) = result, case .rateLimited(let wait) = refusal.reason else { return }
         let pause = min(wait, self.server.limits.rules.pause)

@@ -62,11 +62,9 @@ package final class Revocations: Sendable {
 
     /// Commits the end of a wallet.
     ///
-    /// Does nothing if the audit log rejects the entry.
-    ///
-    /// If the store rejects the end, it stays begun and the next request continues with the same entry, so that
-    /// requests against a full store do not fill the audit log too. A restore treats a begun end as done, which is safe
-    /// because the requester was entitled to end the wallet.
+    /// Does nothing if the audit log rejects the entry. If the store rejects the end, it stays begun and the next
+    /// request continues with the same entry, so that requests against a full store do not fill the audit log too. A
+    /// restore treats a begun end as done, which is safe because the requester was entitled to end the wallet.
     func record<Outcome>(
         _ end: End,
         log: Logger,

@@ -3,10 +3,8 @@ internal import Vocabulary
 
 /// The times of wallets' last sessions that have not been written to the store yet.
 ///
-/// Only operators need them.
-///
-/// Writing each session at once would cost every unlock a commit. Writing every few seconds would cost nearly every
-/// unlock a page, whereas a whole minute's sessions share pages. A crash loses the last minute.
+/// Only operators need them. Writing each session at once would cost every unlock a commit. Writing every few seconds
+/// would cost nearly every unlock a page, whereas a whole minute's sessions share pages. A crash loses the last minute.
 final class LastSessions: Sendable {
     /// The maximum number of wallets to remember.
     ///
@@ -47,9 +45,7 @@ final class LastSessions: Sendable {
 
     /// Takes the times that must be written now.
     ///
-    /// Returns none if no write is due.
-    ///
-    /// The caller must then call ``confirm(_:)`` or ``putBack(_:)``.
+    /// Returns none if no write is due. The caller must then call ``confirm(_:)`` or ``putBack(_:)``.
     func takeDue(at now: Timestamp) -> [WalletID: Timestamp] {
         self.state.withLock { state in
             // If the clock was set back, the write is also due.

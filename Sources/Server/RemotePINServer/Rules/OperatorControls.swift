@@ -4,10 +4,8 @@ package import WalletStore
 
 /// The flags and update policies that operators set while the server is running.
 ///
-/// They are kept in memory for every call.
-///
-/// The durable values are in the store, and this copy is replaced as soon as a change is committed. If operators have
-/// set nothing, the settings apply.
+/// They are kept in memory for every call. The durable values are in the store, and this copy is replaced as soon as a
+/// change is committed. If operators have set nothing, the settings apply.
 package final class OperatorControls: Sendable {
     /// The decoded values.
     private struct Controls {
@@ -61,9 +59,7 @@ package final class OperatorControls: Sendable {
 
     /// Sets the rules for platforms.
     ///
-    /// When this returns, they are durable and in effect.
-    ///
-    /// If the rules are nil, those from the settings apply again.
+    /// When this returns, they are durable and in effect. If the rules are nil, those from the settings apply again.
     package func set(_ rules: [UpdateRule]?, for platforms: Set<Platform>, at now: Timestamp) async throws(StoreError) {
         let text = rules.map(UpdateRule.text(of:))
         try await self.set(Dictionary(uniqueKeysWithValues: platforms.map { ($0.policyName, text) }), at: now)

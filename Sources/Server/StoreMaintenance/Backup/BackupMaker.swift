@@ -156,9 +156,7 @@ package enum BackupFailure: Error, Hashable, Sendable, CustomStringConvertible {
     case copy(StoreCopyError)
     /// The copied database is damaged, just like the store.
     ///
-    /// Restore an earlier backup.
-    ///
-    /// The associated value contains SQLite's findings.
+    /// Restore an earlier backup. The associated value contains SQLite's findings.
     case unsound([String])
     /// The vault did not answer.
     ///

@@ -145,11 +145,9 @@ package struct Restoration: Sendable {
 extension Restoration {
     /// Restores the backup unless `confirm` throws.
     ///
-    /// If there is a ``Plan/problem``, an operator must accept the loss.
-    ///
-    /// The data folder is locked before anything is read, so that the plan stays valid: in the meantime, no other
-    /// process can restore a backup, serve wallets or revoke them. A damaged log is not continued but kept next to the
-    /// new one.
+    /// If there is a ``Plan/problem``, an operator must accept the loss. The data folder is locked before anything is
+    /// read, so that the plan stays valid: in the meantime, no other process can restore a backup, serve wallets or
+    /// revoke them. A damaged log is not continued but kept next to the new one.
     package func run(_ confirm: (Plan) throws -> Void = { _ in }) async throws -> Report {
         try await Self.translating {
             let staged = try StagedStore(folder: self.parts.dataFolder)

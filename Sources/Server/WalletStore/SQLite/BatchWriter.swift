@@ -139,9 +139,8 @@ struct BatchWriter {
 
     /// Runs a step inside a savepoint.
     ///
-    /// If the step throws, only this step is undone and refused.
-    ///
-    /// The refusal waits for the commit, like any other answer.
+    /// If the step throws, only this step is undone and refused. The refusal waits for the commit, like any other
+    /// answer.
     private func runApart(_ step: CommitQueue.PendingStep) throws -> Prepared {
         let leafCount = self.connection.receipts?.count ?? 0
         try self.connection.beginStep()
@@ -171,11 +170,9 @@ struct BatchWriter {
 
     /// Empties the log.
     ///
-    /// Returns false if the disk is full.
-    ///
-    /// At this point, the step that destroyed shares is already committed, and its caller may never repeat it. A wallet
-    /// that has confirmed its next shares is an example. Therefore, every later commit tries again after its answers
-    /// until the log is empty.
+    /// Returns false if the disk is full. At this point, the step that destroyed shares is already committed, and its
+    /// caller may never repeat it. A wallet that has confirmed its next shares is an example. Therefore, every later
+    /// commit tries again after its answers until the log is empty.
     private func emptyLog() -> Bool {
         do {
             try self.connection.truncateLog()

@@ -3,12 +3,10 @@ internal import Synchronization
 
 /// The queue of steps for the next commit.
 ///
-/// Wakes the thread that runs them.
-///
-/// A caller that finds the thread idle wakes it. Steps that arrive while a commit is being synced form the next batch,
-/// so batches grow with the load. Committing and syncing forty steps costs about as much as four
-/// (Benchmarks/experiments.md). A batch therefore also waits for steps that are expected soon (``ExpectedSteps``), but
-/// no longer than the previous batch took. A lone caller never waits for others.
+/// Wakes the thread that runs them. A caller that finds the thread idle wakes it. Steps that arrive while a commit is
+/// being synced form the next batch, so batches grow with the load. Committing and syncing forty steps costs about as
+/// much as four (Benchmarks/experiments.md). A batch therefore also waits for steps that are expected soon
+/// (``ExpectedSteps``), but no longer than the previous batch took. A lone caller never waits for others.
 ///
 /// Steps that only read wait no longer than the commit in progress, because the thread answers them between two
 /// transactions.

@@ -7,10 +7,8 @@ internal import PreparedSQL
 extension SQLiteWalletStore {
     /// Starts copying the store into an existing empty file.
     ///
-    /// Must be followed by ``endCopy()``.
-    ///
-    /// Rejects the store's own folder, because a file there might have a name that SQLite uses for its log, or that a
-    /// later server version uses.
+    /// Must be followed by ``endCopy()``. Rejects the store's own folder, because a file there might have a name that
+    /// SQLite uses for its log, or that a later server version uses.
     package func beginCopy(to path: String) async throws(StoreCopyError) {
         guard !DurableFile.isSame(DurableFile.folder(of: path), as: self.folder) else { throw .inStoreFolder }
         try await self.copying { connection throws(StoreCopyError) in

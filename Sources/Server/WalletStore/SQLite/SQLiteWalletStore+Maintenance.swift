@@ -141,11 +141,9 @@ extension SQLiteWalletStore: MaintenanceStore {
 
     /// Adds MACs to the attempt records written by an earlier server version, if the store's records have none.
     ///
-    /// Returns the number of records.
-    ///
-    /// The records are trusted as they are. The caller must therefore have checked that the vault belongs to the store,
-    /// and that the records never had MACs before: an attacker who can write to the database can also make it look like
-    /// one from an earlier version.
+    /// Returns the number of records. The records are trusted as they are. The caller must therefore have checked that
+    /// the vault belongs to the store, and that the records never had MACs before: an attacker who can write to the
+    /// database can also make it look like one from an earlier version.
     package func adoptRecords() async throws(StoreError) -> Int {
         try await self.queue.perform { try $0.adoptRecords() }
     }

@@ -55,14 +55,12 @@ package final class SQLiteWalletStore: WalletStore {
 
     /// Opens the store in a folder, or creates an empty one if `creating` is true.
     ///
-    /// Blocks the calling thread.
-    ///
-    /// A missing store is an error unless `creating` is true, because an empty store in its place would forget every
-    /// count. If `acceptingDamage` is true, a store that lacks commits is opened as far as possible. Such a store may
-    /// be copied but not served, and the next attempt to open it fails again. If `acceptingMoved` is true, the same
-    /// applies to a store that was moved. If there is a signer, every verdict gets a receipt. `onRefusal` is called
-    /// with the reason when steps are refused. `onFatal` is called after a file error that may lose counts, and must
-    /// end the process.
+    /// Blocks the calling thread. A missing store is an error unless `creating` is true, because an empty store in its
+    /// place would forget every count. If `acceptingDamage` is true, a store that lacks commits is opened as far as
+    /// possible. Such a store may be copied but not served, and the next attempt to open it fails again. If
+    /// `acceptingMoved` is true, the same applies to a store that was moved. If there is a signer, every verdict gets a
+    /// receipt. `onRefusal` is called with the reason when steps are refused. `onFatal` is called after a file error
+    /// that may lose counts, and must end the process.
     package static func open(
         folder: String,
         key: RecordKey,
@@ -156,9 +154,8 @@ package final class SQLiteWalletStore: WalletStore {
 
     /// Checks that the store has every commit.
     ///
-    /// Returns whether any are missing, which is an error unless `accepting` is true.
-    ///
-    /// SQLite removes all signs of damage when it opens the file, so the finding is kept in the store's mark.
+    /// Returns whether any are missing, which is an error unless `accepting` is true. SQLite removes all signs of
+    /// damage when it opens the file, so the finding is kept in the store's mark.
     private static func isDamaged(_ path: String, accepting: Bool) throws(StoreOpenError) -> Bool {
         do throws(StoreOpenError) {
             try StoreCheck.run(path)
@@ -319,11 +316,9 @@ extension SQLiteWalletStore {
 
     /// Removes registrations without a session.
     ///
-    /// Reads only a few rows, no matter how many the store has.
-    ///
-    /// Keys are assigned in order of registration, so the rows that are due come first. If the clock was set back, some
-    /// of them may come after rows that are not due. Those are found by a walk over all rows, which advances by one
-    /// step per sweep.
+    /// Reads only a few rows, no matter how many the store has. Keys are assigned in order of registration, so the rows
+    /// that are due come first. If the clock was set back, some of them may come after rows that are not due. Those are
+    /// found by a walk over all rows, which advances by one step per sweep.
     package func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int {
         var removed = 0
         var start = Int64.min

@@ -31,9 +31,7 @@ extension Schema {
 
     /// Version 7: each wallet's identity is sealed with a separate key.
     ///
-    /// The tables are unchanged.
-    ///
-    /// An older server does not have these keys, so it must not serve the store.
+    /// The tables are unchanged. An older server does not have these keys, so it must not serve the store.
     static let identityKeys = "SELECT 7"
 
     /// Version 8: an index of ended wallets, so that a purge does not have to read all the others.

@@ -47,9 +47,8 @@ extension StoreConnection {
 
     /// Permanently blocks the wallets that an audit log records as blocked.
     ///
-    /// Returns the number of newly blocked wallets.
-    ///
-    /// Ignores wallets that are unknown, have ended or have a damaged record. Their PINs are not judged.
+    /// Returns the number of newly blocked wallets. Ignores wallets that are unknown, have ended or have a damaged
+    /// record. Their PINs are not judged.
     func blockPermanently(_ wallets: [WalletID]) throws -> Int {
         var blocked = 0
         for wallet in wallets {

@@ -10,9 +10,8 @@ import Vocabulary
 extension StoreConnection {
     /// Applies the charges that the wallet's counts do not include yet.
     ///
-    /// Returns whether any charge applied.
-    ///
-    /// Except for a wallet's first attempt after a restore, this only compares two numbers.
+    /// Returns whether any charge applied. Except for a wallet's first attempt after a restore, this only compares two
+    /// numbers.
     func enterEpoch(_ found: inout Attempted, policy: AttemptPolicy) throws -> Bool {
         guard found.row.state.epoch != self.epoch else { return false }
         return found.attempts.enter(try self.charges(after: found.row.state), policy: policy)

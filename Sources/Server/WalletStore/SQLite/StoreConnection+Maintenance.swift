@@ -51,10 +51,8 @@ extension StoreConnection {
 
     /// Searches the next wallets for links to a recovery code.
     ///
-    /// Returns the linked ones, including ended ones, and the place to continue after.
-    ///
-    /// The column has no index, because only a right PIN would write to it. Instead, every wallet is read, a few at a
-    /// time.
+    /// Returns the linked ones, including ended ones, and the place to continue after. The column has no index, because
+    /// only a right PIN would write to it. Instead, every wallet is read, a few at a time.
     ///
     /// - Returns: Nil after the last wallet.
     func linked(

@@ -39,9 +39,8 @@ extension StoreConnection {
 
     /// Examines the next `most` ended wallets.
     ///
-    /// Returns those that ended before `limit` and the place to continue after, or nil at the end.
-    ///
-    /// Reads only ended wallets, and only the rows of those that may be due.
+    /// Returns those that ended before `limit` and the place to continue after, or nil at the end. Reads only ended
+    /// wallets, and only the rows of those that may be due.
     func purgeable(after: UInt64?, lookingAt most: Int, endedBefore limit: Timestamp) throws -> Purgeable {
         let ended = try Row.fetchAll(
             self.db,

@@ -34,9 +34,7 @@ extension StoreConnection {
 
     /// Adds MACs to the records of an earlier version and gives wallets without a record an empty one.
     ///
-    /// Runs once per store.
-    ///
-    /// A record that cannot be decoded is left as it is, and its wallet is rejected.
+    /// Runs once per store. A record that cannot be decoded is left as it is, and its wallet is rejected.
     func adoptRecords() throws -> Int {
         guard try self.recordMACs() == .missing else { return 0 }
         let wallets = try PreparedStatement(

@@ -7,9 +7,7 @@ import Vocabulary
 extension StoreConnection {
     /// Records that a version seals values, along with the check value of its key.
     ///
-    /// Does nothing if the version is known.
-    ///
-    /// Returns all versions in ascending order.
+    /// Does nothing if the version is known. Returns all versions in ascending order.
     func note(vaultVersion version: UInt32, check: [UInt8], at now: Timestamp) throws -> [StoredVaultVersion] {
         try self.db.execute(
             sql: """

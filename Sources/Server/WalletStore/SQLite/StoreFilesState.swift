@@ -14,10 +14,8 @@ package struct StoreFilesState: Sendable {
 
     /// Reads the store files in a folder.
     ///
-    /// If a start would reject them, throws the same error.
-    ///
-    /// The search for missing commits is skipped while a process has the store open, because the files change as they
-    /// are read and that process has already searched them.
+    /// If a start would reject them, throws the same error. The search for missing commits is skipped while a process
+    /// has the store open, because the files change as they are read and that process has already searched them.
     package init(folder: String) throws(StoreOpenError) {
         let path = folder + "/wallets.db"
         guard DurableFile.exists(path) else { throw .missing(path: path) }

@@ -37,9 +37,8 @@ final class StoreMark: Sendable {
 
     /// Marks an open store as in use.
     ///
-    /// Returns once the mark has reached the device.
-    ///
-    /// Must be called after the log was created, because the log's name becomes durable together with the mark's.
+    /// Returns once the mark has reached the device. Must be called after the log was created, because the log's name
+    /// becomes durable together with the mark's.
     init(of store: String, page: UInt32, generation: UInt64) throws(FileError) {
         self.path = Self.path(of: store)
         self.page = page

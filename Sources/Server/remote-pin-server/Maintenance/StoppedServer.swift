@@ -56,9 +56,8 @@ struct StoppedServer {
 
     /// Rejects users other than the server's.
     ///
-    /// If root ran the command, the server could not use the files it creates.
-    ///
-    /// The vault key file has mode 0600, so only its owner can run the server.
+    /// If root ran the command, the server could not use the files it creates. The vault key file has mode 0600, so
+    /// only its owner can run the server.
     func requireItsUser(for command: String) throws {
         let file = self.settings[SettingTable.vaultKeyFile]
         let owner = try explaining(.configuration) { try DurableFile.owner(of: file) }
@@ -90,10 +89,8 @@ struct StoppedServer {
 
     /// Determines from the audit log whether a later epoch followed the store's.
     ///
-    /// Returns nil if not.
-    ///
-    /// Rejects a log that does not reach back to the beginning of the store's epoch, because any revocations missing
-    /// from it would be undone.
+    /// Returns nil if not. Rejects a log that does not reach back to the beginning of the store's epoch, because any
+    /// revocations missing from it would be undone.
     func earlierEpoch(_ epoch: Int) async throws -> EarlierEpoch? {
         guard AuditLog.exists(at: self.auditPath) else { return nil }
         let found = try await self.verifiedAudit(beginningOf: epoch)

@@ -3,11 +3,9 @@ internal import Synchronization
 
 /// The arrivals in an open loop, in order.
 ///
-/// Connections take arrivals from it when they become free.
-///
-/// When a check is due depends only on the schedule. If no connection is free, the check waits here, and its latency is
-/// measured from the time it was due. If too many checks are in flight, including waiting ones, it is not sent but
-/// counted as unsent.
+/// Connections take arrivals from it when they become free. When a check is due depends only on the schedule. If no
+/// connection is free, the check waits here, and its latency is measured from the time it was due. If too many checks
+/// are in flight, including waiting ones, it is not sent but counted as unsent.
 final class ArrivalQueue: Sendable {
     /// A check that a connection has taken from the queue.
     ///

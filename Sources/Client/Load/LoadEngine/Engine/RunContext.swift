@@ -151,9 +151,7 @@ struct RunContext: Sendable {
 
     /// Saves all histories for the next run.
     ///
-    /// Must be called after all connections have closed.
-    ///
-    /// Throws the run's failure, if there is one.
+    /// Must be called after all connections have closed. Throws the run's failure, if there is one.
     func finish() throws {
         let (overflows, epochSteps) = try self.histories.saveAll(at: self.serverTime)
         self.proof?.noteHistories(epochSteps: epochSteps, overflows: overflows)

@@ -8,9 +8,7 @@ internal import Vocabulary
 extension VirtualUser {
     /// Opens a session for a free wallet.
     ///
-    /// Waits for one if necessary.
-    ///
-    /// A failure is recorded as the outcome of the action.
+    /// Waits for one if necessary. A failure is recorded as the outcome of the action.
     func open(_ action: Action, due: Duration?, began: Duration) async {
         do throws(FleetFailure) {
             while true {

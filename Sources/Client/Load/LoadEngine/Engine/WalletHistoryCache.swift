@@ -110,9 +110,8 @@ final class WalletHistoryCache: Sendable {
 
     /// Saves the remaining wallets.
     ///
-    /// Must be called after all connections have closed.
-    ///
-    /// Returns the number of overflows and the number of epoch steps in all histories.
+    /// Must be called after all connections have closed. Returns the number of overflows and the number of epoch steps
+    /// in all histories.
     func saveAll(at now: Timestamp) throws(FleetError) -> (overflows: Int, epochSteps: Int) {
         let rest = self.wallets.withLock { wallets in
             defer { wallets = [:] }

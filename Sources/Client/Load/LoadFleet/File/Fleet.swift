@@ -38,10 +38,9 @@ package final class Fleet: Sendable {
     let keys: FleetKeys
     /// Serializes the proofs of each iOS wallet, by slot.
     ///
-    /// Each proof is made only after the response to the previous one.
-    ///
-    /// App Attest counters must arrive in order. If two proofs are sent at once over two connections, the later one may
-    /// arrive first, and the server then rejects the other.
+    /// Each proof is made only after the response to the previous one. App Attest counters must arrive in order. If two
+    /// proofs are sent at once over two connections, the later one may arrive first, and the server then rejects the
+    /// other.
     let proofs = KeyedAsyncLock<Int>()
     /// The free slots below the last registered one, in ascending order.
     ///

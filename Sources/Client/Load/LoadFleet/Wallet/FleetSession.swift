@@ -140,9 +140,8 @@ package final class FleetSession: Sendable {
 
     /// Derives the key for a PIN and signs a check with it.
     ///
-    /// Prepared instructions must be sent in order.
-    ///
-    /// This is separate from ``send(_:)``, so that a run measures the server's time and not the phone's.
+    /// Prepared instructions must be sent in order. This is separate from ``send(_:)``, so that a run measures the
+    /// server's time and not the phone's.
     package func prepareCheck(_ entry: PINChoice, attemptID: AttemptID = .random()) -> Prepared {
         let inputs = self.next(entry)
         return Prepared(call: self.instruct(.checkPIN, inputs, attemptID), attemptID: attemptID, next: nil)
