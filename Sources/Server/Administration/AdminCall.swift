@@ -41,7 +41,7 @@ package protocol AdminCall: Codable, Sendable {
     /// Runs the command and returns once all of its effects are complete, unless ``effect`` is ``AdminEffect/start``.
     func run(in service: AdminService) async throws -> Reply
 
-    /// The outcome to record in the audit log, if it does not follow from the arguments.
+    /// Returns the outcome to record in the audit log, if it does not follow from the arguments.
     func auditResult(of reply: Reply) -> String
 
     /// The page of a list that this call reads.

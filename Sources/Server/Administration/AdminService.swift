@@ -86,7 +86,7 @@ package struct AdminService: Sendable {
 struct AdminCaller: Sendable {
     let userID: UInt32
     let actor: AuditActor
-    /// Whether the user counts as one of the two persons.
+    /// Whether the user counts as one of the two persons required.
     ///
     /// Threat: one person confirms their own request under a different user id. With sudo, they can become root or the
     /// server's user. With a user namespace, they can use the ids in `/etc/subuid`. Those ids keep the person's groups,

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// The fields of a submitted form (application/x-www-form-urlencoded).
 struct FormFields {
-    /// The media type of a form.
+    /// The media type of forms.
     static let mediaType = "application/x-www-form-urlencoded"
     /// The maximum length of a body in bytes.
     ///

@@ -5,7 +5,7 @@ internal import Vocabulary
 enum Page: Hashable {
     /// The form with the code field, which contains the text entered before.
     case form(typed: String, problem: Problem?)
-    /// The question whether to delete the wallet.
+    /// The question of whether to delete the wallet.
     case question(typed: String)
     /// The wallet was deleted, now or earlier.
     case done(typed: String, at: Timestamp)

@@ -9,7 +9,7 @@ package import Vocabulary
 /// Callers never wait: each receiver has its own queue, which drops lines when it is full. Delivery is best effort; the
 /// durable records are the audit log and the store.
 package final class EventHooks: Sendable {
-    /// Queue capacity and delivery timeouts.
+    /// Limits on queue capacity and delivery times.
     package struct Limits: Sendable {
         /// The maximum number of lines queued for one receiver.
         ///

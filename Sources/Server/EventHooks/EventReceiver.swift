@@ -25,7 +25,7 @@ extension EventReceiver {
     package func endAtOnce() {}
 }
 
-/// The kind of a receiver.
+/// The kind of receiver.
 package enum EventReceiverKind: String, Sendable, CaseIterable {
     case program
     case socket

@@ -19,7 +19,7 @@ import Vocabulary
 extension AttemptRecord {
     /// The length of every encoded record.
     package static let byteCount = 46
-    /// The length of records in version 1 of the form.
+    /// The length of version 1 records.
     package static let firstByteCount = 36
 
     private static let form: UInt8 = 2

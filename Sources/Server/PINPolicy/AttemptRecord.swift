@@ -11,7 +11,7 @@ package import Vocabulary
 package struct AttemptRecord: Hashable, Sendable {
     /// A period during which PINs are not judged.
     package struct Block: Hashable, Sendable {
-        /// The time from which PINs are judged again.
+        /// The time at which PINs are judged again.
         package let end: Timestamp
         /// The length that the policy specified when the block started, always greater than zero.
         package let length: Duration

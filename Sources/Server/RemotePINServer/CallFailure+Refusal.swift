@@ -30,7 +30,7 @@ extension CallFailure {
         case .store(.unavailable), .store(.notErased), .vault(.unreachable), .contended:
             .unavailable(retryAfter: Self.retryAfter)
         case .store(.corrupt), .store(.notCertified), .store(.outcomeUnknown), .vault(.notOurs), .unexpected: .internal
-        // This reason is never sent.
+        // Never sent.
         case .unanswered(let failure): failure.refusal
         }
     }

@@ -42,7 +42,7 @@ struct EnrollmentToken: Hashable {
         self.payload + (try await vault.mac(self.payload, for: .enrollmentToken))
     }
 
-    /// Verifies the MAC of a token and then its times.
+    /// Verifies a token's MAC and then its times.
     static func open(_ bytes: [UInt8], at now: Timestamp, by vault: any Vault) async throws -> EnrollmentToken {
         guard bytes.count == Self.payloadByteCount + Self.macByteCount else {
             throw CallFailure.challengeInvalid(.notOurs)

@@ -67,7 +67,7 @@ package final class ServerState: Sendable {
 struct DeviceVerifier: Sendable {
     let attestations: Attestations
     let proofs: DeviceProofs
-    /// The stand-in for a wallet that does not exist.
+    /// The stand-in for wallets that do not exist.
     let decoy: Decoy
 
     init(attestations: Attestations, decoy: Decoy) {

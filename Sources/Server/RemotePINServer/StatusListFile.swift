@@ -9,7 +9,7 @@ internal import Vocabulary
 /// rehabilitate revoked devices. The file's modification time serves as the fetch time, so touching the file renews a
 /// list that has not changed.
 package final class StatusListFile: Sendable {
-    /// The result of reading the file again.
+    /// The result of rereading the file.
     package enum Refresh: Sendable {
         /// The file has not changed since it was last read or rejected.
         case unchanged

@@ -22,7 +22,7 @@ package final class Maintenance: Sendable {
         package var epoch: Int
         /// How long ended wallets are kept before they are removed, or nil to keep them.
         package var purgeAfter: Duration?
-        /// The lifetime of an enrollment token.
+        /// The lifetime of enrollment tokens.
         package var tokenLifetime: Duration
         /// The time of the last recorded backup, or nil if there is none.
         package var lastBackup: Timestamp?
@@ -81,7 +81,7 @@ package final class Maintenance: Sendable {
         self.state.withLock { $0.lastBackup = parts.lastBackup }
     }
 
-    /// The progress of all tasks.
+    /// Returns the progress of all tasks.
     package func report() -> MaintenanceReport {
         self.state.withLock {
             MaintenanceReport(epoch: self.parts.epoch, backup: $0.backup, reseal: $0.reseal, refresh: $0.refresh)

@@ -29,7 +29,7 @@ package struct BackupProgress: Hashable, Sendable {
     package var byteCount = 0
     /// The time as of which the backup is current, or nil until it is done.
     package var takenAt: Timestamp?
-    /// The reason for a failure.
+    /// The reason, if the task failed.
     package var problem: String?
 }
 
@@ -43,7 +43,7 @@ package struct ResealProgress: Codable, Hashable, Sendable {
     package var state = MaintenanceState.running
     package var walletsDone = 0
     package var wallets = 0
-    /// The reason for a failure.
+    /// The reason, if the task failed.
     package var problem: String?
 }
 
@@ -55,7 +55,7 @@ package struct ShareRefreshProgress: Codable, Hashable, Sendable {
     package var state = MaintenanceState.running
     package var walletsDone = 0
     package var wallets = 0
-    /// The reason for a failure.
+    /// The reason, if the task failed.
     package var problem: String?
 }
 

@@ -182,7 +182,9 @@ private struct KeyFileReader {
         self.parts(of: span, 0..<span.byteCount, at: 0x0A)
     }
 
-    /// Returns the words of a line, of which there is at least one.
+    /// Returns the words of a line.
+    ///
+    /// There is always at least one.
     private static func words(of span: RawSpan, _ line: Range<Int>) -> [Range<Int>] {
         self.parts(of: span, line, at: 0x20)
     }

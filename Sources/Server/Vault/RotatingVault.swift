@@ -15,7 +15,7 @@ package protocol RotatingVault: Vault {
     ///
     /// Returns nil if the version is unknown.
     func check(of version: UInt32) -> [UInt8]?
-    /// Adds a version durably, uses it for sealing from then on, and returns its number.
+    /// Durably adds a version, uses it for sealing from then on, and returns its number.
     func addVersion() throws(KeyFileError) -> UInt32
     /// Permanently removes versions other than the active one.
     ///

@@ -28,7 +28,7 @@ package final class CommitLatency: Sendable {
         self.counts.withLock { $0[Self.range(of: microseconds)] += 1 }
     }
 
-    /// Returns the number of commits, and the median and 99th percentile of their durations.
+    /// Returns the number of commits and the median and 99th percentile of their durations.
     package func summary() -> Summary {
         let counts = self.counts.withLock { $0 }
         var summary = Summary()

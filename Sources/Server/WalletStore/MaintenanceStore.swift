@@ -177,7 +177,7 @@ package protocol MaintenanceStore: Sendable {
 /// Permanently blocked wallets whose block may be missing from the audit log.
 package struct UnrecordedBlocks: Hashable, Sendable {
     package var wallets: [WalletID]
-    /// The place after which to continue, or nil at the end.
+    /// The place to continue after, or nil at the end.
     package var next: UInt64?
 
     package init(wallets: [WalletID], next: UInt64?) {
@@ -189,7 +189,7 @@ package struct UnrecordedBlocks: Hashable, Sendable {
 /// Wallets that can be removed.
 package struct Purgeable: Hashable, Sendable {
     package var wallets: [WalletID]
-    /// The place after which to continue, or nil at the end.
+    /// The place to continue after, or nil at the end.
     package var next: UInt64?
 
     package init(wallets: [WalletID], next: UInt64?) {
@@ -211,7 +211,7 @@ package enum RecordMACs: Hashable, Sendable {
 package struct RecordCheck: Hashable, Sendable {
     /// The wallets in use whose record is missing or was not written by this server.
     package var damaged: [WalletID]
-    /// The place after which to continue, or nil at the end.
+    /// The place to continue after, or nil at the end.
     package var next: UInt64?
 
     package init(damaged: [WalletID], next: UInt64?) {

@@ -43,7 +43,7 @@ struct LabProgram: AsyncParsableCommand {
     }
 }
 
-/// The folder argument of the lab commands.
+/// The folder argument shared by the lab commands.
 struct LabArgument: ParsableArguments {
     @Argument(help: ArgumentHelp("The lab's folder.", valueName: "dir"), completion: .directory)
     var folder: String

@@ -2,7 +2,7 @@ internal import AttestationVerifier
 internal import HostSystem
 internal import ServerCommandLine
 
-/// Verifies every case of a manifest and reports the results.
+/// Verifies every case in a manifest and reports the results.
 struct ManifestRun {
     private static let longestManifest = 256 << 20
     private static let longestFile = 16 << 20

@@ -14,7 +14,7 @@ struct Program {
     }
 }
 
-/// The root of the command line.
+/// The root command.
 struct ServerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remote-pin-server",

@@ -10,7 +10,7 @@ final class ReloadMeters: Sendable {
     private let refused: Counter
     private let clock: any WallClock
     private let lastDone: Atomic<Int64>
-    /// `Int64.min` until a reload fails.
+    /// The time of the last failed reload, or `Int64.min` if there is none.
     private let lastRefused = Atomic<Int64>(.min)
 
     /// Creates the meters and counts the start as a successful reload.

@@ -20,7 +20,7 @@ struct ModelState: Hashable, Sendable {
         case unknown
     }
 
-    /// Every state that a wallet can be in.
+    /// Returns every state that a wallet can be in.
     static func all(_ rules: CheckerRules, generation: Int? = nil) -> [ModelState] {
         var states = [ModelState(failures: rules.policy.allowance, isPermanent: true, generation: generation)]
         for count in 0...rules.policy.allowance {
@@ -47,7 +47,7 @@ struct BlockSpan: Hashable, Sendable {
     /// It may be over.
     static let unknown = BlockSpan(earliest: .min / 4, latest: .max / 4, length: nil)
 
-    /// The smallest span that contains both.
+    /// Returns the smallest span that contains both.
     func hull(with other: BlockSpan) -> BlockSpan {
         BlockSpan(
             earliest: min(self.earliest, other.earliest),
@@ -67,7 +67,7 @@ struct Window {
     /// accordingly.
     let oldest: Int64
 
-    /// The smallest interval that contains both.
+    /// Returns the smallest interval that contains both.
     func hull(with other: Window) -> Window {
         Window(
             from: min(self.from, other.from),

@@ -161,7 +161,7 @@ package struct Target: Sendable {
     /// Throws if no wallets can be registered because no authority was given.
     package func requireAuthority() throws(Problem) { _ = try self.authority() }
 
-    /// The authority that signs the phones' evidence.
+    /// Returns the authority that signs the phones' evidence.
     func authority() throws(Problem) -> LabAuthority {
         guard let folder = self.authorityFolder else { throw .noAuthority }
         do throws(LabAuthorityError) {

@@ -145,7 +145,7 @@ package final class Flood: Sendable {
     }
 }
 
-/// The counters of a flood.
+/// Counters for a flood.
 final class FloodCounts: Sendable {
     let waiting = Atomic<Int>(0)
     let opened = Atomic<Int>(0)

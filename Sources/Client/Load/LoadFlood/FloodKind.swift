@@ -17,7 +17,7 @@ package enum FloodKind: String, CaseIterable, Sendable {
     var closesAtOnce: Bool { self == .churn }
 }
 
-/// The plan of a flood.
+/// The plan for a flood.
 package struct FloodPlan: Sendable {
     /// The kinds of successive connections.
     ///

@@ -11,7 +11,7 @@ package struct PlanGenerator: RandomNumberGenerator, Sendable {
         self.state = seed
     }
 
-    /// Creates one of the streams of a seed.
+    /// Creates one of the streams derived from a seed.
     package init(seed: UInt64, stream: UInt64) {
         var mixer = PlanGenerator(seed: seed ^ 0x6A09_E667_F3BC_C908)
         mixer.state = mixer.next() ^ stream &* 0xD1B5_4A32_D192_ED03

@@ -5,7 +5,7 @@ package import ServerCommandLine
 internal import ServerSettings
 internal import Transport
 
-/// The options that select a running server.
+/// Options that select a running server.
 package struct ServerOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A lab's folder.", valueName: "dir"), completion: .directory)
     var lab: String?

@@ -56,6 +56,8 @@ package struct FlagsReply: Codable, Hashable, Sendable {
     package struct Flag: Codable, Hashable, Sendable {
         package var name: FeatureFlag
         package var rollout: Rollout
+        /// The time of the last change.
+        ///
         /// Omitted if no operator has changed the flag.
         package var changedAt: Timestamp?
 

@@ -58,9 +58,9 @@ package struct ShowStatus: AdminCall {
     /// The number of PINs entered since the start, by outcome.
     package struct PINs: Codable, Hashable, Sendable {
         package var valid: Int
-        /// Wrong PINs, including those that caused a block.
+        /// The number of wrong PINs, including those that caused a block.
         package var wrong: Int
-        /// PINs that were not checked because the wallet was blocked.
+        /// The number of PINs that were not checked because the wallet was blocked.
         package var blocked: Int
     }
 

@@ -14,7 +14,7 @@ package struct EvidenceExplanation: Sendable {
         package let notBefore: Timestamp
         package let notAfter: Timestamp
         package let key: String
-        /// The SHA-256 of the public key's SubjectPublicKeyInfo.
+        /// The SHA-256 digest of the public key's SubjectPublicKeyInfo.
         package let keyHash: SHA256Digest
     }
 

@@ -8,7 +8,7 @@ internal import Wire
 // An unsealed value is used for a single answer and never kept, so that the process has no copy of it after a
 // revocation.
 extension Conversation {
-    /// Unseals the identity of a wallet.
+    /// Unseals a wallet's identity.
     func identity(_ sealed: Sealed, of walletID: WalletID) async throws -> OpenedIdentity {
         let bytes = try await self.open(sealed, as: .identity, of: walletID)
         guard let record = IdentityRecord(bytes.exposedBytes()) else { throw VaultError.notOurs }

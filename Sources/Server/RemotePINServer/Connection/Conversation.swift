@@ -16,7 +16,7 @@ internal import Wire
 struct Conversation {
     /// How many times a call reads a changing identity before it gives up without a verdict.
     static let identityAttempts = 3
-    /// The step, counted from a call's arrival, at which rejected device proofs are answered.
+    /// Rejected device proofs are answered at multiples of this interval after the call's arrival.
     ///
     /// It is longer than a check takes on an idle server. See `OpenSession.swift`.
     static let rejectionInterval = Duration.milliseconds(2)

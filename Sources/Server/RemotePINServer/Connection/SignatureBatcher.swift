@@ -57,11 +57,11 @@ final class SignatureBatcher: Sendable {
     }
 }
 
-/// The batchers of all event loops.
+/// The batchers for all event loops.
 final class SignatureBatchers: Sendable {
     private let batchers = Mutex<[ObjectIdentifier: SignatureBatcher]>([:])
 
-    /// The batcher of an event loop.
+    /// The batcher for an event loop.
     subscript(eventLoop: ObjectIdentifier) -> SignatureBatcher {
         self.batchers.withLock { batchers in
             if let batcher = batchers[eventLoop] { return batcher }

@@ -2,8 +2,8 @@ internal import Logging
 internal import Vocabulary
 internal import Wire
 
-// The limits per source are applied before any part of a call is examined. No PIN is judged, no attempt is counted, and
-// the answer reveals nothing about a wallet.
+// Per-source limits are applied before any part of a call is examined. If a call is rejected, no PIN is judged, no
+// attempt is counted, and the answer reveals nothing about a wallet.
 extension Conversation {
     /// Charges a call to its source.
     ///

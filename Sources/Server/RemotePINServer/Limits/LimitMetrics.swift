@@ -67,7 +67,7 @@ final class LimitMetrics: Sendable {
 }
 
 extension RefusedConnections.Reason {
-    /// The value of the label.
+    /// The label value in metrics.
     fileprivate var metricName: String {
         switch self {
         case .connections: "connections"
@@ -79,14 +79,14 @@ extension RefusedConnections.Reason {
 }
 
 extension ConnectionFailure {
-    /// All values of the label.
+    /// All label values.
     static let metricNames = [
         "untrusted", "wrong_name", "no_common_protocol", "refused_by_peer", "ended_early", "timed_out", "broken",
         "proxy_header",
         "displaced",
     ]
 
-    /// The value of the label.
+    /// The label value in metrics.
     var metricName: String {
         switch self {
         case .tls(.untrusted): "untrusted"

@@ -42,7 +42,7 @@ final class SourceTable: Sendable {
         }
     }
 
-    /// The size of the random sample from which one source is evicted.
+    /// The size of the random sample that one source is evicted from.
     private static let sampleSize = 16
     /// The number of idle sources examined each time a source becomes idle.
     ///

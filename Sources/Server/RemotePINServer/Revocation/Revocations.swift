@@ -21,7 +21,7 @@ package final class Revocations: Sendable {
     private let onEvent: @Sendable (WalletIncident) -> Void
     /// Serializes links to a recovery code with its denial, which records the linked wallets before it is committed.
     package let recoveryCodeLocks = KeyedAsyncLock<RecoveryCodeMAC>()
-    /// Serializes the ends of one wallet, so that concurrent requests record only one end.
+    /// Serializes requests to end a wallet, so that concurrent requests record only one end.
     private let endLocks = KeyedAsyncLock<WalletID>()
     /// The entry numbers of ends that were recorded as begun but not accepted by the store.
     private let begunEnds = Mutex<[BegunEnd: UInt64]>([:])
@@ -40,7 +40,7 @@ package final class Revocations: Sendable {
         self.onEvent = onEvent
     }
 
-    /// The end of one wallet, as recorded in the audit log and reported to the wallet's owner.
+    /// The end of a wallet, as recorded in the audit log and reported to its owner.
     struct End {
         var event: AuditEvent
         var actor: AuditActor
@@ -54,7 +54,7 @@ package final class Revocations: Sendable {
         fileprivate var key: BegunEnd { BegunEnd(event: self.event, wallet: self.wallet) }
     }
 
-    /// Identifies an end that was begun.
+    /// Identifies an end recorded as begun.
     fileprivate struct BegunEnd: Hashable {
         let event: AuditEvent
         let wallet: WalletID

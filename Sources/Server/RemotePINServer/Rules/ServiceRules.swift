@@ -7,13 +7,13 @@ package struct ServiceRules: Sendable {
     package var updates: UpdatePolicy
     /// The maximum duration of a session.
     package var sessionLifetime: Duration
-    /// The time within which an enrollment must be completed.
+    /// How long a client has to complete an enrollment.
     package var tokenLifetime: Duration
     /// How long a registration without a session is kept before it is removed.
     package var unopenedLifetime: Duration
     /// The transport's limit on the number of calls in flight on one connection.
     package var maxInFlight: Int
-    /// The limits on each source.
+    /// The limits for each source.
     package var sources: SourceLimits
 
     package init(

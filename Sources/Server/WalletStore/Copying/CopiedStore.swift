@@ -21,7 +21,7 @@ package struct CopiedPage: Hashable, Sendable {
     package var wallets: [CopiedWallet]
     /// The wallets that cannot be copied because a value is missing or was not written by a server of this store.
     package var damaged: [WalletID]
-    /// The place after which to continue, or nil at the end.
+    /// The place to continue after, or nil at the end.
     package var next: Int64?
 
     package init(wallets: [CopiedWallet], damaged: [WalletID], next: Int64?) {
@@ -43,7 +43,7 @@ package enum CopiedList: UInt8, CaseIterable, Sendable {
     case purgedCodes
 }
 
-/// An entry of a list.
+/// A list entry.
 package struct CopiedEntry: Hashable, Sendable {
     package var key: [UInt8]
     /// The time of the entry, or zero if the list has no times.

@@ -4,7 +4,7 @@ import Vocabulary
 /// The data needed to open a session.
 struct Opening: Sendable {
     let row: WalletRow
-    /// The wallet's attempts, or nil if they are damaged.
+    /// The wallet's attempts, or nil if damaged.
     var judged: StoreConnection.Attempted?
     let revocation: Revocation?
     var nextPresenceShare: Sealed?

@@ -28,7 +28,7 @@ package final class SQLiteWalletStore: WalletStore {
     private static let sweptAtOnce = 500
     /// The maximum number of steps in one sweep, so that the caller can do other work in between.
     private static let sweepSteps = 20
-    /// The row after which the next sweep continues.
+    /// The row that the next sweep continues after.
     private let sweptUntil = Mutex(Int64.min)
 
     private init(

@@ -1,7 +1,7 @@
 internal import GRDB
 import Vocabulary
 
-/// The removal of wallets that ended long ago.
+/// Removes wallets that ended long ago.
 extension StoreConnection {
     /// Examines the next `most` wallets and records those that ended before ends were recorded.
     ///

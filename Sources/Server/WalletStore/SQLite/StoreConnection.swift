@@ -43,7 +43,7 @@ final class StoreConnection {
     /// If the current transaction changes the store, it gets the next one.
     var generation: UInt64 = 0
     private var changesBefore = 0
-    /// The newest entry of the audit log.
+    /// The newest audit log entry.
     var announced = AnnouncedEntry()
     /// The entry stored by the transaction, or nil if unknown.
     var keptAuditMark: StoredAuditMark?

@@ -10,7 +10,7 @@ extension WalletRow {
         """
     static let columnCount: Int32 = 9
 
-    /// Reads a row that has these ``columns``.
+    /// Reads a row with these ``columns``.
     init(_ row: borrowing PreparedRow) throws {
         let (key, state) = try row.keyAndState()
         self.init(
@@ -81,11 +81,11 @@ extension Row {
 }
 
 extension [UInt8] {
-    /// The value as an argument for a statement.
+    /// The value as a statement argument.
     var blob: DatabaseValue { Data(self).databaseValue }
 }
 
 extension FixedBytes {
-    /// The value as an argument for a statement.
+    /// The value as a statement argument.
     var blob: DatabaseValue { self.bytes.blob }
 }

@@ -120,7 +120,7 @@ struct AdminAudit: AsyncParsableCommand {
     }
 }
 
-/// The options that select an audit log.
+/// Options that select an audit log.
 struct AuditFileOptions: ParsableArguments {
     @OptionGroup var server: StoppedServerOptions
 
@@ -133,7 +133,7 @@ struct AuditFileOptions: ParsableArguments {
     /// The number of attempts if the last line is incomplete, since a running server may be writing it.
     private static let attempts = 5
 
-    /// The selected log.
+    /// Returns the path of the selected log.
     func path() throws -> String {
         try self.file.map(ConfigurationOptions.absolute) ?? self.server.loaded().settings[SettingTable.auditFile]
     }

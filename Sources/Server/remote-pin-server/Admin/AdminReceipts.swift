@@ -90,7 +90,7 @@ struct AdminReceipts: AsyncParsableCommand {
             }
         }
 
-        /// The lines of all files, or of standard input.
+        /// Reads the lines of all files, or of standard input if there are none.
         private func lines() throws -> [Substring] {
             var bytes: [UInt8] = []
             if self.files.isEmpty {
@@ -135,7 +135,7 @@ struct AdminReceipts: AsyncParsableCommand {
     }
 }
 
-/// A line of the input.
+/// An input line.
 private enum Line {
     case receipt(Receipt)
     case root(SignedRoot)

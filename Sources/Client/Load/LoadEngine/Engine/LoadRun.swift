@@ -5,7 +5,7 @@ package import LoadReport
 internal import Synchronization
 internal import Vocabulary
 
-/// A run of a plan against a server, using the wallets of a fleet.
+/// Runs a plan against a server, using the wallets of a fleet.
 package struct LoadRun: Sendable {
     /// Settings for a run in addition to its plan.
     package struct Options: Sendable {

@@ -170,7 +170,7 @@ extension InstructResult {
         }
     }
 
-    /// The outcome in reports.
+    /// The outcome as shown in reports.
     fileprivate var outcome: Outcome {
         switch self {
         case .pinValid: .valid

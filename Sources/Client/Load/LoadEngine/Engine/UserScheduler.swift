@@ -14,7 +14,7 @@ final class UserScheduler: Sendable {
     /// The state for one user number.
     private struct Slot {
         var isTaken = false
-        /// The number of users that have had this number.
+        /// How many users have had this number.
         var lives = 0
     }
 

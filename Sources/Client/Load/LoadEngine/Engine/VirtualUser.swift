@@ -46,7 +46,7 @@ final class VirtualUser {
         let attempt: Attempt?
     }
 
-    /// A check as it was sent.
+    /// A check that was sent.
     struct Attempt {
         let action: Action
         let attemptID: AttemptID

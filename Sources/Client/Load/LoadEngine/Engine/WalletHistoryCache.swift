@@ -86,7 +86,7 @@ final class WalletHistoryCache: Sendable {
         )
     }
 
-    /// Ends one user's use of a wallet.
+    /// Records that a user no longer uses a wallet.
     func close(_ wallet: CheckedWallet, at now: Timestamp) throws(FleetFailure) {
         let isDone = self.wallets.withLock { wallets in
             guard wallet.leave() else { return false }

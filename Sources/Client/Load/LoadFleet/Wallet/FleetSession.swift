@@ -271,7 +271,7 @@ package final class FleetSession: Sendable {
     /// A run that tries a different PIN each time has to derive every key anyway.
     private static let maxCachedKeys = 4
 
-    /// The session's contribution to an instruction.
+    /// The values that a session contributes to an instruction.
     private struct InstructionInputs {
         let counter: UInt64
         let generation: UInt32

@@ -68,7 +68,7 @@ package struct Interval: Sendable, Equatable, Codable {
     package var totals: Totals { Totals(ofAll: CollectionOfOne(self)) }
 }
 
-/// The counts and times of one operation.
+/// The counts and times for one operation.
 package struct OperationFigures: Sendable, Equatable, Codable {
     /// The number of operations by outcome.
     package var outcomes: [Outcome: Int]
@@ -125,7 +125,7 @@ package struct Violations: Sendable, Equatable, Codable {
 
     package init() {}
 
-    /// Counts one violation.
+    /// Adds one violation.
     package mutating func add(_ text: String) {
         self.count += 1
         if self.examples.count < Self.exampleLimit { self.examples.append(text) }

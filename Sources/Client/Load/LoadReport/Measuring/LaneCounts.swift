@@ -38,7 +38,7 @@ struct LaneCounts: Sendable {
     }
 }
 
-/// The counts of one operation.
+/// The counts for one operation.
 private struct OperationCounts: Sendable {
     private var answers: [Int] = Array(repeating: 0, count: Outcome.answers.count)
     private var failures: [String: Int] = [:]

@@ -22,10 +22,10 @@ package struct Latencies: Sendable, Equatable {
     /// The nonempty cells, sorted by value.
     package private(set) var cells: [Cell] = []
 
-    /// The boundaries of the cells.
+    /// Defines the cell boundaries.
     private static let layout: Histogram<UInt64> = Self.emptyHistogram()
 
-    /// An empty distribution.
+    /// Creates an empty distribution.
     package init() {}
 
     /// Copies the counts from a histogram with the same number of significant digits.

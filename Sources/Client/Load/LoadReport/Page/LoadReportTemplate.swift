@@ -1,4 +1,4 @@
-/// The HTML of the page.
+/// The HTML template for the page.
 ///
 /// Mustache escapes every value in double braces.
 enum LoadReportTemplate {

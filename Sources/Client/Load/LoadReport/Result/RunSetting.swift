@@ -61,7 +61,7 @@ package struct RunSetting: Sendable, Equatable, Codable {
     }
 }
 
-/// One setting of a plan.
+/// A setting in a plan.
 package struct PlanEntry: Sendable, Equatable, Codable {
     package let name: String
     package let value: String

@@ -1,4 +1,4 @@
-/// A named measurement of a run.
+/// A named measurement in a run.
 struct Metric: Sendable, Equatable {
     /// A statistic of a time distribution.
     enum Time: Sendable, Equatable {

@@ -62,7 +62,7 @@ package struct Threshold: Sendable, Equatable {
     }
 }
 
-/// The result of a threshold.
+/// The result of evaluating a threshold.
 package struct ThresholdResult: Sendable, Equatable, Codable {
     package enum Verdict: String, Sendable, Codable {
         case met

@@ -60,7 +60,7 @@ package struct Trend: Sendable {
         }
     }
 
-    /// The tables for a terminal.
+    /// The tables as terminal text.
     package var text: String {
         self.series.map { series in series.part.lines.joined(separator: "\n") + "\n" }.joined(separator: "\n")
     }

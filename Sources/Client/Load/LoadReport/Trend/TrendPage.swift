@@ -28,7 +28,7 @@ extension Trend {
         let part: ReportPart
     }
 
-    /// The HTML of the page.
+    /// The page's HTML.
     static let template = """
         <!DOCTYPE html>
         <html lang="en">

@@ -2,7 +2,7 @@ import ArgumentParser
 internal import LoadEngine
 internal import LoadPlan
 
-/// The load, faults and revocations of `pin-load prove`.
+/// Options for the load, faults and revocations of `pin-load prove`.
 struct ProofOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Connections, each with one operation at a time.", valueName: "n"))
     var connections = "16"

@@ -64,7 +64,7 @@ extension AttackOptions {
 }
 
 extension LoadOptions {
-    /// The options that define a load.
+    /// The options that define a load, with their values.
     fileprivate var shaping: [(String, String?)] {
         [
             ("--connections", self.connections), ("--rate", self.rate), ("--duration", self.duration),

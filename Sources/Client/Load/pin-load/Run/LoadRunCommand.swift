@@ -141,7 +141,7 @@ struct LoadRunCommand: AsyncParsableCommand {
         }
     }
 
-    /// The kind of run.
+    /// What a run does.
     enum Work {
         case load(LoadPlan)
         case attack(BurstPlan)
