@@ -44,9 +44,7 @@ package protocol AdminCall: Codable, Sendable {
     /// Returns the outcome to record in the audit log, if it does not follow from the arguments.
     func auditResult(of reply: Reply) -> String
 
-    /// The page of a list that this call reads.
-    ///
-    /// Nil for the first page and for other calls.
+    /// The page of a list that this call reads, or nil for the first page and for other calls.
     var page: ListPage? { get }
 
     /// The page after a reply, or nil if it was the last one.

@@ -74,9 +74,7 @@ package final class AuditLog: Sendable {
     /// Returns whether a log exists at this path.
     package static func exists(at path: String) -> Bool { DurableFile.exists(path) }
 
-    /// Returns the time of the last complete entry, without verifying it.
-    ///
-    /// Returns nil if the file has no readable entry.
+    /// Returns the time of the last complete entry, without verifying it, or nil if the file has no readable entry.
     package static func newestTime(at path: String) -> Timestamp? {
         guard let file = try? AppendFile(reading: path), let length = try? file.byteCount(),
             let bytes = try? file.read(at: max(0, length - self.renewedByteCount), atMost: self.renewedByteCount)

@@ -18,10 +18,9 @@ package struct AuditVerification: Hashable, Sendable {
     ///
     /// True if no entry was given.
     package var hasMark = true
-    /// The entry after which the requested epoch begins.
+    /// The entry after which the requested epoch begins, or nil if the log begins later or no epoch was requested.
     ///
-    /// Nil if the log begins later or no epoch was requested. It is the last entry of an earlier epoch or the first
-    /// entry in the log.
+    /// It is the last entry of an earlier epoch or the first entry in the log.
     package var beginning: AuditMark?
     /// The time at which the first epoch after the requested one began, or nil if there is none.
     package var supersededAt: Timestamp?

@@ -19,9 +19,8 @@ package final class StatusListFile: Sendable {
 
     private struct State {
         var list: StatusList
-        /// The modification time when the file was last read, successfully or not.
-        ///
-        /// Nil if it could not be determined.
+        /// The modification time when the file was last read, successfully or not, or nil if it could not be
+        /// determined.
         var seen: Int64?
     }
 

@@ -246,10 +246,9 @@ final class KeyRing: Sendable {
         )
     }
 
-    /// Returns a ring without the given sealing versions.
+    /// Returns a ring without the given sealing versions, or nil if the active one is among them.
     ///
-    /// Returns nil if the active one is among them. All versions of the history keys are kept, because old audit log
-    /// entries must still be verifiable.
+    /// All versions of the history keys are kept, because old audit log entries must still be verifiable.
     func removing(_ numbers: Set<UInt32>) -> KeyRing? {
         let index = self.indexRoot.withBytes { SecretBytes(copying: $0) }
         let versions = self.versions.filter { !numbers.contains($0.number) }

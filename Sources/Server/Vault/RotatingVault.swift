@@ -11,9 +11,7 @@ package protocol RotatingVault: Vault {
     var activeVersion: UInt32 { get }
     /// Returns the version that a value was sealed with, or nil if the value is too short.
     func keyVersion(of sealed: [UInt8]) -> UInt32?
-    /// Returns a check value that identifies a version's key without revealing it.
-    ///
-    /// Returns nil if the version is unknown.
+    /// Returns a check value that identifies a version's key without revealing it, or nil if the version is unknown.
     func check(of version: UInt32) -> [UInt8]?
     /// Durably adds a version, uses it for sealing from then on, and returns its number.
     func addVersion() throws(KeyFileError) -> UInt32

@@ -225,13 +225,9 @@ package struct StoredVaultVersion: Hashable, Sendable {
     package var version: UInt32
     /// The time at which the version first sealed a value.
     package var activeSince: Timestamp
-    /// The time at which a pass over every wallet found no value sealed with an older version.
-    ///
-    /// Nil until then.
+    /// The time at which a pass over every wallet found no value sealed with an older version, or nil until then.
     package var sealedAnewAt: Timestamp?
-    /// The check value that identifies the version's key.
-    ///
-    /// Nil if an earlier server version wrote the record.
+    /// The check value that identifies the version's key, or nil if an earlier server version wrote the record.
     package var check: [UInt8]?
 
     package init(version: UInt32, activeSince: Timestamp, sealedAnewAt: Timestamp?, check: [UInt8]?) {

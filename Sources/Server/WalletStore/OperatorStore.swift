@@ -183,9 +183,7 @@ package struct StoredListing: Hashable, Sendable {
 }
 
 extension StoredWallet {
-    /// Returns the effective record under a policy, including restore charges.
-    ///
-    /// Returns nil if the record is damaged.
+    /// Returns the effective record under a policy, including restore charges, or nil if the record is damaged.
     package func attempts(under policy: AttemptPolicy) -> AttemptRecord? {
         var attempts = self.attempts
         attempts?.enter(self.epochCharges, policy: policy)
@@ -194,9 +192,7 @@ extension StoredWallet {
 }
 
 extension StoredListing {
-    /// Returns the effective record under a policy, including restore charges.
-    ///
-    /// Returns nil if the record is damaged.
+    /// Returns the effective record under a policy, including restore charges, or nil if the record is damaged.
     package func attempts(under policy: AttemptPolicy) -> AttemptRecord? {
         var attempts = self.attempts
         attempts?.enter(self.epochCharges, policy: policy)

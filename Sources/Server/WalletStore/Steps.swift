@@ -220,9 +220,8 @@ package enum AttemptOutcome: Hashable, Sendable {
 
     /// The result of a right PIN.
     package enum Effect: Hashable, Sendable {
-        /// `next` is the share that will replace this one once the wallet confirms it.
-        ///
-        /// Nil if the shares are not being replaced.
+        /// `next` is the share that will replace this one once the wallet confirms it, or nil if the shares are not
+        /// being replaced.
         case unlockShare(Sealed, next: Sealed?)
         case pinKeyReplaced
         case recoveryCodeLinked

@@ -34,11 +34,12 @@ struct Conversation {
     /// The time at which the current call arrived.
     var calledAt: Timestamp
     var machine = ConnectionStateMachine()
-    /// A lock that serializes the wallet's instructions across all of its connections.
+    /// A lock that serializes the wallet's instructions across all of its connections, or nil if no session has been
+    /// opened.
     ///
-    /// Nil if no session has been opened. A phone never has two instructions in flight. If an attacker sends many of
-    /// them for one wallet at once, to outrun a block or to overload the server, they occupy at most one processor, and
-    /// each commit contains at most one operation for that wallet.
+    /// A phone never has two instructions in flight. If an attacker sends many of them for one wallet at once, to
+    /// outrun a block or to overload the server, they occupy at most one processor, and each commit contains at most
+    /// one operation for that wallet.
     var instructionLock: AsyncLock?
     /// The app according to Hello, or nil before Hello.
     var app: ClaimedApp?

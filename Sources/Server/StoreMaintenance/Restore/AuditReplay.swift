@@ -96,9 +96,7 @@ struct AuditReplay {
     /// Returns the number of restores whose details contain a backup's name.
     func restores(of backup: String) -> Int { self.restores.values.count { $0.contains(backup) } }
 
-    /// Returns the step that repeats a revocation.
-    ///
-    /// Returns nil for any other command.
+    /// Returns the step that repeats a revocation, or nil for any other command.
     static func ending(_ record: AuditRecord) -> Step? {
         let (wallets, at) = (record.subject.wallets, record.at)
         switch record.event {

@@ -16,9 +16,8 @@ struct RestoreLogs {
         let path: String
         let verification: AuditVerification
         let replay: AuditReplay
-        /// The reason the log lacks the entry that was newest at the time of the backup.
-        ///
-        /// Nil if it contains that entry.
+        /// The reason the log lacks the entry that was newest at the time of the backup, or nil if it contains that
+        /// entry.
         let isOther: AuditProblem?
         /// The epoch and time of the first log entry.
         let beginning: (epoch: Int, at: Timestamp)

@@ -105,9 +105,7 @@ package struct CopiedWallet: Hashable, Sendable {
     package var registeredAt: Timestamp
     /// The attested facts as a JSON object.
     package var attested: String
-    /// The start of the period for the first session.
-    ///
-    /// Nil once the store has noticed that session.
+    /// The start of the period for the first session, or nil once the store has noticed that session.
     package var unopenedSince: Timestamp?
     package var endedAt: Timestamp?
     package var lastSession: Timestamp?

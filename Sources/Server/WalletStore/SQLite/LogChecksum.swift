@@ -1,6 +1,6 @@
 /// The checksum used in SQLite's write-ahead log (SQLite file format, 4.2).
 ///
-/// It depends on every bit and on byte order, but offers no protection against an attacker.
+/// It depends on every bit and on the order of the bytes, but offers no protection against an attacker.
 struct LogChecksum: Hashable {
     var first: UInt32 = 0
     var second: UInt32 = 0

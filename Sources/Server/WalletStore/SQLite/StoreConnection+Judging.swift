@@ -31,9 +31,7 @@ extension StoreConnection {
     /// An outcome and the position of its verdict among the receipts.
     struct JudgedStep: Sendable {
         var outcome: AttemptOutcome
-        /// The position of the verdict.
-        ///
-        /// Nil if there is no verdict or the store issues no receipts.
+        /// The position of the verdict, or nil if there is no verdict or the store issues no receipts.
         var leaf: (batch: ReceiptBatch, place: Int)?
     }
 

@@ -91,9 +91,8 @@ extension StoreConnection {
         return RecordCheck(damaged: damaged, next: next)
     }
 
-    /// Returns the attempts stored in a column.
-    ///
-    /// Returns nil if there are none or if this server did not write them for this wallet.
+    /// Returns the attempts stored in a column, or nil if there are none or if this server did not write them for this
+    /// wallet.
     func attempts(in row: Row, at column: Int, of wallet: WalletID) throws -> KeptAttempts? {
         try row.bytesIfAny(column).flatMap { KeptAttempts(decoding: $0, of: wallet, by: self.key) }
     }

@@ -25,9 +25,7 @@ extension StoreConnection {
         return begun.outcome
     }
 
-    /// Returns the outcome of a session that changes nothing, as most do.
-    ///
-    /// Returns nil if it must begin in a transaction.
+    /// Returns the outcome of a session that changes nothing, as most do, or nil if it must begin in a transaction.
     func sessionWithoutChange(_ session: NewSession) throws -> SessionOutcome? {
         guard session.assertionCounter == nil else { return nil }
         return try self.findSession(session).begun.outcomeWithoutChange

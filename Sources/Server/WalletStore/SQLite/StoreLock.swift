@@ -3,7 +3,7 @@ internal import HostSystem
 
 /// The lock on a store's folder, held by one process.
 ///
-/// A class, because the store's thread releases it before any waiting caller reopens the folder.
+/// This is a class, because the store's thread releases it before any waiting caller reopens the folder.
 final class StoreLock: Sendable {
     private let lock: Mutex<FileLock?>
 

@@ -108,9 +108,8 @@ package final class RunEvents: Sendable {
     /// Whether the server may have lost data that was not durable.
     var mayHaveCrashed: Bool { self.state.withLock { $0.mayHaveCrashed } }
 
-    /// Returns the time at which the server's process ended.
-    ///
-    /// Returns nil if it has not ended or if the time was already returned.
+    /// Returns the time at which the server's process ended, or nil if it has not ended or if the time was already
+    /// returned.
     func takeServerDeath() -> Duration? {
         self.state.withLock { state in
             defer { state.serverDeath = nil }

@@ -2,9 +2,8 @@ internal import Foundation
 
 /// Determines the version of a running server program.
 package enum ServerBuild {
-    /// Returns the first line of its `--version` output.
-    ///
-    /// Returns nil if the process is not this project's server or belongs to another user.
+    /// Returns the first line of its `--version` output, or nil if the process is not this project's server or belongs
+    /// to another user.
     package static func of(pid: Int32) -> String? {
         let link = "/proc/\(pid)/exe"
         guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: link),
