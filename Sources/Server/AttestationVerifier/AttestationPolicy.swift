@@ -28,7 +28,7 @@ package struct AndroidApp: Hashable, Sendable {
     }
 }
 
-/// How a device received its attestation key.
+/// The way a device received its attestation key.
 package enum Provisioning: String, Hashable, Sendable, CaseIterable, Codable {
     /// The key was installed at the factory.
     ///
@@ -45,7 +45,7 @@ package enum Provisioning: String, Hashable, Sendable, CaseIterable, Codable {
 
 /// The requirements for Android Key Attestation.
 package struct AndroidPolicy: Hashable, Sendable {
-    /// Which certificates must be valid at the time of verification.
+    /// The certificates that must be valid at the time of verification.
     package enum Validity: String, Hashable, Sendable, CaseIterable {
         /// The rule used by Google's own verifier: the leaf is not checked, and factory chains may contain expired
         /// certificates.

@@ -18,7 +18,7 @@ struct FormSeal: Sendable {
         case delete
     }
 
-    /// How long a form is valid.
+    /// The time for which a form is valid.
     static let lifetime: Duration = .seconds(3600)
 
     /// The key, generated at each start.

@@ -40,7 +40,7 @@ struct Portal: Sendable {
         var status: HTTPResponse.Status
         var html: String?
         var language: Language?
-        /// How long the client should wait before retrying.
+        /// The time that the client should wait before retrying.
         var retryAfter: Duration?
     }
 

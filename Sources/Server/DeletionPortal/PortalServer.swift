@@ -26,7 +26,7 @@ package struct PortalServer: Sendable {
         ///
         /// Any more wait to be accepted.
         var connections = 512
-        /// How long a shutdown waits for pending answers.
+        /// The time that a shutdown waits for pending answers.
         var farewell: Duration = .seconds(25)
     }
 

@@ -30,7 +30,7 @@ enum RevocationAnswer: Hashable, Sendable {
 /// A running server, reached over its socket.
 struct ServerRevocationService: RevocationService {
     private let path: String
-    /// How long the client should wait before retrying if no server answers.
+    /// The time to wait before retrying if no server answers.
     private static let absence: Duration = .seconds(60)
 
     init(path: String) {

@@ -11,9 +11,9 @@ internal import Vocabulary
 final class WrongCodeLimit: Sendable {
     /// The number of wrong codes from a source that are looked up.
     static let allowed = 10
-    /// How long a wrong code counts.
+    /// The time for which a wrong code counts.
     static let window: Duration = .seconds(3600)
-    /// How long the client should wait before retrying if unanswered attempts take up all slots.
+    /// The time to wait before retrying if unanswered attempts take up all slots.
     private static let shortly: Duration = .seconds(10)
 
     private struct Record {

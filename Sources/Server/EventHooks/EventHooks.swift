@@ -15,14 +15,14 @@ package final class EventHooks: Sendable {
         ///
         /// Any more are dropped.
         package var capacity = 4096
-        /// How long a receiver may accept no line before it is closed and reopened.
+        /// The time after which a receiver that accepts no line is closed and reopened.
         package var writeTimeout: Duration = .seconds(10)
         /// The initial delay before a failed receiver is reopened.
         ///
         /// It doubles each time the receiver accepted no line.
         package var initialBackoff: Duration = .milliseconds(250)
         package var maximumBackoff: Duration = .seconds(30)
-        /// How long to keep delivering queued lines when the server stops.
+        /// The time allowed for delivering queued lines when the server stops.
         package var shutdownGrace: Duration = .seconds(2)
 
         package init() {}

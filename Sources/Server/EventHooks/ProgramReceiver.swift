@@ -99,7 +99,7 @@ private final class StartedGroup: Sendable {
 
     private let state = Mutex(State.none)
     private let isKnown = DispatchSemaphore(value: 0)
-    /// How long to wait for a start in progress.
+    /// The time to wait for a start in progress.
     private static let patience = DispatchTimeInterval.seconds(1)
 
     func starts() { self.state.withLock { $0 = .starting } }

@@ -3,7 +3,7 @@ internal import NIOPosix
 
 /// A program that listens on a Unix socket and receives each event as a line.
 ///
-/// Nothing is ever read from the connection, so a program that writes to it only blocks itself.
+/// The connection is never read, so a program that writes to it only blocks itself.
 package struct SocketReceiver: EventReceiver {
     private let path: String
     private static let connectLimit = TimeAmount.seconds(5)

@@ -7,7 +7,7 @@ internal import Wire
 
 // Failures are mapped to the answers sent to peers only here.
 extension CallFailure {
-    /// How long a client should wait before repeating a call that could not be answered.
+    /// The time to wait before repeating a call that could not be answered.
     private static let retryAfter: Duration = .seconds(2)
 
     /// The reason sent to the peer.

@@ -8,7 +8,7 @@ package struct ReloadedPart: Codable, Hashable, Sendable {
     package let reloaded: Bool
     /// The reason the old version stays in use, or nil if the new one took effect.
     package let reason: String?
-    /// What has changed in the new version, if known.
+    /// The changes in the new version, if known.
     package let note: String?
 
     /// - Parameter problem: The reason the old version stays in use, or nil if the new one took effect.

@@ -5,7 +5,7 @@ internal import Vocabulary
 internal import WalletStore
 
 extension RemotePINServer {
-    /// How often the timers are checked, in real time.
+    /// The interval at which the timers are checked, in real time.
     ///
     /// It does not affect any right of a wallet.
     private static let interval: Duration = .seconds(5)

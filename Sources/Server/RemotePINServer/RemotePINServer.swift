@@ -122,7 +122,7 @@ package final class RemotePINServer: Sendable {
         state.statistics.openConnections.subtract(1, ordering: .relaxed)
     }
 
-    /// How many times to check whether answers were delivered.
+    /// The number of times to check whether answers were delivered.
     ///
     /// Together, the checks take one second.
     private static let deliveryPolls = 50

@@ -89,7 +89,7 @@ package enum StoreKindSetting: String, Hashable, Sendable, CaseIterable {
     case postgreSQL = "postgresql"
 }
 
-/// How connections to a database on another machine are secured.
+/// The security of connections to a database on another machine.
 package enum StoreTLSSetting: String, Hashable, Sendable, CaseIterable {
     case verifyFull = "verify-full"
     case address

@@ -39,7 +39,7 @@ package struct AndroidAppSetting: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Where an Android key must be stored: in a trusted execution environment or in a separate security chip.
+/// The required storage for an Android key: a trusted execution environment or a separate security chip.
 package enum SecurityLevelSetting: String, Hashable, Sendable, CaseIterable {
     case tee
     case strongBox = "strongbox"
@@ -51,7 +51,7 @@ package enum BootStateSetting: String, Hashable, Sendable, CaseIterable {
     case selfSigned = "self-signed"
 }
 
-/// How an Android device received its attestation key.
+/// The way an Android device received its attestation key.
 package enum ProvisioningSetting: String, Hashable, Sendable, CaseIterable {
     case factory
     case remote
@@ -63,7 +63,7 @@ package enum AppleEnvironmentSetting: String, Hashable, Sendable, CaseIterable {
     case development
 }
 
-/// How registrations are handled while the status list is stale.
+/// The handling of registrations while the status list is stale.
 package enum StaleStatusListSetting: String, Hashable, Sendable, CaseIterable {
     case refuse
     case warn

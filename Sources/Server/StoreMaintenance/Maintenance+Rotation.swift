@@ -23,7 +23,8 @@ extension Maintenance {
     /// An upper bound on the time between sealing a value in a call and committing it.
     private static let inFlight: Duration = .seconds(600)
 
-    /// How long values outside the store may need an older version: those in enrollment tokens and in calls in flight.
+    /// The time during which values outside the store may need an older version: those in tokens and in calls in
+    /// flight.
     private var neededFor: Duration { self.parts.tokenLifetime + Self.inFlight }
 
     /// Adds a key version.

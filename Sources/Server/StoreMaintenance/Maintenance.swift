@@ -20,7 +20,7 @@ package final class Maintenance: Sendable {
         package var audit: AuditLog
         /// The store's epoch.
         package var epoch: Int
-        /// How long ended wallets are kept before they are removed, or nil to keep them.
+        /// The time after which ended wallets are removed, or nil to keep them.
         package var purgeAfter: Duration?
         /// The lifetime of enrollment tokens.
         package var tokenLifetime: Duration

@@ -117,7 +117,7 @@ package enum OlderStore: Error, Hashable, Sendable, CustomStringConvertible {
         return "the store is an older copy: the audit log records \(change). \(Self.wayOut)"
     }
 
-    /// What the operator can do next.
+    /// Advice for the operator.
     package static let wayOut =
         "Move the data folder away and restore a backup with `remote-pin-server restore`. To keep this store, first "
         + "copy it with `remote-pin-server backup FILE`, and restore FILE: the restore opens an epoch and repeats the "

@@ -41,7 +41,7 @@ struct OpenFileBudget {
         return left
     }
 
-    /// How an operator can raise the limit on open files.
+    /// Advice on raising the limit on open files.
     static let cure = "raise the limit (LimitNOFILE in the unit, or ulimit -n)"
 
     /// Raises the limit on open files as far as allowed.

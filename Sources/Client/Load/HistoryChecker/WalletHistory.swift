@@ -30,9 +30,9 @@ package struct WalletHistory: Sendable {
     private var revoked = Int.max
     /// The latest time by which a server process is known to have ended.
     private var death = Int64.min
-    /// How many times the state was reset to unknown because there were too many possible orders.
+    /// The number of times the state was reset to unknown because there were too many possible orders.
     package private(set) var overflowCount = 0
-    /// How many times receipts from a new epoch arrived.
+    /// The number of times receipts from a new epoch arrived.
     ///
     /// This means that a backup was restored and the state is unknown.
     package private(set) var epochStepCount = 0

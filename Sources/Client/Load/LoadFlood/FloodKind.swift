@@ -1,4 +1,4 @@
-/// How a flood connection misbehaves.
+/// A way in which a flood connection misbehaves.
 package enum FloodKind: String, CaseIterable, Sendable {
     /// Connects and sends nothing.
     case halfOpen = "half-open"

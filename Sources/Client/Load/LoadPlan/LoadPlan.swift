@@ -9,7 +9,7 @@ package struct LoadPlan: Hashable, Sendable {
     ///
     /// Verdicts during the warm-up are checked like all others, but excluded from the figures.
     package var warmup: Duration = .zero
-    /// How checks become due in an open loop.
+    /// The process by which checks become due in an open loop.
     package var arrivals = ArrivalProcess.constant
     /// The number of connections in an open loop, at least 1.
     ///

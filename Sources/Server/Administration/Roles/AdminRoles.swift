@@ -9,7 +9,7 @@ package struct AdminRoles: Sendable {
     package var groups: [AdminRole: UInt32]
     /// The user running the server.
     package var owner: UInt32
-    /// How long a second person has to confirm a command that requires two, or nil if no command does.
+    /// The time a second person has to confirm a command that requires two, or nil if no command does.
     package var confirmation: Duration?
     /// Returns the name of a user, or nil if the machine has no such user.
     package var nameOfUser: @Sendable (UInt32) -> String? = { Accounts.userName(of: $0) }

@@ -4,7 +4,7 @@ internal import Vocabulary
 internal import Wire
 
 extension Conversation {
-    /// How long clients should wait before reconnecting when a server shuts down.
+    /// The time that clients should wait before reconnecting when a server shuts down.
     ///
     /// Another server may accept them right away.
     private static let reconnectDelay: Duration = .seconds(2)

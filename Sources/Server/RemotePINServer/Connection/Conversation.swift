@@ -14,7 +14,7 @@ internal import Wire
 /// This type contains no rules. ``ConnectionStateMachine`` decides when a call is allowed, `CallFailure+Refusal.swift`
 /// maps failures to refusals, and each call is implemented in its own file.
 struct Conversation {
-    /// How many times a call reads a changing identity before it gives up without a verdict.
+    /// The number of times a call reads a changing identity before it gives up without a verdict.
     static let identityAttempts = 3
     /// Rejected device proofs are answered at multiples of this interval after the call's arrival.
     ///

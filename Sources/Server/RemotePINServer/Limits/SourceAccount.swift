@@ -2,7 +2,7 @@ internal import Synchronization
 internal import Transport
 internal import Vocabulary
 
-/// How much of each limited resource a source has used.
+/// The amount of each limited resource that a source has used.
 ///
 /// Every connection holds its source's account, so a call requires no lookup and only one atomic exchange.
 final class SourceAccount: Sendable {

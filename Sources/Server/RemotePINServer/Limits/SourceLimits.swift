@@ -1,4 +1,4 @@
-/// How much of a resource a source may use: a burst that is restored over time.
+/// The amount of a resource that a source may use: a burst that is restored over time.
 package struct Allowance: Hashable, Sendable {
     /// The amount available at once after a long pause, at least one.
     package let burst: Int
@@ -44,7 +44,7 @@ package struct SourceLimits: Hashable, Sendable {
     ///
     /// It only serves to limit the load, because a code has 90 random bits.
     package var codes: Allowance
-    /// How long the server stops reading from a connection after a rate-limited call.
+    /// The time for which the server stops reading from a connection after a rate-limited call.
     ///
     /// A client that waits as requested does not notice the pause, but any other client is slowed down.
     package var pause: Duration

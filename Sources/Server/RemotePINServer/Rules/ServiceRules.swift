@@ -7,9 +7,9 @@ package struct ServiceRules: Sendable {
     package var updates: UpdatePolicy
     /// The maximum duration of a session.
     package var sessionLifetime: Duration
-    /// How long a client has to complete an enrollment.
+    /// The time a client has to complete an enrollment.
     package var tokenLifetime: Duration
-    /// How long a registration without a session is kept before it is removed.
+    /// The time after which a registration without a session is removed.
     package var unopenedLifetime: Duration
     /// The transport's limit on the number of calls in flight on one connection.
     package var maxInFlight: Int

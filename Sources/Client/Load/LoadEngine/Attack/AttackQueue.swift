@@ -6,7 +6,7 @@ internal import Vocabulary
 struct AttackQueue {
     private var ready: ArraySlice<Int>
     private var blocked: [(until: Timestamp, index: Int)] = []
-    /// How far a lab's clock has been advanced in total to get past their blocks.
+    /// The total time by which a lab's clock was advanced to get past their blocks.
     private(set) var advanced = Duration.zero
 
     /// Creates a queue of all wallets, in random order.

@@ -13,7 +13,7 @@ struct FinalCheck {
 
     /// The time limit for the whole check.
     private static let limit: Duration = .seconds(10)
-    /// How long to wait before giving up if not a single session could be opened.
+    /// The time to wait before giving up if not a single session could be opened.
     private static let patience: Duration = .seconds(3)
 
     private final class Progress: Sendable {

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// Opens a run's sessions before its clock starts.
 struct RunSetup {
-    /// How long opening a session is retried.
+    /// The time for which opening a session is retried.
     private static let patience: Duration = .seconds(30)
     /// The number of excluded wallets at which the setup fails.
     ///

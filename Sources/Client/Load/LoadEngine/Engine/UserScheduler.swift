@@ -5,7 +5,7 @@ internal import Synchronization
 final class UserScheduler: Sendable {
     /// The interval at which the number of users is updated from the plan.
     private static let step: Duration = .milliseconds(50)
-    /// How long a run that ends early waits for outstanding responses.
+    /// The time that a run that ends early waits for outstanding responses.
     private static let grace: Duration = .seconds(1)
 
     private let run: RunContext
@@ -14,7 +14,7 @@ final class UserScheduler: Sendable {
     /// The state for one user number.
     private struct Slot {
         var isTaken = false
-        /// How many users have had this number.
+        /// The number of users that have had this number.
         var lives = 0
     }
 

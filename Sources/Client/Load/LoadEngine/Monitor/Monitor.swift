@@ -13,9 +13,10 @@ final class Monitor: Sendable {
     private let onProgress: @Sendable (LoadProgress) -> Void
     private let verificationCost = VerificationCostSampler()
 
-    /// For how many consecutive intervals a rate or percentile may miss its threshold before the run is aborted.
+    /// The number of consecutive intervals for which a rate or percentile may miss its threshold before the run is
+    /// aborted.
     private static let maxMissed = 5
-    /// How long responses after the end of the plan still count towards its last interval.
+    /// The time for which responses after the end of the plan still count towards its last interval.
     private static let lateness: Duration = .milliseconds(250)
 
     init(

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Determines the version of a running server program.
+/// Determines the version of a running server.
 package enum ServerBuild {
     /// Returns the first line of its `--version` output, or nil if the process is not this project's server or belongs
     /// to another user.

@@ -147,7 +147,7 @@ package final class Fleet: Sendable {
     }
 
     static let mostUnwrittenProofs = 1 << 19
-    /// How much the counter base increases if the last process did not close the file.
+    /// The amount by which the counter base increases if the last process did not close the file.
     static let counterLeap: UInt64 = 1 << 20
 
     // MARK: - Records

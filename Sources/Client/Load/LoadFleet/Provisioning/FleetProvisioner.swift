@@ -20,7 +20,7 @@ package final class FleetProvisioner: Sendable {
         package var share = PlatformShare.standard
         /// The timeout for connecting and for each response.
         package var timeout: Duration = .seconds(10)
-        /// How long there may be no progress before the registration fails.
+        /// The time without progress after which the registration fails.
         ///
         /// It allows for a server restart.
         package var patience: Duration = .seconds(60)

@@ -6,7 +6,7 @@ package enum Action: String, Hashable, Sendable, CaseIterable {
     case register
 }
 
-/// How often each action is performed.
+/// The relative frequencies of the actions.
 package typealias Mix = Weights<Action>
 
 extension Mix {

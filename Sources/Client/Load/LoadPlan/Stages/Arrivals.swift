@@ -1,4 +1,4 @@
-/// How checks become due in an open loop.
+/// The process by which checks become due in an open loop.
 package enum ArrivalProcess: String, Hashable, Sendable, CaseIterable {
     /// Checks become due at even intervals.
     case constant

@@ -10,7 +10,7 @@ package enum LoadUnit: String, Hashable, Sendable, CaseIterable {
 
 /// A part of a run in which the load is constant or changes at a constant rate.
 package struct Stage: Hashable, Sendable {
-    /// How the load changes during the stage.
+    /// The way the load changes during the stage.
     package enum Shape: Hashable, Sendable {
         /// A linear change from the load at the end of the previous stage.
         ///

@@ -28,7 +28,7 @@ package struct Comparison: Sendable {
         }
     }
 
-    /// How to interpret a difference.
+    /// The interpretation of a difference.
     package enum Finding: String, Sendable {
         case same
         case withinNoise = "within noise"

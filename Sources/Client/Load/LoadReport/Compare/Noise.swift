@@ -1,4 +1,4 @@
-/// How much a metric varies within one run.
+/// The variation of a metric within one run.
 ///
 /// The measured intervals are divided into at most ten batches, and the metric is computed for each batch. The spread
 /// of the batches yields an estimate of the standard error of the whole run's value. Two equal servers differ by more

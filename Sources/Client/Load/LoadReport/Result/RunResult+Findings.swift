@@ -68,7 +68,7 @@ extension RunResult {
             + "More connections show the highest rate, --rate the times at a given one"
     }
 
-    /// How the run ended, with the measured time and the target.
+    /// The end of the run, with the measured time and the target.
     var headline: String {
         let warmup = self.intervals.filter(\.isWarmup).reduce(0.0) { $0 + ($1.end - $1.start).inSeconds }
         let before = warmup > 0 ? " after \(NumberText.fixed(warmup, 1)) s of warm-up" : ""

@@ -1,6 +1,6 @@
 /// A condition on a metric of a run, for example `p99<20ms`, `errors<0.1%` or `check.valid>1000`.
 package struct Threshold: Sendable, Equatable {
-    /// How the value must relate to the limit.
+    /// The required relation of the value to the limit.
     package enum Relation: String, Sendable, CaseIterable {
         case atMost = "<="
         case atLeast = ">="

@@ -1,4 +1,4 @@
-/// How metrics changed over many runs.
+/// The changes in metrics over many runs.
 ///
 /// Only runs with the same plan are comparable, so each plan has its own series.
 package struct Trend: Sendable {

@@ -141,7 +141,7 @@ struct LoadRunCommand: AsyncParsableCommand {
         }
     }
 
-    /// What a run does.
+    /// The work performed by a run.
     enum Work {
         case load(LoadPlan)
         case attack(BurstPlan)
