@@ -158,6 +158,11 @@ bench-attestation: packages-run ## measure evidence verifications per second, wi
 	REMOTE_PIN_BENCHMARKS=1 $(SWIFT_BUILD) -c release --product attestation-bench
 	"$$(swift build -c release --show-bin-path)/attestation-bench"
 
+.PHONY: bench-receipts
+bench-receipts: packages-run ## measure the CPU time of a receipt: a store's checks with and without, in turn
+	REMOTE_PIN_BENCHMARKS=1 $(SWIFT_BUILD) -c release --product receipt-bench
+	"$$(swift build -c release --show-bin-path)/receipt-bench"
+
 SECONDS := 60
 
 .PHONY: fuzz

@@ -1222,7 +1222,7 @@ let tests: [Target] = [
     .testTarget(name: "ArchitectureTests"),
 ]
 
-/// Programs of `make bench-attestation` and `make explore`, left out of a default build.
+/// Programs of `make bench-attestation`, `make bench-receipts` and `make explore`, left out of a default build.
 let benchmarks: [Target] =
     Context.environment["REMOTE_PIN_BENCHMARKS"] == nil
     ? []
@@ -1237,6 +1237,18 @@ let benchmarks: [Target] =
                 crypto,
             ],
             path: "Benchmarks/Attestation"
+        ),
+        .executableTarget(
+            name: "receipt-bench",
+            dependencies: [
+                "PINPolicy",
+                "Secrets",
+                "Statements",
+                "Vocabulary",
+                "WalletStore",
+                "Wire",
+            ],
+            path: "Benchmarks/Receipts"
         ),
         .executableTarget(
             name: "explore",
