@@ -59,6 +59,9 @@ struct TrendTests {
         run.setting.serverBuild = "<script>alert(1)</script>"
         let html = Trend(of: [Self.run("a", day: 0, seed: 1), Trend.Run(name: "b", result: run)]).html
         #expect(html.components(separatedBy: "<figure>").count == 4)
+        // The plot of the latency has the times of the table.
+        let times = html.components(separatedBy: "<figure>").map { $0.matches(of: /[0-9] (µs|ms)</).map(\.1) }
+        #expect(times.count == 4 && Set(times[2]) == ["ms"], "\(times)")
         #expect(!html.contains("<script"))
         #expect(html.contains("&lt;script&gt;"))
         #expect(!html.contains("{{"))

@@ -49,14 +49,14 @@ extension Trend {
         <p class="about">Newest run of each plan, compared with the run before it</p>
         </header>
         {{#series}}
+        {{#part}}
+        {{> part}}
+        {{/part}}
         <div class="charts">
         {{#charts}}
         {{> chart}}
         {{/charts}}
         </div>
-        {{#part}}
-        {{> part}}
-        {{/part}}
         {{/series}}
         </main>
         </body>
@@ -74,8 +74,8 @@ extension Trend.Series {
     fileprivate func charts(prefix: String) -> [Chart] {
         guard self.runs.count > 1 else { return [] }
         let rate = self.points { $0.rate }
-        let p50 = self.points { $0.figures().latency.percentile(50).map(Double.init) }
-        let p99 = self.points { $0.figures().latency.percentile(99).map(Double.init) }
+        let p50 = self.points { $0.figures().latency.percentile(50).map { Double($0) } }
+        let p99 = self.points { $0.figures().latency.percentile(99).map { Double($0) } }
         let cost = self.points { $0.serverCPUMicrosecondsPerOperation }
         var charts: [Chart] = []
         if let highest = Self.highest(rate) {
@@ -114,7 +114,7 @@ extension Trend.Series {
         return Chart(
             id: id,
             title: title,
-            summary: "Over the runs 1 to \(self.runs.count) of the table below.",
+            summary: "Over the runs 1 to \(self.runs.count) of the table above.",
             x: x,
             xLabel: { "\(Int($0))" },
             y: y,
