@@ -135,6 +135,20 @@ struct ServerSettingsTests {
         #expect(found.first?.contains(message) == true, "\(found)")
     }
 
+    @Test(
+        "a path that is too long for a socket is rejected when the settings are read, not when the socket is opened",
+        arguments: [
+            "admin.socket", "audit.export-socket", "hook.socket", "portal.socket", "witness.socket",
+        ]
+    )
+    func longSocketPath(name: String) throws {
+        let longest = "/" + String(repeating: "s", count: 99)
+        _ = try settings("", flags: [(name, longest)])
+        let found = problems { () throws(ConfigError) in try settings("", flags: [(name, longest + "s")]) }
+        #expect(found.count == 1)
+        #expect(found.first?.contains("`\(name)` must be at most 100 bytes long") == true, "\(found)")
+    }
+
     @Test("unknown variables and flags are rejected with the nearest name; variables of other programs are ignored")
     func unknownNames() {
         let environment = ["REMOTE_PIN_PIN_ROUND": "4", "REMOTE_PIN_VECTORS": "/x", "HOME": "/root"]

@@ -106,6 +106,7 @@ package struct ServerSettings: Sendable {
         rejectLongPath(Table.portalSocket, values[Table.portalSocket])
         rejectLongPath(Table.hookSocket, values[Table.hookSocket])
         rejectLongPath(Table.witnessSocket, values[Table.witnessSocket])
+        rejectLongPath(Table.auditExportSocket, values[Table.auditExportSocket])
         reject(
             [Table.witnessSocket, Table.witnessProgram],
             if: values[Table.witnessSocket] != nil && values[Table.witnessProgram] != nil,

@@ -183,7 +183,7 @@ extension SettingTable {
     package static let auditExportSocket = Setting(
         optional: "audit.export-socket",
         .path,
-        "Unix socket of that log service, at most 107 bytes long. With none, `/run/systemd/journal/socket` or "
+        "Unix socket of that log service, at most 100 bytes long. With none, `/run/systemd/journal/socket` or "
             + "`/dev/log`."
     )
     package static let sessionLifetime = Setting(
