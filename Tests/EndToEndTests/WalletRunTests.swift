@@ -20,6 +20,27 @@ struct WalletRunTests {
         try await ServerProcess.run("wallet", ["run"] + arguments)
     }
 
+    @Test("a user walks through a scenario by keys; q ends it, and otherwise the last screen waits for a key")
+    func step() async throws {
+        let bad = try self.scenario("bad", "[launch, {expect: {screen: UC1.1/1.2}}]")
+        for (key, end) in [("q", "it was ended before line 3"), ("\r", "failed in line 3"), ("c", "failed in line 3")] {
+            let terminal = try PseudoTerminal()
+            let run = try AppInTerminal(["run", "--step", bad], on: terminal)
+            #expect(await run.shows("line 3: launch"))
+            #expect(!run.text.contains("start it"), "a key that does nothing is shown")
+            run.type("\r")
+            #expect(await run.shows("line 3: expect"))
+            run.type(key)
+            #expect(await run.shows(end), "\(run.text)")
+            if key != "q" {
+                #expect(await run.shows("Enter report"))
+                run.type("\r")
+                #expect(await run.shows("1 failed"))
+            }
+            #expect(await run.ended().status == (key == "q" ? 0 : 1))
+        }
+    }
+
     @Test("exit code 0 if all expectations are met and 1 otherwise, with the deviation in the report")
     func expectations() async throws {
         let good = try self.scenario("good", "[launch, {expect: {screen: UC1.1/1.1}}]")

@@ -3,7 +3,7 @@ import LabFiles
 import Synchronization
 import TestSupport
 
-/// A `wallet app` process on a pseudo-terminal that the test controls.
+/// A `wallet` process on a pseudo-terminal that the test controls.
 final class AppInTerminal: Sendable {
     private struct State {
         /// The output as bytes, since a read may end within a character.
@@ -19,11 +19,15 @@ final class AppInTerminal: Sendable {
     private let state = Mutex(State())
     private let (ends, end) = AsyncStream.makeStream(of: Process.TerminationReason.self)
 
-    init(_ phone: CommandLinePhone, on terminal: borrowing PseudoTerminal, kind: String = "xterm") throws {
+    convenience init(_ phone: CommandLinePhone, on terminal: borrowing PseudoTerminal, kind: String = "xterm") throws {
+        try self.init(["app", "--home", phone.home, "--lab", phone.lab.lab.path], on: terminal, kind: kind)
+    }
+
+    init(_ arguments: [String], on terminal: borrowing PseudoTerminal, kind: String = "xterm") throws {
         self.master = terminal.master
         self.process = Process()
         self.process.executableURL = URL(fileURLWithPath: Programs.path("wallet"))
-        self.process.arguments = ["app", "--home", phone.home, "--lab", phone.lab.lab.path]
+        self.process.arguments = arguments
         let settings = ["TERM": kind, "LC_ALL": "C.UTF-8", "NO_COLOR": "1"]
         self.process.environment = ProcessInfo.processInfo.environment.merging(settings) { $1 }
         let slave = FileHandle(fileDescriptor: terminal.slave, closeOnDealloc: false)

@@ -11,15 +11,30 @@ package actor StepScreen {
         self.painter = Painter(palette)
     }
 
-    /// Shows the phone and some text until the user presses a key.
+    /// Shows the phone before a step, until the user presses a key.
     ///
     /// - Returns: False if the user wants to end the scenario.
-    package func shows(_ picture: Picture, _ text: String) async -> Bool {
+    package func shows(_ picture: Picture, next: String) async -> Bool {
         var picture = picture
-        picture.note = text
+        picture.note = next
         picture.help = ["Enter next step", "c to the end", "q quit"]
+        guard self.waits else {
+            self.draw(picture)
+            return true
+        }
+        return await self.waitsForKey(picture)
+    }
+
+    /// Shows the phone after the last step, until the user presses a key.
+    package func shows(_ picture: Picture, end: String) async {
+        var picture = picture
+        picture.note = end
+        picture.help = ["Enter report"]
+        _ = await self.waitsForKey(picture)
+    }
+
+    private func waitsForKey(_ picture: Picture) async -> Bool {
         self.draw(picture)
-        guard self.waits else { return true }
         if let answer = self.answer(picture) { return answer }
         for await _ in self.terminal.wakeups {
             if let answer = self.answer(picture) { return answer }

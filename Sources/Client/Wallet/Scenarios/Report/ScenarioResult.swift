@@ -27,6 +27,15 @@ package struct ScenarioResult: Hashable, Sendable {
         case failed(Failure)
         /// No expectation failed, but a step could not be executed for the given reason.
         case skipped(String)
+
+        /// The outcome in a few words.
+        var summary: String {
+            switch self {
+            case .passed: "passed"
+            case .failed(let failure): failure.line > 0 ? "failed in line \(failure.line)" : "failed"
+            case .skipped: "skipped"
+            }
+        }
     }
 
     /// A step that was skipped.

@@ -20,6 +20,8 @@ final class ScenarioRun {
     private(set) var skips: [ScenarioResult.Skip] = []
     private(set) var stepsDone = 0
     private let pause: ScenarioRunner.Pause?
+    /// True once the user has ended the scenario between two steps.
+    private var isEnded = false
     private(set) var records: [StepRecord] = []
     /// The error from the last action that the app refused.
     var latestRefusal: PhoneError?
@@ -41,15 +43,17 @@ final class ScenarioRun {
     func run() async -> ScenarioResult.Outcome {
         let outcome = await self.play(self.scenario.steps)
         let end = await self.play(self.scenario.tearDown)
-        _ = await self.pause?(self.current.currentPicture(), "the end: Enter shows the report")
         // The first failure is reported. A skipped scenario stays skipped even if its tear-down succeeds.
-        return outcome == .passed ? end : outcome
+        let result = outcome == .passed ? end : outcome
+        if !self.isEnded { _ = await self.pause?(self.current.currentPicture(), .end(result.summary)) }
+        return result
     }
 
     private func play(_ steps: [Step]) async -> ScenarioResult.Outcome {
         for step in steps {
             let next = "line \(step.line): \(step.text)"
-            if let pause, await !pause(self.current.currentPicture(), next) {
+            if let pause, !self.isEnded, await !pause(self.current.currentPicture(), .step(next)) {
+                self.isEnded = true
                 return .skipped("it was ended before line \(step.line)")
             }
             let start = (clock: ContinuousClock.now, milliseconds: LogTime.now)

@@ -18,10 +18,17 @@ package struct ScenarioRunner: Sendable {
     private let failsFast: Bool
     private let pause: Pause?
 
-    /// Called before a step with the phone and the step's text.
+    /// Called before a step, and after the last one.
     ///
     /// The scenario ends if it returns false.
-    package typealias Pause = @Sendable (_ phone: Picture, _ next: String) async -> Bool
+    package typealias Pause = @Sendable (_ phone: Picture, _ place: Place) async -> Bool
+
+    package enum Place: Sendable {
+        /// Before the step with this text.
+        case step(String)
+        /// After the last step, with the result.
+        case end(String)
+    }
 
     /// Creates a runner.
     ///

@@ -152,7 +152,9 @@ package struct Renderer: Sendable {
         let isRunning = picture.place == .background
         let text = picture.words(isRunning ? "The app is in the background." : "The app is not running.")
         let key = "b  \(picture.words(isRunning ? "bring it back" : "start it"))"
-        for (index, line) in [text, "", key].enumerated() {
+        // With other keys at the bottom, a program controls the app, not the user.
+        let lines = picture.help == nil ? [text, "", key] : [text]
+        for (index, line) in lines.enumerated() {
             let column = area.column + (area.width - Columns.width(line)) / 2
             canvas.write(line, column: column, row: area.row + area.height / 2 - 1 + index, index == 0 ? .dim : .plain)
         }

@@ -157,7 +157,14 @@ struct RunScenariosCommand: AsyncParsableCommand {
             throw RunFailure.usage("the terminal cannot be switched to reading single keys")
         }
         let screen = StepScreen(terminal, palette)
-        return try await self.play(scenarios, until: terminal.close) { await screen.shows($0, $1) }
+        return try await self.play(scenarios, until: terminal.close) { phone, place in
+            switch place {
+            case .step(let text): return await screen.shows(phone, next: text)
+            case .end(let result):
+                await screen.shows(phone, end: result)
+                return true
+            }
+        }
     }
 
     /// - Parameters:
