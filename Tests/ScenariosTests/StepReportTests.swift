@@ -76,6 +76,8 @@ struct StepReportTests {
         #expect(
             list.contains("<a href=\"1-A.html\">A t</a>") && list.contains("<a href=\"2-B.html\">B &lt;b&gt;&amp;</a>")
         )
+        let order = list.matches(of: /href="([12]-[AB]).html"/).map(\.1)
+        #expect(order == ["2-B", "1-A"], "the failed scenario is the first of the list")
         #expect(list.contains("<span class=\"verdict passed\">passed</span>"))
         #expect(list.contains("<span class=\"verdict failed\">failed</span>"))
         let reached = Set(results.flatMap(\.reached)).count

@@ -83,7 +83,11 @@ private struct ListValues {
             return count > 0 ? "\(count) \(verdict)" : nil
         }
         self.summary = "\(counts.joined(separator: ", ")) in \(report.duration.secondsText) s"
-        self.rows = zip(report.results, names).map { result, name in
+        // Failures first, each group in the order of the run: the list may be long.
+        let results = Array(zip(report.results, names))
+        let groups = [ScenarioResult.Verdict.failed, .flaky].map { group in results.filter { $0.0.verdict == group } }
+        let others = results.filter { $0.0.verdict != .failed && $0.0.verdict != .flaky }
+        self.rows = (groups + [others]).joined().map { result, name in
             Row(
                 address: name,
                 verdict: result.verdict.rawValue,
