@@ -1,4 +1,5 @@
 import DeviceInterface
+import MetricsEndpoint
 import SimulatedPhone
 import Secrets
 import Statements
@@ -193,6 +194,33 @@ struct SourceLimitTests {
             #expect(try await allowed(of: 40) == 40)
             server.server.use(rules(30))
             #expect(try await allowed(of: 3) == 0)
+        }
+    }
+
+    @Test("the peak of a limit is the largest use by one source within the last minute")
+    func peaks() async throws {
+        try await InProcessServer.run(options(calls: 100, enrollments: 100)) { server in
+            func peak(_ limit: String) async -> String? {
+                await server.server.runDueTimers()
+                let name = "remote_pin_source_peak{limit=\"\(limit)\"} "
+                return Exposition.text(of: server.metrics).split(separator: "\n").first { $0.hasPrefix(name) }
+                    .map { String($0.dropFirst(name.count)) }
+            }
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            for _ in 0..<30 { _ = try await session.check(right) }
+            #expect(await peak("session_calls") == "30")
+            // A call after a pause uses less of the burst than those before it.
+            server.clock.advance(by: .seconds(60))
+            _ = try await session.check(right)
+            for _ in 0..<(SourcePeaks.intervals - 2) { #expect(await peak("session_calls") == "30") }
+            #expect(await peak("enrollments") == "2")
+            #expect(await peak("session_calls") == "1")
+            #expect(await peak("connections_per_source") == "0")
+            let connections = [try await server.endpoint.connect(), try await server.endpoint.connect()]
+            for connection in connections { _ = await connection.answer(.reportWipe) }
+            // The connection of the session is open, too.
+            #expect(try #require(Int(await peak("connections_per_source") ?? "")) >= 3)
         }
     }
 

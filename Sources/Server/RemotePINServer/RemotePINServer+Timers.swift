@@ -18,7 +18,7 @@ extension RemotePINServer {
         self.state.devices.attestations.refresh(at: now, log: self.log)
         let ended = self.state.registry.endSessions(dueAt: now)
         if ended > 0 { self.log.info("sessions ended", metadata: ["count": "\(ended)"]) }
-        self.state.limits.metrics.note(sources: self.state.limits.sources.count)
+        self.state.limits.recordSources()
         await self.write(self.state.lastSessions.takeDue(at: now))
         await self.state.permanentBlocks.recordMissing(log: self.log)
         self.logRoot(at: now)

@@ -22,9 +22,8 @@ extension Conversation {
         }
         switch call {
         case .beginEnrollment, .register:
-            if let wait = self.account.enrollments.take(self.server.limits.rules.enrollments, at: self.calledAt) {
-                throw CallFailure.rateLimited(.enrollments, retryAfter: max(wait, SourceLimits.leastWait))
-            }
+            let limited = self.server.limits.take(.enrollments, of: self.account, at: self.calledAt)
+            if let limited { throw limited }
         case .hello, .openSession, .instruct, .revokeWithCode, .reportWipe, .confirmShares, .unknown: break
         }
     }
@@ -35,15 +34,8 @@ extension Conversation {
     /// cannot use up the allowance of clients that have proved theirs, even if all of them share a mobile operator's
     /// address.
     func takeCall() -> CallFailure? {
-        let allowance = self.server.limits.rules.calls
         let isInSession = self.machine.isInSession
-        let wait =
-            isInSession
-            ? self.account.sessionCalls.take(allowance, at: self.calledAt)
-            : self.account.calls.take(allowance, at: self.calledAt)
-        return wait.map {
-            .rateLimited(isInSession ? .sessionCalls : .calls, retryAfter: max($0, SourceLimits.leastWait))
-        }
+        return self.server.limits.take(isInSession ? .sessionCalls : .calls, of: self.account, at: self.calledAt)
     }
 
     /// Stops reading from a connection for a while after a rate-limited call.

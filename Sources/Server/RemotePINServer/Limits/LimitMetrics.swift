@@ -13,6 +13,8 @@ final class LimitMetrics: Sendable {
     private let failed: [String: Counter]
     private let handshakes: Gauge
     private let sources: Gauge
+    let peaks: [SourceLimit: SourcePeaks]
+    let connectionPeak: SourcePeaks
     private let lines = LogRateLimiter(burst: 1, each: .seconds(10))
 
     init(_ factory: any MetricsFactory) {
@@ -41,6 +43,9 @@ final class LimitMetrics: Sendable {
         )
         self.handshakes = Gauge(label: "remote_pin_handshakes_in_progress", factory: factory)
         self.sources = Gauge(label: "remote_pin_sources", factory: factory)
+        let peaks = SourceLimit.allCases.map { ($0, SourcePeaks($0.rawValue, factory)) }
+        self.peaks = Dictionary(uniqueKeysWithValues: peaks)
+        self.connectionPeak = SourcePeaks("connections_per_source", factory)
     }
 
     /// Counts a rate-limited call.

@@ -30,10 +30,28 @@ final class RateLimits: Sendable {
         self.sources.use(rules)
     }
 
+    /// Takes one use from a source's allowance, or returns the failure if none is left.
+    func take(_ limit: SourceLimit, of account: SourceAccount, at now: Timestamp) -> CallFailure? {
+        let rules = self.rules
+        if let wait = account.take(limit, rules, at: now) {
+            return .rateLimited(limit, retryAfter: max(wait, SourceLimits.leastWait))
+        }
+        self.metrics.peaks[limit]?.note(account.used(limit, rules, at: now))
+        return nil
+    }
+
     /// Takes one deletion code from a source's allowance.
     func takeCode(of account: SourceAccount, at now: Timestamp, log: Logger) throws(CallFailure) {
-        guard let wait = account.codes.take(self.rules.codes, at: now) else { return }
+        guard let limited = self.take(.codes, of: account, at: now) else { return }
         self.metrics.note(.codes, of: account.source, log: log)
-        throw .rateLimited(.codes, retryAfter: max(wait, SourceLimits.leastWait))
+        throw limited
+    }
+
+    /// Records the figures of the sources; called by the timer.
+    func recordSources() {
+        self.metrics.note(sources: self.sources.count)
+        self.metrics.connectionPeak.note(self.sources.takeMostConnections())
+        self.metrics.connectionPeak.record()
+        for peaks in self.metrics.peaks.values { peaks.record() }
     }
 }

@@ -18,6 +18,26 @@ final class SourceAccount: Sendable {
         self.source = source
     }
 
+    /// Takes one use of a limit, or returns the time to wait if none is left.
+    func take(_ limit: SourceLimit, _ rules: SourceLimits, at now: Timestamp) -> Duration? {
+        switch limit {
+        case .calls: self.calls.take(rules.calls, at: now)
+        case .sessionCalls: self.sessionCalls.take(rules.calls, at: now)
+        case .enrollments: self.enrollments.take(rules.enrollments, at: now)
+        case .codes: self.codes.take(rules.codes, at: now)
+        }
+    }
+
+    /// Returns the part of a limit's burst that is used.
+    func used(_ limit: SourceLimit, _ rules: SourceLimits, at now: Timestamp) -> Int {
+        switch limit {
+        case .calls: self.calls.used(rules.calls, at: now)
+        case .sessionCalls: self.sessionCalls.used(rules.calls, at: now)
+        case .enrollments: self.enrollments.used(rules.enrollments, at: now)
+        case .codes: self.codes.used(rules.codes, at: now)
+        }
+    }
+
     /// Returns the number of microseconds until the account is equal to that of a source that has never called.
     func debt(at now: Timestamp, _ limits: SourceLimits) -> Int64 {
         max(
@@ -68,6 +88,12 @@ struct Bucket: ~Copyable, Sendable {
         guard let allowance else { return 0 }
         let now = Self.microseconds(now)
         return min(max(self.fullAt.load(ordering: .relaxed), now) - now, Self.room(of: allowance))
+    }
+
+    /// Returns the number of uses that are not yet restored.
+    func used(_ allowance: Allowance?, at now: Timestamp) -> Int {
+        guard let each = allowance?.microsecondsEach else { return 0 }
+        return Int((self.debt(allowance, at: now) + each - 1) / each)
     }
 
     private static func room(of allowance: Allowance) -> Int64 {

@@ -21,6 +21,8 @@ final class SourceTable: Sendable {
         var entries: [PeerSource: Entry] = [:]
         /// The sources without a connection, in no particular order.
         var idle: [PeerSource] = []
+        /// The largest number of connections of one source since it was last taken.
+        var mostConnections = 0
 
         func debt(_ index: Int, at now: Timestamp) -> Int64 {
             self.entries[self.idle[index]]?.account.debt(at: now, self.limits) ?? 0
@@ -61,6 +63,14 @@ final class SourceTable: Sendable {
     /// The number of known sources.
     var count: Int { self.state.withLock { $0.entries.count } }
 
+    /// Returns the largest number of connections that one source had when it made a new one, since the last call.
+    func takeMostConnections() -> Int {
+        self.state.withLock { state in
+            defer { state.mostConnections = 0 }
+            return state.mostConnections
+        }
+    }
+
     /// Records a new connection.
     ///
     /// The caller must call ``disconnect(_:at:)`` when it ends.
@@ -69,6 +79,7 @@ final class SourceTable: Sendable {
             var entry = state.entries[source] ?? Entry(account: SourceAccount(source))
             if let index = entry.idleIndex.take() { state.leaveIdle(index) }
             entry.connections += 1
+            state.mostConnections = max(state.mostConnections, entry.connections)
             state.entries[source] = entry
             return entry.account
         }

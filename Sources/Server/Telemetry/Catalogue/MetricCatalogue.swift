@@ -109,6 +109,17 @@ package enum MetricCatalogue {
         ),
         MetricDefinition("remote_pin_sources", .gauge, "Tracked sources of connections."),
         MetricDefinition(
+            "remote_pin_source_peak",
+            .gauge,
+            "Largest use of a limit by one source within the last minute: the used part of its burst, or connections.",
+            labels: [
+                MetricDefinition.Label(
+                    "limit",
+                    .listed(["calls", "session_calls", "enrollments", "codes", "connections_per_source"])
+                )
+            ]
+        ),
+        MetricDefinition(
             "remote_pin_limit",
             .gauge,
             "Values of the settings limits.connections and limits.handshakes.",
