@@ -68,8 +68,10 @@ struct AdminCommandsTests {
             let unknown = WalletID.random()
             let failure = await server.refusal(of: RevokeWallets([wallet.walletID, unknown]))
             #expect(failure?.kind == .unknownWallet)
-            #expect(failure?.message.contains("\(unknown)") == true)
-            #expect(failure?.message.contains("\(wallet.walletID)") == false)
+            #expect(failure?.message == "There is no wallet \(unknown); nothing was done.")
+            let others = [unknown, WalletID.random()]
+            let plural = await server.refusal(of: RevokeWallets(others))?.message ?? ""
+            #expect(plural.hasPrefix("There are no wallets ") && others.allSatisfy { plural.contains("\($0)") })
             #expect(try await session.check("135790") == wallet.unlockShare.asValid)
             #expect(await server.refusal(of: ShowWallet(unknown))?.kind == .unknownWallet)
         }

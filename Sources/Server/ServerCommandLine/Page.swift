@@ -22,15 +22,12 @@ package struct Page {
         for (name, value) in facts { self.line("\(self.dim(Self.padded(name, to: width)))  \(value)") }
     }
 
-    /// Adds a table.
-    ///
-    /// The last column is not padded.
+    /// Adds a table; no line ends with spaces.
     package mutating func table(_ head: [String], _ rows: [[String]]) {
         let widths = head.indices.map { column in ([head] + rows).map { $0[column].count }.max() ?? 0 }
         func row(_ cells: [String]) -> String {
-            zip(cells, widths).enumerated().map { index, cell in
-                index == head.count - 1 ? cell.0 : Self.padded(cell.0, to: cell.1)
-            }.joined(separator: "  ")
+            let row = zip(cells, widths).map { Self.padded($0, to: $1) }.joined(separator: "  ")
+            return String(row.reversed().drop { $0 == " " }.reversed())
         }
         self.line(self.dim(row(head)))
         for cells in rows { self.line(row(cells)) }

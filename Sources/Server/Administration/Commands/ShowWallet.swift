@@ -251,6 +251,7 @@ extension ShowWallet.PIN {
 extension AdminFailure {
     /// Returns a failure that reports that there are no wallets with these ids.
     static func unknown(_ wallets: [WalletID]) -> AdminFailure {
-        AdminFailure(.unknownWallet, "There is no \(wallets.named(atMost: 8)); nothing was done.")
+        let verb = wallets.count == 1 ? "is" : "are"
+        return AdminFailure(.unknownWallet, "There \(verb) no \(wallets.named(atMost: 8)); nothing was done.")
     }
 }
