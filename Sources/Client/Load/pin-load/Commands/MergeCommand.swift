@@ -35,7 +35,6 @@ struct MergeCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reportingFailure {
-            let destinations = try self.output.destinations()
             var parts: [RunResult] = []
             for path in self.paths { parts.append(try ResultFile.read(path)) }
             let result: RunResult
@@ -44,7 +43,7 @@ struct MergeCommand: AsyncParsableCommand {
             } catch {
                 throw PinLoadFailure(.usage, error.description)
             }
-            try self.output.write(result, to: destinations)
+            try self.output.write(result, to: try self.output.destinations())
             if result.exitCode != 0 { throw ExitCode(result.exitCode) }
         }
     }
