@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import LabFiles
 import Synchronization
 import TestSupport
@@ -39,11 +40,15 @@ final class AppInTerminal: Sendable {
             end.finish()
         }
         try self.process.run()
+        // The thread has a separate descriptor, because the next terminal may get the number of this one before the
+        // thread ends.
+        let output = dup(self.master)
         Thread.detachNewThread { [self] in
             var bytes = [UInt8](repeating: 0, count: 4096)
-            while case let count = unsafe read(self.master, &bytes, bytes.count), count > 0 {
+            while case let count = unsafe read(output, &bytes, bytes.count), count > 0 {
                 self.append(bytes[..<count])
             }
+            Glibc.close(output)
             self.close()
         }
     }
