@@ -42,7 +42,8 @@ enum HTMLReportStyle {
         table { border-collapse: collapse; width: 100%; font-size: .94rem; font-variant-numeric: tabular-nums; }
         th, td { padding: 5px 10px 5px 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--rule); }
         td { white-space: nowrap; } td.wrap { white-space: normal; } td.bad { color: var(--bad); }
-        th { font-weight: 500; min-width: 8em; } thead th { color: var(--soft); font-weight: 400; min-width: 0; }
+        th { font-weight: 500; min-width: 8em; } thead th { color: var(--soft); font-weight: 400; min-width: 0;
+            white-space: nowrap; }
         mark { background: var(--mark); color: var(--ink); padding: 1px 2px; border-radius: 3px; font-weight: 600; }
         pre { margin: 0; font-family: "DejaVu Sans Mono", ui-monospace, Menlo, Consolas, monospace; }
         pre.screen { font-size: clamp(8.5px, 2.85vw, 14px); line-height: 1.2; width: max-content; padding: 4px; }
