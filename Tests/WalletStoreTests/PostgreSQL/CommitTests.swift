@@ -43,13 +43,13 @@ struct CommitTests {
         let attempt = try self.wallet.attempt(right: false)
         let answer = Task { try await store.judge(attempt) }
         switch fault {
-        case .cancelled: try self.onWaitingProcess("pg_cancel_backend")
-        case .terminated: try self.onWaitingProcess("pg_terminate_backend")
+        case .cancelled: try await self.onWaitingProcess("pg_cancel_backend")
+        case .terminated: try await self.onWaitingProcess("pg_terminate_backend")
         case .late: break
         }
         await #expect(throws: StoreError.outcomeUnknown) { try await answer.value }
         // It would wait, with the row locked, until a standby comes.
-        if fault == .late { try self.onWaitingProcess("pg_terminate_backend") }
+        if fault == .late { try await self.onWaitingProcess("pg_terminate_backend") }
 
         let local = try await self.localStore()
         let threeLeft = AttemptOutcome.notValid(.wrong(.open(attemptsLeft: 3, finalRound: false)))
@@ -63,7 +63,7 @@ struct CommitTests {
             let store = try await PostgreSQLWalletStore.open(self.place.parts(.replicated, as: "waiting"))
             let wallet = UsedWallet(store: store, wallet: self.wallet)
             let answer = Task { try await isSession ? wallet.use() : wallet.unlock() }
-            try self.onWaitingProcess("pg_cancel_backend")
+            try await self.onWaitingProcess("pg_cancel_backend")
             await #expect(throws: StoreError.outcomeUnknown) { try await answer.value }
             await store.close()
         }
@@ -74,7 +74,7 @@ struct CommitTests {
         let store = try await PostgreSQLWalletStore.open(self.place.parts(.replicated, as: "waiting"))
         let id = self.wallet.id
         let done = Task { try await store.recordWipe(of: id, at: TestWallet.start) }
-        try self.onWaitingProcess("pg_cancel_backend")
+        try await self.onWaitingProcess("pg_cancel_backend")
         await #expect(throws: StoreError.outcomeUnknown) { try await done.value }
         try await #expect(self.localStore().report(of: self.wallet.id)?.revocation == .byUser)
         await store.close()
@@ -109,7 +109,7 @@ struct CommitTests {
     }
 
     /// Calls a function of the database with the process that waits for a standby, as soon as it does.
-    private func onWaitingProcess(_ function: String) throws {
+    private func onWaitingProcess(_ function: String) async throws {
         while true {
             let called = try self.connection.run(
                 """
@@ -119,6 +119,8 @@ struct CommitTests {
                 [.text(self.place.database)]
             )
             if called.count > 0 { return }
+            // The step itself may wait for this thread.
+            await Task.yield()
         }
     }
 
