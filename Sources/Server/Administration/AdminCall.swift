@@ -1,6 +1,7 @@
 package import ArgumentParser
 package import AuditLog
 package import AdminProtocol
+package import Vocabulary
 
 /// A command sent by an operator to a running server.
 ///
@@ -43,6 +44,9 @@ package protocol AdminCall: Codable, Sendable {
 
     /// Returns the outcome to record in the audit log, if it does not follow from the arguments.
     func auditResult(of reply: Reply) -> String
+
+    /// The wallets that the command ended, if others than its subject may be among them.
+    func auditedWallets(of reply: Reply) -> Set<WalletID>
 
     /// The page of a list that this call reads, or nil for the first page and for other calls.
     var page: ListPage? { get }
@@ -97,6 +101,7 @@ extension AdminCall {
     }
 
     package func auditResult(of reply: Reply) -> String { "" }
+    package func auditedWallets(of reply: Reply) -> Set<WalletID> { [] }
     package var page: ListPage? { nil }
     package func page(after reply: Reply) -> ListPage? { nil }
 }

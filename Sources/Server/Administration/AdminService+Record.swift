@@ -3,6 +3,7 @@ internal import AuditLog
 internal import HostSystem
 internal import Logging
 internal import RemotePINServer
+internal import Vocabulary
 
 // The audit entries of commands:
 //
@@ -35,6 +36,7 @@ extension AdminService {
                 throw error
             }
             if call.page.map({ self.pages.take($0, by: actor) }) != true {
+                entries.add(call.auditedWallets(of: reply))
                 try await self.enterDone(call.effect == .start ? "begun" : call.auditResult(of: reply), entries)
             }
             if let next = call.page(after: reply) { self.pages.expect(next, by: actor) }
@@ -121,7 +123,14 @@ private struct CommandEntries {
     let actor: AuditActor
     let detail: String?
     /// The subjects of a phase, one per entry, since an entry can only name a limited number of wallets.
-    let subjects: [AuditSubject]
+    var subjects: [AuditSubject]
     /// The numbers of the entries written before the change.
     var begun: [UInt64] = []
+
+    /// Names further wallets in the last entry of the next phase: a replay takes the wallets of the `done` entry.
+    mutating func add(_ wallets: Set<WalletID>) {
+        let missing = wallets.subtracting(self.subjects.flatMap(\.wallets))
+        guard !missing.isEmpty, let last = self.subjects.indices.last else { return }
+        self.subjects[last].wallets += missing
+    }
 }

@@ -234,17 +234,6 @@ extension PostgreSQLWalletStore {
         return ending
     }
 
-    package func revoke(
-        recoveryCode mac: RecoveryCodeMAC,
-        at now: Timestamp
-    ) async throws(StoreError) -> RecoveryCodeRevocationOutcome {
-        try await self.perform(.writing) { try $0.revoke(recoveryCode: mac, at: now) }
-    }
-
-    package func wallets(linkedTo mac: RecoveryCodeMAC) async throws(StoreError) -> [WalletID] {
-        try await self.perform(.reading) { try $0.wallets(linkedTo: mac) }
-    }
-
     package func setSolutionRevoked(_ isRevoked: Bool) async throws(StoreError) -> Bool {
         try await self.perform(.changingFacts) { try $0.setSolutionRevoked(isRevoked) }
     }

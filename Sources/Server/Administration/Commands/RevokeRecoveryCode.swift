@@ -30,6 +30,12 @@ package struct RevokeRecoveryCode: AdminCall {
         package var alreadyDenied: Bool
         /// The number of wallets revoked by this command.
         package var revoked: Int
+        /// All linked wallets, for the audit log only: another server may have linked one since the entry was begun.
+        var linked: Set<WalletID> = []
+
+        private enum CodingKeys: CodingKey {
+            case mac, deniedAt, alreadyDenied, revoked
+        }
     }
 
     /// Names the linked wallets, so that restoring an older backup revokes them again.
@@ -65,9 +71,12 @@ package struct RevokeRecoveryCode: AdminCall {
             mac: mac,
             deniedAt: outcome.deniedAt,
             alreadyDenied: outcome.wasDenied,
-            revoked: outcome.ended
+            revoked: outcome.ended,
+            linked: outcome.linked
         )
     }
+
+    package func auditedWallets(of reply: Reply) -> Set<WalletID> { reply.linked }
 
     package func auditResult(of reply: Reply) -> String {
         "\(reply.revoked) revoked" + (reply.alreadyDenied ? ", was on the list" : "")

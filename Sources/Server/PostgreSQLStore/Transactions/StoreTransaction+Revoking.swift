@@ -37,46 +37,52 @@ extension StoreTransaction {
         return ending
     }
 
-    /// Denies a code and ends its wallets, ordered with every link to it.
-    func revoke(recoveryCode mac: RecoveryCodeMAC, at now: Timestamp) throws -> RecoveryCodeRevocationOutcome {
+    /// Denies a code, ordered with every link to it; returns the time of an earlier denial, nil if this is the first.
+    ///
+    /// Invariant (G7): from the commit on, no wallet is linked to the code: a link takes the same lock and ends its
+    /// wallet. So a search that begins after the commit finds every linked wallet, and needs no lock while it reads.
+    func deny(recoveryCode mac: RecoveryCodeMAC, at now: Timestamp) throws -> Timestamp? {
         try self.lock(recoveryCode: mac.bytes)
-        let before = try self.denied(mac.bytes)
-        if before == nil {
-            self.isOnRecord = true
-            try self.run(
-                "insert into denied_recovery_codes (mac, denied_at) values ($1, $2)",
-                [.bytes(mac.bytes), .number(now.milliseconds)]
-            )
-        }
-        let linked = try self.wallets(linkedTo: mac)
-        var ended = 0
-        for values in try self.lock(linked)
-        where try self.end(values, as: Revocation(reason: .recoveryCode, mayRegisterAnew: false), at: now) {
-            ended += 1
-        }
-        return RecoveryCodeRevocationOutcome(
-            deniedAt: before ?? now,
-            wasDenied: before != nil,
-            linked: Set(linked),
-            ended: ended
+        if let before = try self.denied(mac.bytes) { return before }
+        self.isOnRecord = true
+        try self.run(
+            "insert into denied_recovery_codes (mac, denied_at) values ($1, $2)",
+            [.bytes(mac.bytes), .number(now.milliseconds)]
         )
+        return nil
     }
 
-    /// Returns the wallets linked to a recovery code, including ended ones.
+    /// Returns the wallets linked to a recovery code, including ended ones, among the next `most` wallets after a
+    /// place, and the place after which to continue; nil at the end.
     ///
     /// Reads every wide row: an index would be written only for a right PIN.
-    func wallets(linkedTo mac: RecoveryCodeMAC) throws -> [WalletID] {
-        let rows = try self.session.scan(
+    func wallets(
+        linkedTo mac: RecoveryCodeMAC,
+        after place: Int64,
+        lookingAt most: Int
+    ) throws -> (found: [WalletID], next: Int64?) {
+        let page = try self.run(
             """
-            select v.id, w.record from wallet_values v left join wallets w on w.id = v.id where v.recovery_mac = $1
+            select max(place), count(*) from (
+                select place from wallet_values where place > $1 order by place limit $2
+            ) page
             """,
-            [.bytes(mac.bytes)]
+            [.number(place), .number(Int64(most))]
         )
-        return try (0..<rows.count).compactMap { at in
-            guard let narrow = rows.bytes(at, 1).flatMap({ NarrowRow(decoding: $0) }) else { throw StoreError.corrupt }
-            // A wallet without a link has the MAC of zeros.
-            return narrow.state.isLinked ? try rows.identifier(at, 0) : nil
+        guard let last = page.number(0, 0), let count = page.number(0, 1) else { return ([], nil) }
+        let rows = try self.run(
+            """
+            select v.id, w.record from wallet_values v left join wallets w on w.id = v.id
+            where v.place > $1 and v.place <= $2 and v.recovery_mac = $3
+            """,
+            [.number(place), .number(last), .bytes(mac.bytes)]
+        )
+        let found = try (0..<rows.count).compactMap { at -> WalletID? in
+            // A wallet without a link has the MAC of zeros. A damaged row is not judged, and holds up no other wallet.
+            guard rows.bytes(at, 1).flatMap({ NarrowRow(decoding: $0) })?.state.isLinked == true else { return nil }
+            return try rows.identifier(at, 0)
         }
+        return (found, count < most ? nil : last)
     }
 
     func wallet(ofDeletionCode digest: SHA256Digest) throws -> WalletID? {
