@@ -258,6 +258,7 @@ let server: [Target] = [
     .target(
         name: "PostgreSQLStore",
         dependencies: [
+            "HostSystem",
             "PINPolicy",
             "PostgreSQLClient",
             "Secrets",

@@ -16,6 +16,10 @@ package struct AuditRecord: Hashable, Sendable {
     package var detail: String?
     /// The store's generation when the entry was written, or nil if the writer did not know it.
     package var generation: UInt64?
+    /// The name of the server, if several servers share the store.
+    package var server: String?
+    /// The names of all servers that the shared store knew; in entries of starts and stops.
+    package var servers: [String]?
 
     package init(
         at: Timestamp,
@@ -25,7 +29,9 @@ package struct AuditRecord: Hashable, Sendable {
         subject: AuditSubject = AuditSubject(),
         phase: AuditPhase,
         detail: String? = nil,
-        generation: UInt64? = nil
+        generation: UInt64? = nil,
+        server: String? = nil,
+        servers: [String]? = nil
     ) {
         self.at = at
         self.epoch = epoch
@@ -35,6 +41,8 @@ package struct AuditRecord: Hashable, Sendable {
         self.phase = phase
         self.detail = detail
         self.generation = generation
+        self.server = server
+        self.servers = servers
     }
 }
 
@@ -157,6 +165,8 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     ///
     /// The detail contains each changed setting.
     package static let storePolicy = AuditEvent(rawValue: "store policy set")
+    /// An operator opened an epoch in the database of several servers; the detail contains its number and rule.
+    package static let storeEpoch = AuditEvent(rawValue: "store epoch")
     /// Key versions that no longer seal any value were removed.
     package static let retireVault = AuditEvent(rawValue: "vault retire")
     /// An operator requested a command that another person must confirm.
@@ -169,7 +179,8 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     /// The events other than commands to a running server.
     package static let others: [AuditEvent] = [
         .restore, .deletionCode, .wipe, .deniedLink, .blockedPermanently, .purge, .resealed, .sharesOffered,
-        .recordsAdopted, .storeCopied, .storePolicy, .started, .stopped, .logBegun, .tornTail, .request, .unknown,
+        .recordsAdopted, .storeCopied, .storePolicy, .storeEpoch, .started, .stopped, .logBegun, .tornTail, .request,
+        .unknown,
     ]
 
     /// Whether this event is only written by servers that add a MAC to every attempt record.

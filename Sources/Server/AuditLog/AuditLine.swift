@@ -80,6 +80,8 @@ private struct AuditBody: Codable {
     let time: String
     let epoch: Int
     let generation: UInt64?
+    let server: String?
+    let servers: [String]?
     let actor: String
     let event: String
     let wallets: [String]?
@@ -94,6 +96,8 @@ private struct AuditBody: Codable {
         self.time = AuditTime.text(of: record.at)
         self.epoch = record.epoch
         self.generation = record.generation
+        self.server = record.server
+        self.servers = record.servers
         self.actor = record.actor.rawValue
         self.event = record.event.rawValue
         self.wallets = record.subject.wallets.isEmpty ? nil : record.subject.wallets.map(\.description)
@@ -132,7 +136,9 @@ private struct AuditBody: Codable {
             subject: AuditSubject(wallets: wallets, recoveryCode: mac),
             phase: phase,
             detail: self.detail,
-            generation: self.generation
+            generation: self.generation,
+            server: self.server,
+            servers: self.servers
         )
     }
 

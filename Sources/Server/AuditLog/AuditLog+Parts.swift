@@ -11,12 +11,14 @@ extension AuditLog {
         package var epoch: Int
         /// Whether the log may continue in a later epoch than that of its newest entry.
         ///
-        /// Only set by the restore that opens the epoch.
+        /// Only set by the restore that opens the epoch, and by servers that share a store.
         package var opensEpoch = false
         /// An entry that the log must contain because the store names it.
         package var last: AuditMark?
         /// Returns the store's generation for each entry to record, or nil if unknown.
         package var generation: @Sendable () -> UInt64? = { nil }
+        /// The name of this server, which each entry records if several servers share the store.
+        package var server: String?
         /// Called with the newest entry when the log is opened and after each write.
         ///
         /// The server writes it to its own log, so that a later truncation of the file can be detected.

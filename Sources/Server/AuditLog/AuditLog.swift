@@ -224,7 +224,8 @@ extension AuditLog {
         by actor: AuditActor,
         on subject: AuditSubject = AuditSubject(),
         _ phase: AuditPhase,
-        detail: String? = nil
+        detail: String? = nil,
+        servers: [String]? = nil
     ) async throws(AuditLogError) -> AuditMark {
         let record = AuditRecord(
             at: self.parts.clock.now(),
@@ -234,7 +235,9 @@ extension AuditLog {
             subject: subject,
             phase: phase,
             detail: detail,
-            generation: self.parts.generation()
+            generation: self.parts.generation(),
+            server: self.parts.server,
+            servers: servers
         )
         let result = await withCheckedContinuation { waiter in
             let mustStart: Bool? = self.state.withLock { state in

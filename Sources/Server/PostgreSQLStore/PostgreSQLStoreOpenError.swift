@@ -13,6 +13,12 @@ package enum PostgreSQLStoreOpenError: Error, Hashable, Sendable {
     case otherKey
     /// The database lacks commits that it has confirmed; open an epoch.
     case lostCommits
+    /// The database was restored from a dump, or is a copy, so it may lack commits; open an epoch.
+    case restored
+    /// The mark of the last confirmed commits is that of another server; correct the name.
+    case markOfAnotherServer(String, path: String)
+    /// The mark of the last confirmed commits cannot be read or written.
+    case files(String)
     /// These settings differ from the store's policy, which holds for all servers; correct them, or the policy.
     case otherPolicy([PolicyDifference])
     /// The database has only a part of the store that is copied into it; finish the copy.
@@ -32,6 +38,13 @@ extension PostgreSQLStoreOpenError: CustomStringConvertible {
         case .lostCommits:
             "the database lacks commits that it has confirmed, after a restore or a failover to a member that was not "
                 + "synchronous"
+        case .restored:
+            "the database was restored from a dump, or is a copy of another one, so it may lack guesses and "
+                + "revocations"
+        case .markOfAnotherServer(let name, let path):
+            "\(path) has the last commits of a server named \(name); a server keeps its name, since the database "
+                + "keeps its commits under it"
+        case .files(let reason): "the mark of the last commits cannot be used: \(reason)"
         case .otherPolicy(let differences):
             "settings differ from the policy that the store keeps for all servers: "
                 + differences.map(\.description).joined(separator: "; ")

@@ -1,8 +1,10 @@
 internal import WalletStore
 
 extension PostgreSQLWalletStore: ServedStore {
-    /// Nil: other servers change the database, too.
-    package var soleGeneration: UInt64? { nil }
+    package var isShared: Bool { true }
+
+    /// The number of this server's confirmed commits in the store's epoch.
+    package var generation: UInt64 { self.confirmed.total }
 
     package var waitingSteps: Int { self.judging.count + self.transactions.count }
 }

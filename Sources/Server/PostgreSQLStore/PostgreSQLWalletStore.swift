@@ -18,6 +18,7 @@ package final class PostgreSQLWalletStore: WalletStore {
     package let commitLatency = CommitLatency()
     let parts: StoreParts
     let announced = AnnouncedEntry()
+    let confirmed: ConfirmedCommits
     let judging: Lane<JudgingStep>
     let transactions: Lane<TransactionStep>
     private let root = NewestRoot()
@@ -26,8 +27,9 @@ package final class PostgreSQLWalletStore: WalletStore {
     ///
     /// Rejects a database without a store for this key, or with settings that lose commits.
     package static func open(_ parts: StoreParts) async throws(PostgreSQLStoreOpenError) -> PostgreSQLWalletStore {
-        try await self.onThread { _ = try StoreSession(parts) }
-        return PostgreSQLWalletStore(parts)
+        let confirmed = try ConfirmedCommits(parts)
+        try await self.onThread { _ = try StoreSession(parts, confirmed) }
+        return PostgreSQLWalletStore(parts, confirmed)
     }
 
     /// Creates the tables of an empty database.
@@ -49,16 +51,17 @@ package final class PostgreSQLWalletStore: WalletStore {
         try await self.perform(.changingFacts) { try $0.setPolicy() }
     }
 
-    private init(_ parts: StoreParts) {
+    private init(_ parts: StoreParts, _ confirmed: ConfirmedCommits) {
         self.parts = parts
+        self.confirmed = confirmed
         let (latency, root, announced) = (self.commitLatency, self.root, self.announced)
         self.judging = Lane("wallet store", largestBatch: Self.largestBatch) { lane in
-            let worker = JudgingWorker(parts, latency: latency, newestRoot: root)
+            let worker = JudgingWorker(parts, confirmed, latency: latency, newestRoot: root)
             var again: [JudgingStep] = []
             while let steps = lane.next(waits: again.isEmpty) { again = worker.run(again + steps) }
         }
         self.transactions = Lane("wallet store 2", largestBatch: 1) { lane in
-            let worker = TransactionWorker(parts, announced: announced)
+            let worker = TransactionWorker(parts, confirmed, announced: announced)
             while let batch = lane.next() { for step in batch { worker.run(step) } }
         }
     }

@@ -17,7 +17,10 @@ package struct StoreParts: Sendable {
     package var policy: [String: String] = [:]
     /// Opens a store with another policy, to replace that policy; it judges nothing before.
     package var acceptsOtherPolicy = false
-    /// Opens a store that lacks confirmed commits, to open an epoch in it; it judges nothing before.
+    /// The file in which this server remembers the last confirmed commits; nil to forget them with the process.
+    package var commitMark: String?
+    /// Opens a store that lacks confirmed commits, or that was restored from a dump, to open an epoch in it; it judges
+    /// nothing before.
     package var acceptsLostCommits = false
     /// Opens a store into which a copy is unfinished, to continue the copy; it judges nothing before.
     package var acceptsUnfinishedCopy = false

@@ -1,6 +1,6 @@
-internal import PINPolicy
+package import PINPolicy
 package import Vault
-internal import Vocabulary
+package import Vocabulary
 package import WalletStore
 
 /// The records of epochs.
@@ -27,7 +27,7 @@ package enum EpochRecords {
     ///
     /// Interrupted restores may have used up the numbers in between. The records for those numbers do not charge any
     /// attempts. Only the last record has the rule.
-    static func next(
+    package static func next(
         _ number: Int,
         _ rule: EpochRule,
         at now: Timestamp,

@@ -11,6 +11,8 @@ package struct StartCheck {
     private var replay: AuditReplay
     /// The highest store generation on record.
     private var generation: UInt64 = 0
+    /// The epoch of the newest entry, and the highest generation on record in it.
+    private var ofEpoch: (epoch: Int, generation: UInt64) = (0, 0)
     private var recordsHadMACs = false
 
     /// - Parameter mark: The store's mark. The store contains every change completed before that entry.
@@ -21,7 +23,12 @@ package struct StartCheck {
     /// Processes the next log entry.
     package mutating func read(_ entry: AuditEntry) {
         self.replay.read(entry)
-        self.generation = max(self.generation, entry.record.generation ?? 0)
+        let generation = entry.record.generation ?? 0
+        self.generation = max(self.generation, generation)
+        if entry.record.epoch > self.ofEpoch.epoch { self.ofEpoch = (entry.record.epoch, 0) }
+        self.ofEpoch.generation = max(self.ofEpoch.generation, generation)
+        // The entries up to here have the generations of the embedded store.
+        if entry.record.event == .storeCopied { self.ofEpoch.generation = 0 }
         if entry.record.event.showsRecordMACs { self.recordsHadMACs = true }
     }
 
@@ -46,9 +53,8 @@ package struct StartCheck {
     /// Changes that can be reversed are only compared if no other server changes the store, because a reversal may be
     /// in another server's log.
     package func check(_ store: any ServedStore) async throws {
-        if let generation = store.soleGeneration, generation < self.generation {
-            throw OlderStore.generation(store: generation, log: self.generation)
-        }
+        let generation = try await self.leastGeneration(of: store)
+        if store.generation < generation { throw OlderStore.generation(store: store.generation, log: generation) }
         var (ended, blocked): (Set<WalletID>, Set<WalletID>) = ([], [])
         var denied: [RecoveryCodeMAC: Bool] = [:]
         var isSolutionRevoked: Bool?
@@ -65,13 +71,21 @@ package struct StartCheck {
         }
         if let wallet = try await store.inUse(Array(ended)).first { throw OlderStore.revocation(wallet) }
         if let wallet = try await store.unblocked(Array(blocked)).first { throw OlderStore.block(wallet) }
-        guard store.soleGeneration != nil else { return }
+        guard !store.isShared else { return }
         for (mac, isDenied) in denied {
             guard try await (store.denied(mac) != nil) == isDenied else { throw OlderStore.denial(mac) }
         }
         if let isSolutionRevoked, try await store.isSolutionRevoked() != isSolutionRevoked {
             throw OlderStore.solution
         }
+    }
+
+    /// The highest generation that is on record for the store.
+    ///
+    /// Those of a shared store begin anew with each epoch, which charges every wallet for the lost ones.
+    private func leastGeneration(of store: any ServedStore) async throws -> UInt64 {
+        guard store.isShared else { return self.generation }
+        return try await store.epochs().count + 1 > self.ofEpoch.epoch ? 0 : self.ofEpoch.generation
     }
 
     /// Completes a revocation that an earlier process left unfinished.
@@ -110,14 +124,20 @@ package enum OlderStore: Error, Hashable, Sendable, CustomStringConvertible {
             case .solution: "a change of the solution's revocation, which the store lacks"
             case .recordMACs: "that its attempt records had MACs, which they lack"
             }
-        guard self != .recordMACs else {
-            return "the store is an older copy, or was altered: the audit log records \(change). Put the right file "
-                + "back, or move the data folder away and restore a backup with `remote-pin-server restore`"
-        }
-        return "the store is an older copy: the audit log records \(change). \(Self.wayOut)"
+        return self == .recordMACs
+            ? "the store is an older copy, or was altered: the audit log records \(change)"
+            : "the store is an older copy: the audit log records \(change)"
     }
 
-    /// Advice for the operator.
+    /// The operator's next step with an embedded store.
+    package var wayOut: String {
+        self == .recordMACs
+            ? "Put the right file back, or move the data folder away and restore a backup with `remote-pin-server "
+                + "restore`"
+            : Self.wayOut
+    }
+
+    /// The operator's next step with an older embedded store.
     package static let wayOut =
         "Move the data folder away and restore a backup with `remote-pin-server restore`. To keep this store, first "
         + "copy it with `remote-pin-server backup FILE`, and restore FILE: the restore opens an epoch and repeats the "

@@ -1,9 +1,11 @@
 /// A store as used by a server: for wallets and maintenance, until it is closed.
 package protocol ServedStore: AnyObject, WalletStore, MaintenanceStore {
-    /// The generation of the last durable commit, which increases with every commit that changes the store.
-    ///
-    /// Nil if other servers also change the store.
-    var soleGeneration: UInt64? { get }
+    /// Whether other servers change the store, too.
+    var isShared: Bool { get }
+
+    /// The generation of this server's last commit, which is durable: a number that rises with every commit that this
+    /// server makes in the store's epoch.
+    var generation: UInt64 { get }
 
     /// The number of steps waiting for the next commit.
     var waitingSteps: Int { get }
@@ -13,5 +15,5 @@ package protocol ServedStore: AnyObject, WalletStore, MaintenanceStore {
 }
 
 extension SQLiteWalletStore: ServedStore {
-    package var soleGeneration: UInt64? { self.generation }
+    package var isShared: Bool { false }
 }

@@ -9,6 +9,7 @@ internal import ServerSettings
 internal import ServiceLifecycle
 internal import StoreMaintenance
 internal import MetricsEndpoint
+internal import PostgreSQLStore
 internal import Vault
 internal import Vocabulary
 internal import WalletStore
@@ -44,7 +45,10 @@ extension RunningServer {
             }
         )
         parts.onWritten = try AuditExporter.sender(files.settings, metrics: metrics) { log.error("\($0)") }
-        parts.generation = { store.soleGeneration }
+        parts.generation = { store.generation }
+        parts.server = files.database?.server
+        // Another server's command may have opened the epoch, and the store names the newest entry of this log then.
+        parts.opensEpoch = store.isShared
         parts.last = try await Self.named(by: store)
         var check = StartCheck(after: parts.last)
         if let named = parts.last, !AuditLog.exists(at: path) {
@@ -54,6 +58,7 @@ extension RunningServer {
                     + AuditLogError.withoutTheLog
             )
         }
+        var otherServer: String?
         let audit: AuditLog
         do throws(AuditLogError) {
             if !AuditLog.exists(at: path) {
@@ -64,11 +69,20 @@ extension RunningServer {
             audit = try await AuditLog.open(parts) {
                 check.read($0)
                 read($0)
+                if let name = $0.record.server, name != files.database?.server { otherServer = name }
             }
         } catch {
             throw StartFailure(error)
         }
         do {
+            // A renamed server has no commits under its new name, which looks like the loss of all of them.
+            if let otherServer {
+                throw StartFailure(
+                    .configuration,
+                    "`audit.file`: \(path) is the log of the server \(otherServer), and `cluster.server` is "
+                        + "\(files.database?.server ?? "not set"); a server keeps its name and its log"
+                )
+            }
             let adopted = try await check.adoptRecords(of: store, in: audit)
             if adopted > 0 {
                 log.notice("attempt records of an earlier version have MACs now", metadata: ["records": "\(adopted)"])
@@ -79,8 +93,15 @@ extension RunningServer {
         } catch {
             await audit.close()
             switch error {
-            case let error as OlderStore: throw StartFailure(.operatorMustAct, "\(error)")
+            case let error as OlderStore:
+                guard let database = store as? PostgreSQLWalletStore else {
+                    throw StartFailure(.operatorMustAct, "\(error). \(error.wayOut)")
+                }
+                // No other server knows of it.
+                try? await database.noteLostCommits()
+                throw StartFailure(.operatorMustAct, "\(error). \(Problem.epochWayOut)")
             case let error as AuditLogError: throw StartFailure(error)
+            case let error as StartFailure: throw error
             default: throw StartFailure(.files, "the store cannot be compared with the audit log: \(error)")
             }
         }
@@ -104,9 +125,7 @@ extension RunningServer {
         let marks = stream
         return { newest in
             store.announce(StoredAuditMark(newest))
-            var metadata: Logger.Metadata = ["newest": "\(newest)"]
-            if let generation = store.soleGeneration { metadata["generation"] = "\(generation)" }
-            marks.notice("audit log", metadata: metadata)
+            marks.notice("audit log", metadata: ["newest": "\(newest)", "generation": "\(store.generation)"])
         }
     }
 
@@ -116,10 +135,10 @@ extension RunningServer {
     static func announceGenerations(of store: any ServedStore, _ audit: AuditLog, log: Logger) async {
         let announce = Self.announcing(to: store, log: log)
         await cancelWhenGracefulShutdown {
-            var last = store.soleGeneration
+            var last = store.generation
             while (try? await Task.sleep(for: .seconds(1))) != nil {
-                guard store.soleGeneration != last else { continue }
-                last = store.soleGeneration
+                guard store.generation != last else { continue }
+                last = store.generation
                 announce(audit.newest)
             }
         }
@@ -158,7 +177,9 @@ extension RunningServer {
         log: Logger
     ) async {
         do {
-            try await audit.append(event, by: .server, .done(of: nil, result: ""), detail: detail)
+            // The logs name each other's servers, so that an epoch is not opened without one of them.
+            let servers = try? await (store as? PostgreSQLWalletStore)?.servers().map(\.name)
+            try await audit.append(event, by: .server, .done(of: nil, result: ""), detail: detail, servers: servers)
             try await store.keepAuditMark()
         } catch {
             log.error(

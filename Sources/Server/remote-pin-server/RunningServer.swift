@@ -224,10 +224,10 @@ enum RunningServer {
         ]
         if store is SQLiteWalletStore {
             services.append(Running { await StartClock.renewSign(in: files.settings[SettingTable.dataFolder]) })
-            services.insert(Running { await Self.announceGenerations(of: store, audit, log: log) }, at: 0)
         } else {
             services.append(Running { await Self.followDatabase(store, watch.readiness, log: log) })
         }
+        services.insert(Running { await Self.announceGenerations(of: store, audit, log: log) }, at: 0)
         // The witness stops after the services that write to the store, so that it learns of their last commits.
         if let witness { services.insert(Running { await witness.run() }, at: 0) }
         // Hooks stop last, so that they receive every event until then.

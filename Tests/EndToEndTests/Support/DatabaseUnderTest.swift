@@ -44,6 +44,14 @@ final class DatabaseUnderTest: Sendable {
         try #require(done.exitCode == 0, "\(done.output)")
     }
 
+    /// Runs a script as the superuser, after it was written to a file.
+    func run(_ script: String, fromFile file: String) async throws {
+        try DurableFile.write(Array(script.utf8), to: file)
+        let arguments = ["-q", "-h", self.folder, "-U", "test", "-d", "remote_pin", "-v", "ON_ERROR_STOP=1"]
+        let done = try await ServerProcess.run("/usr/bin/psql", arguments + ["-f", file])
+        try #require(done.exitCode == 0, "\(done.output)")
+    }
+
     /// The settings of a server with this name; writes the password's file below `folder`.
     func settings(of server: String, folder: String) throws -> [String: String] {
         let file = "\(folder)/database-password"

@@ -1,6 +1,7 @@
 import PINPolicy
 import PostgreSQLClient
 import Synchronization
+import TestSupport
 import Testing
 import Vocabulary
 
@@ -60,6 +61,76 @@ struct StoreOfServersTests {
         #expect(outcome == last)
         let inUse = try await self.untilReachable { try await first.inUse([wallet.id]) }
         #expect(inUse == [wallet.id])
+    }
+
+    @Test("a restarted server remembers its confirmed commits, and stops all servers if one is lost")
+    func lostCommitAfterRestart() async throws {
+        let folder = TemporaryFolder()
+        var parts = self.place.parts(as: "first")
+        parts.commitMark = CommitMark.path(ofAuditLog: "\(folder.path)/audit.log")
+        var first = try await PostgreSQLWalletStore.open(parts)
+        let wallet = try await TestWallet(in: first)
+        let before = try self.backup()
+        _ = try await first.judge(wallet.attempt(right: false))
+        await first.close()
+        first = try await .open(parts)
+        #expect(first.generation == 3, "a registration, a session and an attempt")
+        await first.close()
+        let second = try await self.open(as: "second")
+        try self.restore(before)
+        await #expect(throws: PostgreSQLStoreOpenError.lostCommits) { try await PostgreSQLWalletStore.open(parts) }
+        await #expect(throws: StoreError.unavailable) { _ = try await second.judge(wallet.attempt(right: true)) }
+    }
+
+    @Test("a mark that was written in part is none; its numbers never fall within an epoch")
+    func mark() throws {
+        var mark = CommitMark(server: "pin-1.example")
+        mark.numbers = [.judging: 70_000, .transactions: 3]
+        #expect(CommitMark(decoding: mark.encoded()) == mark)
+        for cut in [0, 30, 60] {
+            var bytes = CommitMark(server: "pin-1.example").encoded()
+            bytes.replaceSubrange(..<cut, with: mark.encoded()[..<cut])
+            #expect(CommitMark(decoding: bytes)?.numbers[.judging] != 70_000)
+        }
+        var lower = mark
+        lower.numbers[.judging] = 69_999
+        #expect(!lower.contains(mark) && mark.contains(lower))
+        var isRaised = mark.raise(to: lower)
+        #expect(!isRaised)
+        lower.epoch = 2
+        #expect(lower.contains(mark) && !mark.contains(lower))
+        isRaised = mark.raise(to: lower)
+        #expect(isRaised && mark == lower)
+    }
+
+    @Test("a lane that commits nothing notices the lost commits of the other lane", arguments: Lane.allCases)
+    func noticedByAnyLane(lane: Lane) async throws {
+        let first = try await self.open(as: "first")
+        let wallet = try await TestWallet(in: first)
+        _ = try await first.judge(wallet.attempt(right: true))
+        let before = try self.backup()
+        switch lane {
+        case .judging: _ = try await first.judge(wallet.attempt(right: false))
+        case .transactions: try await first.recordWipe(of: wallet.id, at: TestWallet.start)
+        }
+        try self.restore(before)
+        try self.disconnect()
+        await self.reconnect(first, lane == .judging ? .transactions : .judging, wallet)
+        await #expect(throws: PostgreSQLStoreOpenError.lostCommits) { try await self.open(as: "third") }
+    }
+
+    @Test("a restored dump is another place, so no server opens it until an epoch is opened")
+    func otherPlace() async throws {
+        try self.connection.run("alter table facts rename to old_facts")
+        try self.connection.run("create table facts as table old_facts")
+        await #expect(throws: PostgreSQLStoreOpenError.restored) { try await self.open(as: "first") }
+        var parts = self.place.parts(as: "recovery")
+        parts.acceptsLostCommits = true
+        let recovery = try await PostgreSQLWalletStore.open(parts)
+        let epoch = StoredEpoch(number: 2, rule: .strict, openedAt: TestWallet.start, mac: [1])
+        try await recovery.open([epoch], with: ["first": StoredAuditMark(number: 7, mac: "1-ab")], without: ["gone"])
+        let first = try await self.open(as: "first")
+        try await #expect(first.auditMark() == StoredAuditMark(number: 7, mac: "1-ab"))
     }
 
     @Test("a failover that keeps every confirmed commit needs no epoch")

@@ -1,24 +1,44 @@
+internal import HostSystem
 internal import PostgreSQLClient
+internal import Synchronization
 
-/// The number of the last commit of one lane that the database confirmed; used by the lane's thread.
+/// The numbers of the last commits that the database confirmed to this server; shared by its lanes.
 ///
 /// Invariant (G3, G7): a database that lacks a confirmed commit judges nothing. Each commit of a lane also writes the
 /// lane's next number, and commits are ordered. So after a failover or a restore, a lower number than the confirmed one
-/// proves that counted attempts or revocations are lost. The lane then marks the store, which stops all servers until
-/// an operator opens an epoch.
+/// proves that counted attempts or revocations are lost. Any lane that connects compares the numbers of both, and
+/// marks the store, which stops all servers until an operator opens an epoch.
+///
+/// The numbers are also kept in a file outside the database (``CommitMark``), so that a restart does not forget them.
 ///
 /// A position in the log would not do: a statement cannot read that of its own commit, and the position that a later
 /// one reads includes commits of others that nobody was told of.
-final class ConfirmedCommits {
-    private let parts: StoreParts
-    private let lane: String
-    private var number: Int64 = 0
-    /// The epoch of the last confirmed commit.
-    private var epoch: Int64 = 1
+final class ConfirmedCommits: Sendable {
+    private let server: String
+    private let file: RecordFile?
+    private let onRefusal: @Sendable (String) -> Void
+    private let newest: Mutex<CommitMark>
 
-    init(of lane: String, _ parts: StoreParts) {
-        self.parts = parts
-        self.lane = lane
+    /// Reads the mark of an earlier process, if the parts name a file for it.
+    init(_ parts: StoreParts) throws(PostgreSQLStoreOpenError) {
+        self.server = parts.server
+        self.onRefusal = parts.onRefusal
+        guard let path = parts.commitMark else {
+            self.file = nil
+            self.newest = Mutex(CommitMark(server: parts.server))
+            return
+        }
+        let mark: CommitMark
+        do throws(FileError) {
+            let found = try CommitMark.read(at: path)
+            mark = found ?? CommitMark(server: parts.server)
+            if found == nil { try DurableFile.write(mark.encoded(), to: path) }
+            self.file = try RecordFile(opening: path)
+        } catch {
+            throw .files("\(error)")
+        }
+        guard mark.server == parts.server else { throw .markOfAnotherServer(mark.server, path: path) }
+        self.newest = Mutex(mark)
     }
 
     /// A statement that raises the number of server $s and lane $l, and returns it.
@@ -30,19 +50,44 @@ final class ConfirmedCommits {
     }
 
     /// The parameters of ``count(server:lane:)``.
-    var values: [PostgreSQLValue] { [.text(self.parts.server), .text(self.lane)] }
+    func values(of lane: CommitLane) -> [PostgreSQLValue] { [.text(self.server), .text(lane.rawValue)] }
 
-    /// Notes a confirmed commit.
-    func note(_ number: Int64, epoch: Int64) {
-        (self.number, self.epoch) = (number, epoch)
+    /// The number of this server's confirmed commits.
+    var total: UInt64 { self.newest.withLock(\.total) }
+
+    /// Notes a confirmed commit, before any answer that rests on it.
+    func note(_ number: Int64, of lane: CommitLane, epoch: Int64) {
+        var mark = CommitMark(server: self.server)
+        mark.epoch = epoch
+        mark.numbers[lane] = number
+        self.raise(to: mark)
     }
 
     /// Returns whether a newly connected database has every confirmed commit, or an epoch for those that it lacks.
     func areAll(in session: StoreSession) throws -> Bool {
-        let rows = try session.run("select number from commit_numbers where server = $1 and lane = $2", self.values)
-        let stored = rows.count == 0 ? 0 : rows.number(0, 0) ?? 0
-        if stored < self.number && session.facts.epoch <= self.epoch { return false }
-        (self.number, self.epoch) = (stored, session.facts.epoch)
+        // Taken before the read, because the other lane continues to commit.
+        let before = self.newest.withLock { $0 }
+        var stored = CommitMark(server: self.server)
+        stored.epoch = session.facts.epoch
+        let rows = try session.run("select lane, number from commit_numbers where server = $1", [.text(self.server)])
+        for row in 0..<rows.count {
+            guard let lane = rows.text(row, 0).flatMap(CommitLane.init) else { continue }
+            stored.numbers[lane] = rows.number(row, 1)
+        }
+        guard stored.contains(before) else { return false }
+        self.raise(to: stored)
         return true
+    }
+
+    private func raise(to mark: CommitMark) {
+        self.newest.withLock { newest in
+            guard newest.raise(to: mark), let file = self.file else { return }
+            do throws(FileError) {
+                // Not synced: it survives every end of the process, and a power failure costs the last seconds.
+                try file.write(newest.encoded(), at: 0)
+            } catch {
+                self.onRefusal("the mark of the last commit cannot be written: \(error)")
+            }
+        }
     }
 }

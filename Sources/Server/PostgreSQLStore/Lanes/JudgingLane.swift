@@ -31,13 +31,13 @@ final class JudgingWorker {
     /// Wallets as this server last read or wrote them; emptied with each connection.
     private var known: [WalletID: StoredValues] = [:]
 
-    init(_ parts: StoreParts, latency: CommitLatency, newestRoot: NewestRoot) {
+    init(_ parts: StoreParts, _ confirmed: ConfirmedCommits, latency: CommitLatency, newestRoot: NewestRoot) {
         self.parts = parts
         self.policy = StorePolicy(parts.policy).text
         self.meters = StoreMeters(parts.metrics)
         self.latency = latency
         self.newestRoot = newestRoot
-        self.confirmed = ConfirmedCommits(of: "judging", parts)
+        self.confirmed = confirmed
         self.reconnection = Reconnection(parts, self.confirmed)
     }
 
@@ -174,7 +174,7 @@ final class JudgingWorker {
                 .byteArrays(proposals.map(\.step.wallet.bytes)), .byteArrays(proposals.map(\.old)),
                 .byteArrays(proposals.map(\.new)), .number(session.facts.epoch),
                 .flag(session.facts.isSolutionRevoked), .text(self.policy),
-            ] + self.confirmed.values
+            ] + self.confirmed.values(of: .judging)
         )
         do {
             try session.check(rows)
@@ -183,7 +183,7 @@ final class JudgingWorker {
             throw PostgreSQLFailure.outcomeUnknown("\(error)")
         }
         try session.checkAfterCommit()
-        if let number = rows.number(0, 7) { self.confirmed.note(number, epoch: rows.number(0, 1) ?? 1) }
+        if let number = rows.number(0, 7) { self.confirmed.note(number, of: .judging, epoch: rows.number(0, 1) ?? 1) }
         let duration = ContinuousClock.now - start
         self.latency.note(duration)
         self.meters.commit.record(duration)

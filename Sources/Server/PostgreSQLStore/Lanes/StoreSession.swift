@@ -67,10 +67,11 @@ final class StoreSession {
         guard try self.run(Schema.unloggedTables).number(0, 0) == 0 else {
             throw PostgreSQLStoreOpenError.losesCommits(DurabilitySettings.unlogged)
         }
-        let check = try self.run("select record_key_check from facts").bytes(0, 0)
-        guard check == parts.key.check else { throw PostgreSQLStoreOpenError.otherKey }
+        let own = try self.run("select record_key_check, home = \(Schema.place) from facts")
+        guard own.bytes(0, 0) == parts.key.check else { throw PostgreSQLStoreOpenError.otherKey }
+        guard own.flag(0, 1) == true || parts.acceptsLostCommits else { throw PostgreSQLStoreOpenError.restored }
         try self.take(try self.run("select \(Self.factColumns) from facts"))
-        guard let confirmed, try !confirmed.areAll(in: self) else { return }
+        guard let confirmed, try !confirmed.areAll(in: self), !parts.acceptsLostCommits else { return }
         _ = try self.commit("update facts set lost_commits = true")
         throw PostgreSQLStoreOpenError.lostCommits
     }

@@ -20,10 +20,10 @@ final class TransactionWorker {
     private let confirmed: ConfirmedCommits
     private let reconnection: Reconnection
 
-    init(_ parts: StoreParts, announced: AnnouncedEntry) {
+    init(_ parts: StoreParts, _ confirmed: ConfirmedCommits, announced: AnnouncedEntry) {
         self.parts = parts
         self.announced = announced
-        self.confirmed = ConfirmedCommits(of: "transactions", parts)
+        self.confirmed = confirmed
         self.reconnection = Reconnection(parts, self.confirmed)
     }
 
@@ -125,11 +125,11 @@ final class StoreTransaction {
 
     /// Commits with the lane's next number.
     func commit(_ confirmed: ConfirmedCommits) throws {
-        let counted = try self.run(ConfirmedCommits.count(server: 1, lane: 2), confirmed.values)
+        let counted = try self.run(ConfirmedCommits.count(server: 1, lane: 2), confirmed.values(of: .transactions))
         guard let number = counted.number(0, 0) else { throw StoreError.corrupt }
         try self.commit()
         try self.session.checkAfterCommit()
-        confirmed.note(number, epoch: self.facts.epoch)
+        confirmed.note(number, of: .transactions, epoch: self.facts.epoch)
     }
 
     @discardableResult

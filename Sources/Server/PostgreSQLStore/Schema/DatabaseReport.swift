@@ -15,6 +15,8 @@ package struct DatabaseReport: Hashable, Sendable {
     private let policy: StorePolicy?
     /// True if the database lacks commits that it has confirmed.
     package let lacksCommits: Bool
+    /// True if the database was restored from a dump, or is a copy of another one.
+    package let isRestored: Bool
     /// The settings that a failover depends on.
     package let settings: [Setting]
     /// The first setting with which a commit may be lost, with its remedy; nil if there is none.
@@ -92,9 +94,10 @@ package struct DatabaseReport: Hashable, Sendable {
         // Without rights on the schema, PostgreSQL rejects even the question for its tables.
         self.schemaVersion = ownsSchema == false ? nil : try Schema.foundVersion(on: connection, within: limit)
         let isKnown = self.schemaVersion == Schema.version
-        let kept = isKnown ? try ask("select policy, lost_commits from facts") : nil
+        let kept = isKnown ? try ask("select policy, lost_commits, home = \(Schema.place) from facts") : nil
         self.policy = kept?.text(0, 0).map { StorePolicy(reading: $0) }
         self.lacksCommits = kept?.flag(0, 1) ?? false
+        self.isRestored = kept.map { $0.flag(0, 2) != true } ?? false
         let expression =
             self.schemaVersion == nil
             ? DurabilitySettings.expressionWithoutTables : DurabilitySettings.expression

@@ -99,8 +99,24 @@ enum Schema {
             operator_revision bigint not null default 0
         );
         end $body$
+        """,
         """
+        do $body$ begin
+        alter table facts add column home text;
+        update facts set home = \(Schema.place);
+        end $body$
+        """,
     ]
+
+    /// An SQL expression for the place of this database: another one after a restored dump, and the same after a
+    /// failover.
+    ///
+    /// `facts` keeps the place, and a dump has the one of its source. So a server notices a restored dump even if its
+    /// own commits are all in it.
+    static let place = """
+        concat_ws('/', (select system_identifier from pg_control_system()),
+            (select oid from pg_database where datname = current_database()), 'remote_pin.facts'::regclass::oid)
+        """
 
     /// Creates the tables of an empty database for this key.
     ///
@@ -115,7 +131,7 @@ enum Schema {
         }
         for migration in Self.migrations { _ = try connection.run(migration, within: limit) }
         _ = try connection.run(
-            "insert into facts (schema_version, record_key_check, policy) values ($1, $2, $3)",
+            "insert into facts (schema_version, record_key_check, policy, home) values ($1, $2, $3, \(Self.place))",
             [.number(Self.version), .bytes(parts.key.check), .text(StorePolicy(parts.policy).text)],
             within: limit
         )

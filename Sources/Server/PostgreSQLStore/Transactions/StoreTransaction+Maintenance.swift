@@ -230,13 +230,13 @@ extension StoreTransaction {
         return StoredAuditMark(number: UInt64(bitPattern: number), mac: mac)
     }
 
-    func keep(_ mark: StoredAuditMark) throws {
+    func keep(_ mark: StoredAuditMark, of server: String? = nil) throws {
         try self.run(
             """
             insert into audit_marks (server, number, mac) values ($1, $2, $3)
             on conflict (server) do update set number = excluded.number, mac = excluded.mac
             """,
-            [.text(self.server), .number(Int64(bitPattern: mark.number)), .text(mark.mac)]
+            [.text(server ?? self.server), .number(Int64(bitPattern: mark.number)), .text(mark.mac)]
         )
     }
 }

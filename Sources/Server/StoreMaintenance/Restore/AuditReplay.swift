@@ -31,6 +31,8 @@ struct AuditReplay {
     ///
     /// This is the number of the `begun` entry or, for a reversal or a permanent block, of the `done` entry.
     private var steps: [UInt64: Step] = [:]
+    /// The times of the changes in `steps` and `open`.
+    private var times: [UInt64: Timestamp] = [:]
     /// The keys in `steps` of changes recorded as done.
     private var done: Set<UInt64> = []
     /// The details of restores that did not fail, by the number of their `begun` entries.
@@ -43,6 +45,7 @@ struct AuditReplay {
     /// Processes the next log entry.
     mutating func read(_ entry: AuditEntry) {
         let record = entry.record
+        self.times[entry.number] = record.at
         switch record.phase {
         case .begun:
             if record.event == .restore { self.restores[entry.number] = record.detail ?? "" }
@@ -82,10 +85,13 @@ struct AuditReplay {
     }
 
     /// Returns the changes to repeat, in order.
-    func allSteps() -> [Step] {
+    func allSteps() -> [Step] { self.timedSteps().map(\.step) }
+
+    /// Returns the changes to repeat, in order, with their times.
+    func timedSteps() -> [(step: Step, at: Timestamp)] {
         var steps = self.steps
         for (number, record) in self.open where steps[number] == nil { steps[number] = Self.ending(record) }
-        return steps.sorted { $0.key < $1.key }.map(\.value)
+        return steps.sorted { $0.key < $1.key }.map { ($0.value, self.times[$0.key] ?? Timestamp(milliseconds: 0)) }
     }
 
     /// Returns the changes recorded as done, in order.

@@ -1,7 +1,6 @@
 internal import AuditLog
 internal import Foundation
 internal import HostSystem
-internal import Vault
 internal import Vocabulary
 internal import WalletStore
 
@@ -10,30 +9,7 @@ internal import WalletStore
 ///
 /// Invariant: every end recorded in a log since the backup is repeated, no matter how many restores took place in
 /// between. A log that was set aside is therefore read in the same way as the one that replaced it.
-struct RestoreLogs {
-    /// The result of reading one log.
-    private struct Found {
-        let path: String
-        let verification: AuditVerification
-        let replay: AuditReplay
-        /// The reason the log lacks the entry that was newest at the time of the backup, or nil if it contains that
-        /// entry.
-        let isOther: AuditProblem?
-        /// The epoch and time of the first log entry.
-        let beginning: (epoch: Int, at: Timestamp)
-        /// The highest store generation in the log.
-        let generation: UInt64
-        /// The time of the first entry written by a server that adds MACs to attempt records.
-        let recordMACsSince: Timestamp?
-
-        /// The damage to the log.
-        ///
-        /// An entry left incomplete by a crash does not count.
-        var damage: AuditProblem? {
-            if case .tornTail? = self.verification.problem { nil } else { self.verification.problem }
-        }
-    }
-
+package struct RestoreLogs {
     /// The latest epoch in any of the logs, or 0 if there are none.
     let epoch: Int
     /// The changes to repeat, one element per log.
@@ -53,10 +29,13 @@ struct RestoreLogs {
     init(_ parts: Restoration.Parts, of label: BackupLabel) async throws {
         let mark = label.audit
         let path = parts.auditLog
-        var logs: [Found] = []
-        for aside in try Self.setAside(path) { logs.append(try await Self.read(at: aside, since: mark, parts)) }
+        var logs: [ReadLog] = []
+        for aside in try Self.setAside(path) {
+            logs.append(try await ReadLog(at: aside, since: mark, vault: parts.vault))
+        }
         logs.sort { $0.beginning < $1.beginning }
-        let current = AuditLog.exists(at: path) ? try await Self.read(at: path, since: mark, parts) : nil
+        let isPresent = AuditLog.exists(at: path)
+        let current = isPresent ? try await ReadLog(at: path, since: mark, vault: parts.vault) : nil
         if let current { logs.append(current) }
         // The backup includes the changes from all logs before the one that contains its newest entry. The entry
         // numbers in other logs are unrelated, so if no log contains the entry, every end in any of them is repeated.
@@ -75,72 +54,28 @@ struct RestoreLogs {
         if problem == nil, let last = parts.last {
             var other: AuditProblem? = .cut(newest: current?.verification.newest?.number ?? 0, expected: last.number)
             for log in relevant where other != nil {
-                let found = try await Self.verify(log.path, parts, last: last)
+                let found = try await AuditReader(log.path, vault: parts.vault).verify(last: last)
                 other = found.hasMark ? nil : found.problem ?? other
             }
             problem = other.map { .otherLog(path, $0) }
         }
         self.epoch = logs.compactMap(\.verification.newestEpoch).max() ?? 0
         self.replays = relevant.map(\.replay)
-        self.generation = logs.map(\.generation).max() ?? 0
-        self.recordMACsSince = logs.compactMap(\.recordMACsSince).min()
+        self.generation = logs.map(\.facts.generation).max() ?? 0
+        self.recordMACsSince = logs.compactMap(\.facts.recordMACsSince).min()
         self.earlierRestores = logs.map { $0.replay.restores(of: label.name) }.reduce(0, +)
         self.problem = problem
         self.mustSetAside = current?.damage != nil
     }
 
     /// Returns the path that a damaged log is moved to by the restore that opens an epoch.
-    static func place(of path: String, beforeEpoch epoch: Int) -> String { "\(path).before-epoch-\(epoch)" }
+    package static func place(of path: String, beforeEpoch epoch: Int) -> String { "\(path).before-epoch-\(epoch)" }
 
-    private static func setAside(_ path: String) throws -> [String] {
+    /// Returns the logs next to this one that were set aside.
+    static func setAside(_ path: String) throws -> [String] {
         let folder = (path as NSString).deletingLastPathComponent
         let name = (path as NSString).lastPathComponent + ".before-"
         guard DurableFile.isFolder(folder) else { return [] }
         return try DurableFile.names(in: folder).filter { $0.hasPrefix(name) }.map { "\(folder)/\($0)" }
-    }
-
-    private static func read(
-        at path: String,
-        since mark: AuditMark,
-        _ parts: Restoration.Parts
-    ) async throws -> Found {
-        var (first, replay): (AuditRecord?, AuditReplay) = (nil, AuditReplay(after: mark))
-        var (generation, recordMACsSince): (UInt64, Timestamp?) = (0, nil)
-        func read(_ entry: AuditEntry) {
-            generation = max(generation, entry.record.generation ?? 0)
-            if entry.record.event.showsRecordMACs { recordMACsSince = recordMACsSince ?? entry.record.at }
-            replay.read(entry)
-        }
-        var verification = try await Self.verify(path, parts, last: mark) { entry in
-            first = first ?? entry.record
-            read(entry)
-        }
-        var isOther: AuditProblem?
-        if !verification.hasMark {
-            isOther = .cut(newest: verification.newest?.number ?? 0, expected: mark.number)
-            if case .replaced? = verification.problem { isOther = verification.problem }
-            // Read the log again from start to end, because the first pass stops if a different entry has the mark's
-            // number.
-            replay = AuditReplay(after: nil)
-            verification = try await Self.verify(path, parts, last: nil) { read($0) }
-        }
-        return Found(
-            path: path,
-            verification: verification,
-            replay: replay,
-            isOther: isOther,
-            beginning: (first?.epoch ?? 0, first?.at ?? Timestamp(milliseconds: 0)),
-            generation: generation,
-            recordMACsSince: recordMACsSince
-        )
-    }
-
-    private static func verify(
-        _ path: String,
-        _ parts: Restoration.Parts,
-        last: AuditMark?,
-        read: ((AuditEntry) -> Void)? = nil
-    ) async throws -> AuditVerification {
-        try await AuditReader(path, vault: parts.vault).verify(last: last, read: read)
     }
 }

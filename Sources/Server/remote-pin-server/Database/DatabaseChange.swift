@@ -22,7 +22,7 @@ struct DatabaseChange {
         let store = try await database.open(parts)
         do {
             let epoch = try await RunningServer.epoch(of: store, vault: server.vault)
-            let audit = try await server.openAudit(epoch: epoch, of: store)
+            let audit = try await server.openAudit(epoch: epoch, of: store, as: database.server)
             do {
                 try await work(DatabaseChange(store: store, audit: audit, server: server))
             } catch {

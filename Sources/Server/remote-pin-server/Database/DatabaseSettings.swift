@@ -133,8 +133,9 @@ struct DatabaseSettings {
         switch error {
         // The service manager starts the server again.
         case .unreachable, .losesCommits, .unfinishedCopy: kind = .unavailable
-        case .missing, .exists, .otherVersion, .otherKey: kind = .configuration
-        case .lostCommits, .otherPolicy: kind = .operatorMustAct
+        case .missing, .exists, .otherVersion, .otherKey, .markOfAnotherServer: kind = .configuration
+        case .files: kind = .files
+        case .lostCommits, .restored, .otherPolicy: kind = .operatorMustAct
         }
         return StartFailure(kind, "the database \(self.place): \(Problem(error))")
     }
@@ -152,7 +153,10 @@ extension Problem {
             case .otherVersion(let found, let known):
                 found > known
                     ? "install the newer server" : "install the server that created it; this one has no migration"
-            case .lostCommits: "keep every server from it; docs/cluster.md has the rule of epochs"
+            case .lostCommits, .restored: Self.epochWayOut
+            case .markOfAnotherServer:
+                "correct `cluster.server`, or `audit.file`; a new server needs a log of its own"
+            case .files: "check the folder of `audit.file`: its owner, its mode and its disk"
             case .otherPolicy:
                 "correct this server's settings; or make them the policy of all servers with `remote-pin-server store "
                     + "policy set`"
@@ -161,6 +165,11 @@ extension Problem {
             }
         self.init("\(error)", cure: cure)
     }
+
+    /// The operator's next step with a database that lacks commits.
+    static let epochWayOut =
+        "Stop all servers, collect their audit logs, and open an epoch with `remote-pin-server store epoch`: it "
+        + "charges every wallet and repeats the revocations (docs/cluster.md)"
 
     /// The cures of PostgreSQL's and libpq's messages, by a part of their text, in the order in which they apply.
     private static let cures: [(part: String, cure: String)] = [

@@ -3,6 +3,7 @@ internal import LogLines
 internal import Logging
 internal import PostgreSQLStore
 internal import ServerCommandLine
+internal import ServerSettings
 internal import ServiceLifecycle
 internal import MetricsEndpoint
 internal import Vault
@@ -27,7 +28,7 @@ extension RunningServer {
         try report.requireUsable(at: database.place)
         if files.lab == nil { try Self.check(report) }
         let lines = LogRateLimiter(burst: 3, each: .seconds(10))
-        let parts = database.parts(
+        var parts = database.parts(
             key: try await Self.recordKey(by: files.vault),
             policy: files.policy,
             receipts: files.vault.receiptSigner,
@@ -36,6 +37,7 @@ extension RunningServer {
             guard let metadata = lines.allow(["reason": "\(reason)"]) else { return }
             log.error("the database refused calls", metadata: metadata)
         }
+        parts.commitMark = CommitMark.path(ofAuditLog: files.settings[SettingTable.auditFile])
         let store = try await database.open(parts)
         for sentence in report.sentences(for: database) {
             log.notice("database", metadata: ["state": "\(sentence)"])

@@ -25,7 +25,9 @@ struct StoreCommand: AsyncParsableCommand {
             All servers of a database need the same `vault.key-file`, and the same settings in the sections `pin`, \
             `android` and `ios` (`store policy`).
             """,
-        subcommands: [StoreInit.self, StoreCopyCommand.self, StoreStatus.self, StorePolicyCommand.self]
+        subcommands: [
+            StoreInit.self, StoreCopyCommand.self, StoreStatus.self, StorePolicyCommand.self, StoreEpochCommand.self,
+        ]
     )
 }
 
@@ -189,6 +191,7 @@ extension DatabaseReport {
     /// The fault of the store's contents for a server with this policy, or nil if it could serve.
     func fault(for policy: [String: String]) -> PostgreSQLStoreOpenError? {
         if self.lacksCommits { return .lostCommits }
+        if self.isRestored { return .restored }
         let differences = self.differences(from: policy)
         return differences.isEmpty ? nil : .otherPolicy(differences)
     }

@@ -130,14 +130,22 @@ struct StoppedServer {
 
     /// Opens the audit log to append entries for this epoch.
     ///
-    /// - Parameter store: A store shared by several servers. It names an entry of this log and is updated with each new
-    ///   one.
-    func openAudit(epoch: Int, of store: (any MaintenanceStore)? = nil) async throws -> AuditLog {
+    /// - Parameters:
+    ///   - store: The store of several servers, which names an entry of this log, and takes each newest one.
+    ///   - name: This server's name among them.
+    func openAudit(
+        epoch: Int,
+        of store: (any ServedStore)? = nil,
+        as name: String? = nil
+    ) async throws -> AuditLog {
         var parts = AuditLog.Parts(path: self.auditPath, vault: self.vault, clock: self.clock, epoch: epoch) { newest in
             StandardStreams.writeError("audit log newest=\(newest)\n")
             store?.announce(StoredAuditMark(newest))
         }
         parts.onWritten = try self.exporting()
+        // Another server's command may have opened the epoch.
+        (parts.server, parts.opensEpoch) = (name, store?.isShared ?? false)
+        parts.generation = { store?.generation }
         parts.last = try await store?.auditMark().map { AuditMark($0) }
         guard parts.last == nil || AuditLog.exists(at: self.auditPath) else {
             throw StartFailure(

@@ -1,0 +1,74 @@
+package import HostSystem
+
+/// A thread of the store that commits, with numbers of its own.
+package enum CommitLane: String, CaseIterable, Sendable {
+    case judging
+    case transactions
+}
+
+/// The last commits that the database confirmed to a server, as the server keeps them in a file beside its audit log.
+///
+/// It is a line of fixed length, overwritten in place: `remote-pin commits 1`, epoch, numbers and name, and all of it
+/// once more. A mark whose halves differ was written in part by a power failure, and is none.
+package struct CommitMark: Hashable, Sendable {
+    package let server: String
+    /// The store's epoch; numbers of an earlier epoch say nothing about a later one, which has charged their loss.
+    package var epoch: Int64 = 1
+    package var numbers: [CommitLane: Int64] = [:]
+
+    private static let form = "remote-pin commits 1"
+    private static let byteCount = 320
+
+    package init(server: String) {
+        self.server = server
+    }
+
+    /// The path of the mark of a server with this audit log.
+    package static func path(ofAuditLog path: String) -> String { path + ".commits" }
+
+    /// The number of commits.
+    package var total: UInt64 { self.numbers.values.reduce(0) { $0 &+ UInt64(bitPattern: $1) } }
+
+    /// Whether a store with these numbers has the commits of another mark, or charges their loss.
+    func contains(_ other: CommitMark) -> Bool {
+        guard self.epoch == other.epoch else { return self.epoch > other.epoch }
+        return other.numbers.allSatisfy { lane, number in self.numbers[lane, default: 0] >= number }
+    }
+
+    /// Takes the higher numbers; returns whether that changed any.
+    mutating func raise(to other: CommitMark) -> Bool {
+        guard other.epoch >= self.epoch else { return false }
+        let before = self
+        if other.epoch > self.epoch { (self.epoch, self.numbers) = (other.epoch, [:]) }
+        self.numbers.merge(other.numbers) { max($0, $1) }
+        return self != before
+    }
+
+    func encoded() -> [UInt8] {
+        let numbers = CommitLane.allCases.map { "\(self.numbers[$0, default: 0])" }.joined(separator: " ")
+        let text = "\(Self.form) \(self.epoch) \(numbers) \(self.server)"
+        let line = Array("\(text)|\(text)".utf8)
+        return line + [UInt8](repeating: 0x20, count: Self.byteCount - 1 - line.count) + [0x0A]
+    }
+
+    init?(decoding bytes: [UInt8]) {
+        let halves = String(decoding: bytes, as: UTF8.self).split(separator: "|", omittingEmptySubsequences: false)
+        guard bytes.count == Self.byteCount, halves.count == 2, halves[1].hasPrefix(halves[0]),
+            halves[1].dropFirst(halves[0].count).allSatisfy(\.isWhitespace), halves[0].hasPrefix(Self.form)
+        else { return nil }
+        let words = halves[0].dropFirst(Self.form.count).split(separator: " ")
+        guard words.count == 2 + CommitLane.allCases.count, let epoch = Int64(words[0]) else { return nil }
+        self.init(server: String(words[words.count - 1]))
+        self.epoch = epoch
+        for (lane, word) in zip(CommitLane.allCases, words.dropFirst()) {
+            guard let number = Int64(word) else { return nil }
+            self.numbers[lane] = number
+        }
+    }
+
+    /// Reads a mark; nil if it is missing or was written in part.
+    package static func read(at path: String) throws(FileError) -> CommitMark? {
+        guard DurableFile.exists(path) else { return nil }
+        return CommitMark(decoding: try DurableFile.read(path, atMost: Self.byteCount + 1))
+    }
+}

@@ -1,0 +1,95 @@
+internal import PostgreSQLClient
+package import WalletStore
+
+/// A server that the store knows, by its commits or by its audit log.
+package struct KnownServer: Hashable, Sendable {
+    package let name: String
+    /// The newest entry of its audit log at its last change on record; nil before the first.
+    package let mark: StoredAuditMark?
+    /// The numbers of its commits in the store.
+    package let commits: CommitMark
+}
+
+/// The loss of commits, and the epoch that ends it.
+extension StoreTransaction {
+    /// Returns every server that the store knows, in the order of their names.
+    func servers() throws -> [KnownServer] {
+        let rows = try self.run(
+            """
+            select s.server, m.number, m.mac, j.number, t.number
+            from (select server from audit_marks union select server from commit_numbers) s
+            left join audit_marks m on m.server = s.server
+            left join commit_numbers j on j.server = s.server and j.lane = '\(CommitLane.judging.rawValue)'
+            left join commit_numbers t on t.server = s.server and t.lane = '\(CommitLane.transactions.rawValue)'
+            order by s.server
+            """
+        )
+        return try (0..<rows.count).map { row in
+            guard let name = rows.text(row, 0) else { throw StoreError.corrupt }
+            var commits = CommitMark(server: name)
+            commits.epoch = self.facts.epoch
+            commits.numbers = [.judging: rows.number(row, 3) ?? 0, .transactions: rows.number(row, 4) ?? 0]
+            var mark: StoredAuditMark?
+            if let number = rows.number(row, 1), let mac = rows.text(row, 2) {
+                mark = StoredAuditMark(number: UInt64(bitPattern: number), mac: mac)
+            }
+            return KnownServer(name: name, mark: mark, commits: commits)
+        }
+    }
+
+    /// Marks the store as one that lacks commits: from its commit on, no server judges anything.
+    func noteLostCommits() throws {
+        try self.run("update facts set lost_commits = true")
+    }
+
+    /// Opens epochs, after which servers judge again, with the audit logs that were read for them.
+    ///
+    /// Invariant (G7): a server continues only the log whose entries were repeated, or one that continues it. An older
+    /// copy of it would hide revocations from the next epoch.
+    ///
+    /// - Parameters:
+    ///   - marks: The newest entry of each log, by the server's name.
+    ///   - lost: The servers whose logs are lost; each of them begins a new one.
+    func open(_ epochs: [StoredEpoch], with marks: [String: StoredAuditMark], without lost: [String]) throws {
+        try self.open(epochs)
+        for (server, mark) in marks { try self.keep(mark, of: server) }
+        for server in lost { try self.run("delete from audit_marks where server = $1", [.text(server)]) }
+        try self.run("update facts set home = \(Schema.place)")
+    }
+
+    /// Returns the addresses of other sessions that servers opened; those of roles that this one may not see are
+    /// missing.
+    func sessions(named application: String) throws -> [String] {
+        let rows = try self.run(
+            """
+            select coalesce(host(client_addr), 'this machine') from pg_stat_activity
+            where datname = current_database() and application_name = $1 and pid <> pg_backend_pid()
+            """,
+            [.text(application)]
+        )
+        return (0..<rows.count).compactMap { rows.text($0, 0) }
+    }
+}
+
+extension PostgreSQLWalletStore {
+    package func servers() async throws(StoreError) -> [KnownServer] {
+        try await self.perform(.reading) { try $0.servers() }
+    }
+
+    package func noteLostCommits() async throws(StoreError) {
+        try await self.perform(.changingFacts) { try $0.noteLostCommits() }
+    }
+
+    package func open(
+        _ epochs: [StoredEpoch],
+        with marks: [String: StoredAuditMark],
+        without lost: [String]
+    ) async throws(StoreError) {
+        try await self.perform(.changingFacts) { try $0.open(epochs, with: marks, without: lost) }
+    }
+
+    /// Returns the addresses of the sessions of running servers.
+    package func sessions(named application: String) async throws(StoreError) -> [String] {
+        try await self.perform(.reading) { try $0.sessions(named: application) }
+    }
+}

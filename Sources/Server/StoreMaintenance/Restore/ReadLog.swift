@@ -1,0 +1,82 @@
+internal import AuditLog
+internal import Vault
+internal import Vocabulary
+
+/// An audit log, read for the changes since a backup of the store.
+struct ReadLog {
+    let path: String
+    let verification: AuditVerification
+    let replay: AuditReplay
+    /// The reason why the log lacks the entry that was the newest at the time of the backup, or nil if it contains that
+    /// entry.
+    let isOther: AuditProblem?
+    /// The epoch and the time of the log's first entry.
+    let beginning: (epoch: Int, at: Timestamp)
+    let facts: Facts
+
+    /// What the entries of a log tell about its server and its store.
+    struct Facts {
+        /// The highest generation of the store.
+        var generation: UInt64 = 0
+        /// The newest epoch, and the highest generation in it.
+        var ofEpoch: (epoch: Int, generation: UInt64) = (0, 0)
+        /// The time of the first entry from a server that adds MACs to attempt records.
+        var recordMACsSince: Timestamp?
+        /// The name of the server, if it shares the store with others.
+        var server: String?
+        /// The names of all servers of the store that the log mentions.
+        var servers: Set<String> = []
+        /// Whether the last start has an orderly stop, so that no commit followed.
+        var endsWithStop = true
+
+        mutating func read(_ record: AuditRecord) {
+            let generation = record.generation ?? 0
+            self.generation = max(self.generation, generation)
+            if record.epoch > self.ofEpoch.epoch { self.ofEpoch = (record.epoch, 0) }
+            self.ofEpoch.generation = max(self.ofEpoch.generation, generation)
+            // The entries up to here have the generations of the embedded store.
+            if record.event == .storeCopied { self.ofEpoch.generation = 0 }
+            if record.event.showsRecordMACs { self.recordMACsSince = self.recordMACsSince ?? record.at }
+            self.server = record.server ?? self.server
+            self.servers.formUnion(record.servers ?? [])
+            if record.event == .started { self.endsWithStop = false }
+            if record.event == .stopped { self.endsWithStop = true }
+        }
+    }
+
+    /// The damage to the log; an entry that a crash left incomplete does not count.
+    var damage: AuditProblem? {
+        if case .tornTail? = self.verification.problem { nil } else { self.verification.problem }
+    }
+
+    /// Reads a log.
+    ///
+    /// - Parameter mark: The newest entry at the time of the backup; nil if the backup has no change of the log.
+    init(at path: String, since mark: AuditMark?, vault: any Vault) async throws {
+        var (first, replay, facts): (AuditRecord?, AuditReplay, Facts) = (nil, AuditReplay(after: mark), Facts())
+        let reader = try AuditReader(path, vault: vault)
+        var verification = try await reader.verify(last: mark) { entry in
+            first = first ?? entry.record
+            facts.read(entry.record)
+            replay.read(entry)
+        }
+        var isOther: AuditProblem?
+        if let mark, !verification.hasMark {
+            isOther = .cut(newest: verification.newest?.number ?? 0, expected: mark.number)
+            if case .replaced? = verification.problem { isOther = verification.problem }
+            // Read again from the first entry to the last, because the first reading stops if another entry has the
+            // mark's number.
+            replay = AuditReplay(after: nil)
+            verification = try await reader.verify { entry in
+                facts.read(entry.record)
+                replay.read(entry)
+            }
+        }
+        self.path = path
+        self.verification = verification
+        self.replay = replay
+        self.isOther = isOther
+        self.beginning = (first?.epoch ?? 0, first?.at ?? Timestamp(milliseconds: 0))
+        self.facts = facts
+    }
+}

@@ -1,0 +1,229 @@
+internal import AuditLog
+internal import HostSystem
+internal import PINPolicy
+internal import PostgreSQLStore
+internal import ServerCommandLine
+internal import StoreMaintenance
+internal import Vocabulary
+internal import WalletStore
+
+/// The opening of an epoch in a database that may lack commits.
+///
+///     read all logs ─▶ no server judges ─▶ changes repeated ─▶ on record ─▶ epoch opened, with the logs it rests on
+///
+/// It may be killed at any moment and run again: until its last commit no server judges anything, and a change that is
+/// repeated twice has no further effect.
+struct EpochOpening {
+    /// A server and what its commits in the database show.
+    struct Server {
+        let name: String
+        let log: String?
+        let problem: String?
+        /// The number of its confirmed commits that the database lacks; nil if it is unknown.
+        let lostCommits: UInt64?
+        let isLeftOut: Bool
+    }
+
+    let store: PostgreSQLWalletStore
+    let server: StoppedServer
+    let database: DatabaseSettings
+    let rule: EpochRule
+    /// The servers whose logs are lost.
+    let without: Set<String>
+    let logs: ServerLogs
+    let servers: [Server]
+    let epochs: [StoredEpoch]
+
+    /// The number of the epoch to open, later than any in the database or in a log.
+    var number: Int { max(self.epochs.count + 1, self.logs.epoch) + 1 }
+
+    /// Reads the database and all logs; changes nothing.
+    init(
+        in store: PostgreSQLWalletStore,
+        by server: StoppedServer,
+        in database: DatabaseSettings,
+        rule: EpochRule,
+        logs paths: [String],
+        without: Set<String>
+    ) async throws {
+        (self.store, self.server, self.database, self.rule) = (store, server, database, rule)
+        self.without = without
+        // Rejects epochs that no command with this vault opened.
+        _ = try await RunningServer.epoch(of: store, vault: server.vault)
+        self.epochs = try await store.epochs()
+        let known = try await store.servers()
+        let marks = known.map { ($0.name, $0.mark.map { AuditMark($0) }) }
+        do {
+            self.logs = try await ServerLogs(
+                at: [server.auditPath] + paths,
+                known: Dictionary(uniqueKeysWithValues: marks),
+                vault: server.vault
+            )
+        } catch let error as FileError {
+            throw StartFailure(.files, "an audit log cannot be read: \(error)")
+        }
+        let logs = self.logs
+        let commits = Dictionary(uniqueKeysWithValues: known.map { ($0.name, $0.commits) })
+        let epoch = Int64(self.epochs.count + 1)
+        self.servers = logs.names.union(without).sorted().map { name in
+            let found = logs.servers.first { $0.name == name }
+            return Server(
+                name: name,
+                log: found?.path,
+                problem: found.map { $0.problem?.description } ?? "its audit log is missing",
+                lostCommits: found.flatMap { Self.lost(by: $0, commits[name] ?? CommitMark(server: name), epoch) },
+                isLeftOut: without.contains(name)
+            )
+        }
+    }
+
+    /// Returns the number of a server's confirmed commits that the database lacks; nil if its log does not tell.
+    ///
+    /// After an end that was not in order, commits followed the last entry; the mark beside the log has their number.
+    private static func lost(by server: ServerLogs.Server, _ stored: CommitMark, _ epoch: Int64) -> UInt64? {
+        guard server.problem == nil, let path = server.path else { return nil }
+        let mark = (try? CommitMark.read(at: CommitMark.path(ofAuditLog: path))).flatMap { $0 }
+        let own = mark?.server == server.name ? mark : nil
+        guard own != nil || server.endsWithStop else { return nil }
+        var newest: UInt64 = 0
+        for (itsEpoch, number) in [(Int64(server.ofEpoch.epoch), server.ofEpoch.generation)]
+            + (own.map { [($0.epoch, $0.total)] } ?? [])
+        {
+            // The database is from before an epoch that this server knew.
+            if itsEpoch > epoch { return nil }
+            if itsEpoch == epoch { newest = max(newest, number) }
+        }
+        return newest > stored.total ? newest - stored.total : 0
+    }
+
+    /// Rejects an opening that would lose a revocation or grant a guess without the operator's word.
+    func check() throws {
+        if let path = self.logs.unknown.first {
+            throw StartFailure(.data, "\(path) is the audit log of no server of this database; nothing was done")
+        }
+        let open = self.servers.filter { $0.problem != nil && !$0.isLeftOut }
+        guard open.isEmpty else {
+            let list = open.map { "server \($0.name): \($0.problem ?? "")" }.joined(separator: "\n")
+            throw StartFailure(
+                .notAllowed,
+                """
+                nothing was done: without the audit logs of all servers, wallets that they revoked work again.
+                \(list)
+                Name each log with --audit. If one is lost for good, name its server with --without.
+                """
+            )
+        }
+        if let intact = self.servers.first(where: { $0.isLeftOut && $0.problem == nil }) {
+            throw StartFailure(.notAllowed, "the log of \(intact.name) is complete; leave --without \(intact.name) out")
+        }
+        guard self.rule != .strict else { return }
+        // An attacker may have made any number of guesses in an unknown loss.
+        guard let lost = self.lostCommits else {
+            throw StartFailure(
+                .notAllowed,
+                "the number of lost commits is unknown, so \(self.rule.rawValue) may charge too little; use --epoch "
+                    + "strict. Nothing was done"
+            )
+        }
+        guard self.rule == .chargeOne || lost == 0 else {
+            throw StartFailure(
+                .notAllowed,
+                "the database lacks \(lost) commits that were confirmed, so trust charges too little; use --epoch "
+                    + "strict, or charge-one. Nothing was done"
+            )
+        }
+    }
+
+    /// The number of confirmed commits that the database lacks; nil if it is unknown.
+    var lostCommits: UInt64? {
+        self.servers.reduce(.some(0)) { sum, server in
+            sum.flatMap { sum in server.lostCommits.map { sum + $0 } }
+        }
+    }
+
+    /// Rejects a database that servers are connected to.
+    func requireNoServers() async throws {
+        let sessions = try await self.store.sessions(named: "remote-pin-server")
+        guard !sessions.isEmpty else { return }
+        throw StartFailure(
+            .unavailable,
+            "servers are connected to the database, from \(Set(sessions).sorted().joined(separator: ", ")); stop all "
+                + "servers. Nothing was done"
+        )
+    }
+
+    /// Opens the epoch.
+    func run(onProgress: (Int, Int) throws -> Void) async throws -> ReplayReport {
+        let audit = try await self.openAudit()
+        do {
+            let report = try await self.run(in: audit, onProgress)
+            await audit.close()
+            return report
+        } catch {
+            await audit.close()
+            throw error
+        }
+    }
+
+    private func run(in audit: AuditLog, _ onProgress: (Int, Int) throws -> Void) async throws -> ReplayReport {
+        try await self.store.noteLostCommits()
+        let report = try await self.logs.repeatChanges(on: self.store, onProgress: onProgress)
+        let records = try await EpochRecords.next(
+            self.number,
+            self.rule,
+            at: self.server.clock.now(),
+            after: self.epochs,
+            by: self.server.vault
+        )
+        let lost = self.lostCommits.map { "\($0)" } ?? "an unknown number of"
+        let left = self.without.isEmpty ? "" : ", without the logs of \(self.without.sorted().joined(separator: ", "))"
+        let detail = "epoch \(self.number), \(self.rule.rawValue), \(lost) commits lost\(left)"
+        let actor = self.server.actor
+        let begun = try await audit.append(.storeEpoch, by: actor, .begun, detail: detail)
+        var marks: [String: StoredAuditMark] = [:]
+        for server in self.logs.servers where server.problem == nil {
+            marks[server.name] = server.newest.map { StoredAuditMark($0) }
+        }
+        marks[self.database.server] = StoredAuditMark(begun)
+        let lostLogs = self.without.filter { $0 != self.database.server }
+        do throws(StoreError) {
+            try await self.store.open(records, with: marks, without: Array(lostLogs))
+        } catch {
+            let (of, reason) = (begun.number, "\(error)")
+            let phase: AuditPhase =
+                error == .outcomeUnknown ? .unclear(of: of, reason: reason) : .failed(of: of, reason: reason)
+            await audit.tryAppend(.storeEpoch, by: actor, phase, detail: detail)
+            throw error
+        }
+        let result =
+            "\(Restoration.wallets(report.ended)) ended again, \(report.blocked) blocked again, "
+            + "\(report.denied) codes denied again"
+        await audit.tryAppend(.storeEpoch, by: actor, .done(of: begun.number, result: result), detail: detail)
+        return report
+    }
+
+    /// Opens this server's log, which no other process has open; a damaged one is set aside.
+    ///
+    /// The store learns of no entry before the last commit: it would take the changes up to that entry as its own.
+    private func openAudit() async throws -> AuditLog {
+        let path = self.server.auditPath
+        let own = self.logs.servers.first { $0.name == self.database.server }
+        var parts = AuditLog.Parts(path: path, vault: self.server.vault, clock: self.server.clock, epoch: self.number) {
+            StandardStreams.writeError("audit log newest=\($0)\n")
+        }
+        parts.onWritten = try self.server.exporting()
+        (parts.server, parts.opensEpoch) = (self.database.server, true)
+        if own?.problem != nil, AuditLog.exists(at: path) {
+            let kept = RestoreLogs.place(of: path, beforeEpoch: self.number)
+            try explaining(.files, "`audit.file`") { try DurableFile.place(path, at: kept) }
+        } else {
+            parts.last = own?.newest
+        }
+        do throws(AuditLogError) {
+            if !AuditLog.exists(at: path) { try await AuditLog.create(parts) }
+            return try await AuditLog.open(parts)
+        } catch {
+            throw StartFailure(error)
+        }
+    }
+}

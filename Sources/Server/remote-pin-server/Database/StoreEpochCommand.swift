@@ -1,0 +1,205 @@
+internal import ArgumentParser
+internal import AuditLog
+internal import HostSystem
+internal import PINPolicy
+internal import PostgreSQLClient
+internal import PostgreSQLStore
+internal import ServerCommandLine
+internal import StoreMaintenance
+internal import Synchronization
+internal import WalletStore
+
+/// Opens an epoch in a database that lacks commits.
+struct StoreEpochCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "epoch",
+        abstract: "Open an epoch in a database that was restored, or that lost commits in a failover.",
+        discussion: """
+            Such a database lacks guesses and revocations, so no server judges anything in it (exit status 79). The \
+            epoch charges every wallet for the guesses, and repeats the revocations, denials and permanent blocks \
+            that the audit logs of all servers record. Then the servers serve again.
+
+            Stop all servers, and collect their audit logs and the files `….commits` beside them on one of them. The \
+            log at `audit.file` is read in any case, and logs beside each one that were set aside as \
+            `….before-ANYTHING`. A server whose log is missing or damaged must be named with --without: wallets that \
+            it revoked since work again, and it begins a new log.
+
+            --epoch sets the charge until the wallet's next right PIN:
+              strict      the wallet is in its last round: at most one round of guesses is left
+              charge-one  one wrong PIN more, never the last one: only if the logs tell the number of lost commits
+              trust       none: only if the logs show that no commit is lost, as after a move of the database
+
+            --dry-run reads everything and shows what would be done. If the command is killed, run it again.
+
+              remote-pin-server store epoch --dry-run --audit pin2.audit --audit pin3.audit --config server.yaml
+              remote-pin-server store epoch --yes --audit pin2.audit --without pin3 --config server.yaml
+            """
+    )
+
+    @Option(
+        help: ArgumentHelp("The charge for every wallet: strict, charge-one or trust.", valueName: "rule"),
+        completion: .list(EpochRule.allCases.map(\.rawValue))
+    )
+    var epoch = EpochRule.strict.rawValue
+
+    @Option(help: ArgumentHelp("The audit log of another server; repeat it.", valueName: "file"), completion: .file())
+    var audit: [String] = []
+
+    @Option(help: ArgumentHelp("A server whose audit log is lost or damaged; repeat it.", valueName: "server"))
+    var without: [String] = []
+
+    @Flag(help: "Show what would be done, and change nothing.")
+    var dryRun = false
+
+    @Flag(help: "Skip the question; for scripts.")
+    var yes = false
+
+    @OptionGroup var options: ConfigurationOptions
+    @OptionGroup var output: OutputOptions
+
+    private static let phrase = "open an epoch"
+
+    func validate() throws {
+        guard EpochRule(rawValue: self.epoch) != nil else {
+            throw ValidationError("`\(self.epoch)` is not a rule; use strict, charge-one or trust.")
+        }
+    }
+
+    func run() async throws {
+        try await ending {
+            let loaded = try self.options.settings()
+            let database = try DatabaseSettings.required(by: loaded.settings)
+            let server = try StoppedServer(loaded)
+            try server.requireItsUser(for: "store epoch")
+            let report = try await database.report()
+            try report.requireUsable(at: database.place)
+            if let fault = report.schemaFault { throw database.failure(fault) }
+            var parts = database.parts(
+                key: try await RunningServer.recordKey(by: server.vault),
+                policy: try ServerPolicy.values(of: loaded.settings)
+            ) { StandardStreams.writeError("the database: \($0)\n") }
+            parts.target.applicationName = "remote-pin-server store epoch"
+            (parts.acceptsLostCommits, parts.acceptsOtherPolicy) = (true, true)
+            let store = try await database.open(parts)
+            do {
+                try await self.run(store, server, database)
+            } catch {
+                await store.close()
+                throw Self.failure(error, database)
+            }
+            await store.close()
+        }
+    }
+
+    private func run(_ store: PostgreSQLWalletStore, _ server: StoppedServer, _ database: DatabaseSettings) async throws
+    {
+        let opening = try await EpochOpening(
+            in: store,
+            by: server,
+            in: database,
+            rule: EpochRule(rawValue: self.epoch) ?? .strict,
+            logs: try self.audit.map { try Self.existing($0) },
+            without: Set(self.without)
+        )
+        if self.dryRun { self.show(opening, nil) }
+        try opening.check()
+        try await opening.requireNoServers()
+        if self.dryRun { return }
+        if !self.yes { try Phrase.ask(Self.phrase, because: self.warning(of: opening)) }
+        let line = Mutex(ProgressLine())
+        let report = try await opening.run { done, all in
+            line.withLock { $0.show("repeating", done, of: all) }
+        }
+        line.withLock { $0.end() }
+        self.show(opening, report)
+    }
+
+    private static func existing(_ file: String) throws -> String {
+        let path = ConfigurationOptions.absolute(file)
+        guard AuditLog.exists(at: path) else { throw StartFailure(.files, "--audit: there is no \(path)") }
+        return path
+    }
+
+    private func warning(of opening: EpochOpening) -> String {
+        let loss = opening.lostCommits.map { "lacks \($0)" } ?? "may lack an unknown number of"
+        let left =
+            self.without.isEmpty
+            ? ""
+            : "\nWithout the logs of \(self.without.sorted().joined(separator: ", ")) the promise that a revoked "
+                + "wallet gets nothing (G7) is lost for wallets that only these servers revoked."
+        return "The database \(loss) confirmed commits. Epoch \(opening.number) charges every wallet by the rule "
+            + "\(self.epoch).\(left)"
+    }
+
+    private static func failure(_ error: any Error, _ database: DatabaseSettings) -> any Error {
+        switch error {
+        case let error as AuditLogError: StartFailure(error)
+        case let error as StoreError:
+            StartFailure(
+                .unavailable,
+                "the database \(database.place) takes no step: \(error). Run the command again; no server judges until "
+                    + "it is done"
+            )
+        default: error
+        }
+    }
+
+    private func show(_ opening: EpochOpening, _ report: ReplayReport?) {
+        self.output.print(JSON(opening, report)) { page in
+            page.table(
+                ["SERVER", "LOG", "LOST COMMITS"],
+                opening.servers.map { server in
+                    [
+                        server.name, server.problem.map { "\($0)\(server.isLeftOut ? " (left out)" : "")" } ?? "intact",
+                        server.lostCommits.map { "\($0)" } ?? "unknown",
+                    ]
+                }
+            )
+            guard let report else { return page.line("epoch \(opening.number), \(self.epoch), would be opened") }
+            page.line("\(page.good("opened")) epoch \(opening.number), \(self.epoch)")
+            page.line(
+                "\(Restoration.wallets(report.ended)) ended again, \(report.denied) recovery "
+                    + "code\(report.denied == 1 ? "" : "s") denied again, "
+                    + "\(Restoration.wallets(report.blocked)) blocked permanently again"
+                    + (report.isSolutionRevoked ? "; the solution is revoked" : "")
+            )
+            page.line("next: start the servers")
+        }
+    }
+
+    private struct JSON: Encodable {
+        struct Server: Encodable {
+            let name: String
+            let log: String?
+            let problem: String?
+            let lostCommits: UInt64?
+            let leftOut: Bool
+        }
+
+        let epoch: Int
+        let rule: String
+        let isOpened: Bool
+        let servers: [Server]
+        let lostCommits: UInt64?
+        let endedAgain: Int?
+        let deniedAgain: Int?
+        let blockedAgain: Int?
+        let solutionRevoked: Bool?
+
+        init(_ opening: EpochOpening, _ report: ReplayReport?) {
+            (self.epoch, self.rule, self.isOpened) = (opening.number, opening.rule.rawValue, report != nil)
+            self.servers = opening.servers.map {
+                Server(
+                    name: $0.name,
+                    log: $0.log,
+                    problem: $0.problem,
+                    lostCommits: $0.lostCommits,
+                    leftOut: $0.isLeftOut
+                )
+            }
+            self.lostCommits = opening.lostCommits
+            (self.endedAgain, self.deniedAgain) = (report?.ended, report?.denied)
+            (self.blockedAgain, self.solutionRevoked) = (report?.blocked, report?.isSolutionRevoked)
+        }
+    }
+}

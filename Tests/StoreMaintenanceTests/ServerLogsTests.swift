@@ -1,0 +1,97 @@
+import AuditLog
+import TestSupport
+import Testing
+import Vault
+import Vocabulary
+
+@testable import StoreMaintenance
+
+@Suite("The audit logs of all servers")
+struct ServerLogsTests {
+    private let folder = TemporaryFolder()
+    private let clock = ManualClock()
+    private let vault: KeyFileVault
+    private let code: RecoveryCodeMAC
+
+    init() async throws {
+        try KeyFileVault.create(at: self.folder.file("vault.key"))
+        self.vault = try KeyFileVault(self.folder.file("vault.key"))
+        self.code = try #require(RecoveryCodeMAC([UInt8](repeating: 7, count: 32)))
+    }
+
+    private func path(_ name: String) -> String { self.folder.file("\(name).audit") }
+
+    private func open(_ name: String) async throws -> AuditLog {
+        var parts = AuditLog.Parts(path: self.path(name), vault: self.vault, clock: self.clock)
+        parts.server = name
+        if !AuditLog.exists(at: parts.path) { try await AuditLog.create(parts) }
+        return try await AuditLog.open(parts)
+    }
+
+    /// Records a change as done and returns its last entry.
+    @discardableResult
+    private func change(_ event: AuditEvent, in log: AuditLog) async throws -> AuditMark {
+        let subject = AuditSubject(recoveryCode: self.code)
+        let begun = try await log.append(event, by: .server, on: subject, .begun)
+        return try await log.append(event, by: .server, on: subject, .done(of: begun.number, result: ""))
+    }
+
+    private func read(_ known: [String: AuditMark?] = ["a": nil, "b": nil]) async throws -> ServerLogs {
+        try await ServerLogs(at: [self.path("a"), self.path("b")], known: known, vault: self.vault)
+    }
+
+    @Test("changes of several servers are repeated in the order of their times, and those of one in the log's order")
+    func order() async throws {
+        let (a, b) = (try await self.open("a"), try await self.open("b"))
+        try await self.change(.revokeRecoveryCode, in: a)
+        self.clock.advance(by: .seconds(5))
+        try await self.change(.removeDenied, in: b)
+        self.clock.advance(by: .seconds(5))
+        try await self.change(.revokeSolution, in: a)
+        try await self.change(.restoreSolution, in: a)
+        let steps = try await self.read().steps
+        guard case .deny = steps.first else {
+            Issue.record("\(steps)")
+            return
+        }
+        #expect(Array(steps.dropFirst()) == [.allow(self.code), .setSolutionRevoked(true), .setSolutionRevoked(false)])
+    }
+
+    @Test("if the clocks of two servers leave the order open, a code stays denied and the solution revoked")
+    func doubt() async throws {
+        let (a, b) = (try await self.open("a"), try await self.open("b"))
+        try await self.change(.revokeRecoveryCode, in: a)
+        try await self.change(.revokeSolution, in: a)
+        self.clock.advance(by: .seconds(1))
+        try await self.change(.removeDenied, in: b)
+        try await self.change(.restoreSolution, in: b)
+        let steps = try await self.read().steps
+        #expect(Array(steps.prefix(2)) == [.allow(self.code), .setSolutionRevoked(false)])
+        #expect(steps.last == .setSolutionRevoked(true))
+    }
+
+    @Test("changes up to the entry that the store names are not repeated; those of a server that it does not know are")
+    func marks() async throws {
+        let (a, b) = (try await self.open("a"), try await self.open("b"))
+        let mark = try await self.change(.revokeSolution, in: a)
+        try await self.change(.revokeRecoveryCode, in: b)
+        let steps = try await self.read(["a": mark]).steps
+        guard steps.count == 1, case .deny = steps[0] else {
+            Issue.record("\(steps)")
+            return
+        }
+        let other = AuditMark(number: mark.number, mac: "1-" + String(repeating: "0", count: 64))
+        let logs = try await self.read(["a": other])
+        #expect(logs.servers.first { $0.name == "a" }?.problem != nil, "it is not the log that the store names")
+        #expect(logs.servers.first { $0.name == "b" }?.problem == nil)
+    }
+
+    @Test("each log names the servers that its server knew")
+    func names() async throws {
+        let a = try await self.open("a")
+        try await a.append(.started, by: .server, .done(of: nil, result: ""), servers: ["a", "c"])
+        let logs = try await ServerLogs(at: [self.path("a")], known: ["b": nil], vault: self.vault)
+        #expect(logs.names == ["a", "b", "c"])
+        #expect(logs.servers.first?.endsWithStop == false)
+    }
+}
