@@ -94,10 +94,22 @@ package final class RemotePINServer: Sendable {
 
     /// Serves a connection from its first call to its last.
     package func serve(_ connection: ServerConnection) async {
+        let state = self.state
+        defer { state.limits.sources.disconnect(connection.source, at: state.clock.now()) }
+        state.statistics.calls.handshakes.increment()
+        state.statistics.openConnections.add(1, ordering: .relaxed)
+        var conversation = await self.openedConversation(on: connection)
+        await conversation.run()
+        state.statistics.openConnections.subtract(1, ordering: .relaxed)
+    }
+
+    /// Serves a connection until a session is opened or the connection ends.
+    ///
+    /// This is a separate function because the task of an idle connection keeps the memory for the variables of
+    /// `serve`.
+    private func openedConversation(on connection: ServerConnection) async -> Conversation {
         let id = self.connections.add(1, ordering: .relaxed).newValue
         let (state, activity) = (self.state, CallActivity())
-        let account = state.limits.sources.connect(connection.source)
-        defer { state.limits.sources.disconnect(connection.source, at: state.clock.now()) }
         let start = Conversation(
             server: state,
             connection: connection,
@@ -111,15 +123,11 @@ package final class RemotePINServer: Sendable {
             activity: activity,
             channelBinding: connection.channelBinding,
             signatures: self.signatures[connection.eventLoopID],
-            account: account,
+            account: state.limits.sources.connect(connection.source),
             calledAt: state.clock.now(),
             log: CallLog(self.log, of: connection, id: id)
         )
-        state.statistics.calls.handshakes.increment()
-        state.statistics.openConnections.add(1, ordering: .relaxed)
-        var conversation = await start.opened()
-        await conversation.run()
-        state.statistics.openConnections.subtract(1, ordering: .relaxed)
+        return await start.opened()
     }
 
     /// The number of times to check whether answers were delivered.

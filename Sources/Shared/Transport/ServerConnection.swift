@@ -29,11 +29,26 @@ package final class ServerConnection: Sendable {
         self.limits = limits
     }
 
+    /// Waits for the next request, and decodes it.
+    ///
+    /// Only one task may wait at a time.
+    package func next() async -> Incoming { self.decode(await self.received()) }
+
+    /// A request or the end of the connection, as it arrived.
+    ///
+    /// Much smaller than ``Incoming``. The task of an idle connection keeps memory for one of them.
+    package struct Received: Sendable {
+        fileprivate let event: FrameChannel.Event
+    }
+
     /// Waits for the next request.
     ///
     /// Only one task may wait at a time.
-    package func next() async -> Incoming {
-        switch await self.frames.next() {
+    package func received() async -> Received { Received(event: await self.frames.next()) }
+
+    /// Decodes a request.
+    package func decode(_ received: Received) -> Incoming {
+        switch received.event {
         case .frame(let bytes): Self.read(bytes)
         case .violation(let violation): .violation(.frame(violation), id: 0)
         case .ended: .closed

@@ -62,7 +62,9 @@ struct Conversation {
     private func openingSession() async -> Conversation {
         var conversation = self
         conversation.log.debug("connected")
-        while !conversation.isOver, !conversation.machine.isInSession { await conversation.serveOne() }
+        while !conversation.isOver, !conversation.machine.isInSession {
+            await conversation.serve(await conversation.connection.received())
+        }
         return conversation
     }
 
@@ -70,7 +72,7 @@ struct Conversation {
     ///
     /// Returns once the connection is closed.
     mutating func run() async {
-        while !self.isOver { await self.serveOne() }
+        while !self.isOver { await self.serve(await self.connection.received()) }
         self.log.begin(call: 0)
         self.connection.close()
         await self.connection.closed()
@@ -78,9 +80,12 @@ struct Conversation {
         self.log.debug("disconnected")
     }
 
-    /// Reads one call and answers it.
-    private mutating func serveOne() async {
-        switch await self.connection.next() {
+    /// Answers one call.
+    ///
+    /// Does not wait for the call itself, because a waiting task would hold the memory for all variables of this
+    /// function.
+    private mutating func serve(_ received: ServerConnection.Received) async {
+        switch self.connection.decode(received) {
         case .request(let request):
             self.activity.begin()
             self.log.begin(call: request.id)
