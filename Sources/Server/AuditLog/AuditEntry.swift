@@ -90,8 +90,8 @@ package struct AuditActor: RawRepresentable, Hashable, Sendable {
 
 /// The name of an event.
 ///
-/// For commands, it is the name that operators type. There are constants here for commands that a restore replays and
-/// for commands that also work while the server is stopped. The others are named in Administration.
+/// For commands, it is the name that operators type. The constants here are for commands that a restore replays and for
+/// commands that also work while the server is stopped. The others are named in Administration.
 package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     package let rawValue: String
 
@@ -157,7 +157,7 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     package static let sharesOffered = AuditEvent(rawValue: "vault shares offered")
     /// The attempt records of an earlier server version were given MACs.
     ///
-    /// Their contents were trusted as they were.
+    /// Their contents were trusted unchanged.
     package static let recordsAdopted = AuditEvent(rawValue: "attempt records adopted")
     /// The embedded store was copied into a shared database, which is used from then on.
     package static let storeCopied = AuditEvent(rawValue: "store copy")

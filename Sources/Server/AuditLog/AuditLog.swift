@@ -12,8 +12,9 @@ package import Vocabulary
 /// Invariant: numbers and MACs continue those in the file. After a failure that leaves the contents of the file
 /// unknown, nothing more is appended, and ``Parts/onFatal`` ends the process.
 ///
-/// Invariant: every command that was begun can be completed. On a full disk, no command can begin. Space for the end of
-/// a committed command is reserved, because without it the process would have to exit and could not start again.
+/// Invariant: every command that was begun can be completed. On a full disk, no command can begin. Space for the
+/// closing entry of a committed command is reserved, because without it the process would have to exit and could not
+/// start again.
 package final class AuditLog: Sendable {
     private struct Waiting {
         let record: AuditRecord
@@ -26,7 +27,7 @@ package final class AuditLog: Sendable {
         var newest: AuditMark
         /// The commands that were unfinished when the log was opened.
         var unended: [UInt64: AuditRecord]
-        /// The space reserved for the ends of commands begun since then, by the number of their entries.
+        /// The space reserved for the closing entries of commands begun since the log was opened, by entry number.
         var owed: [UInt64: Int] = [:]
         var isClosed = false
         /// Nil once the log is closed and idle.

@@ -18,7 +18,7 @@ struct FormSeal: Sendable {
         case delete
     }
 
-    /// The time for which a form is valid.
+    /// The validity period of a form.
     static let lifetime: Duration = .seconds(3600)
 
     /// The key, generated at each start.

@@ -5,13 +5,13 @@ internal import Vocabulary
 /// A limit on wrong codes per source and hour.
 ///
 /// Right codes are not counted. It limits the load. Security does not depend on it, because a code has 90 random bits
-/// and the server has its own limit. There is no limit across all sources, because an attacker could use it to prevent
+/// and the server has its own limit. No limit applies across all sources, because an attacker could use it to prevent
 /// an owner from deleting a wallet. Memory is bounded: under a flood of sources, the oldest records are dropped, which
 /// can only allow more attempts.
 final class WrongCodeLimit: Sendable {
     /// The number of wrong codes from a source that are looked up.
     static let allowed = 10
-    /// The time for which a wrong code counts.
+    /// The period during which a wrong code counts.
     static let window: Duration = .seconds(3600)
     /// The time to wait before retrying if unanswered attempts take up all slots.
     private static let shortly: Duration = .seconds(10)
@@ -19,7 +19,7 @@ final class WrongCodeLimit: Sendable {
     private struct Record {
         /// The times of wrong codes, oldest first.
         ///
-        /// There are at most ``WrongCodeLimit/allowed``.
+        /// Contains at most ``WrongCodeLimit/allowed`` times.
         var wrong: [Timestamp] = []
         /// The number of pending lookups.
         ///

@@ -15,7 +15,7 @@ package final class EventHooks: Sendable {
         ///
         /// Any more are dropped.
         package var capacity = 4096
-        /// The time after which a receiver that accepts no line is closed and reopened.
+        /// The time after which a receiver that accepts no lines is closed and reopened.
         package var writeTimeout: Duration = .seconds(10)
         /// The initial delay before a failed receiver is reopened.
         ///
@@ -64,8 +64,7 @@ package final class EventHooks: Sendable {
         self.following.yield(first)
     }
 
-    /// Creates the series for every kind of receiver, so that each starts at 0 even if there is no receiver of that
-    /// kind.
+    /// Creates the series for every kind of receiver, so that each starts at 0 even if no receiver of that kind exists.
     package static func announce(to metrics: any MetricsFactory) {
         for kind in EventReceiverKind.allCases { _ = HookMeters(kind, metrics) }
     }

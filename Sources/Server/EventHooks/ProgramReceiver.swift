@@ -8,7 +8,7 @@ internal import SystemPackage
 /// A program that receives each event as a line on its standard input.
 ///
 /// The program is started once and kept running, instead of being started for each event. This way, events keep their
-/// order, a burst of events does not start a burst of processes, and there is only one process to kill if the program
+/// order, a burst of events does not start a burst of processes, and only one process has to be killed if the program
 /// hangs. It is started without a shell, in its own session, so that its children can be killed with it.
 package struct ProgramReceiver: EventReceiver {
     private let path: String

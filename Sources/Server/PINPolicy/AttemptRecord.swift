@@ -62,7 +62,7 @@ extension AttemptRecord {
     package enum Charge: Hashable, Sendable {
         /// The attempt is counted, and the PIN may be judged.
         case granted
-        /// The PIN may not be judged, and nothing was counted.
+        /// The PIN must not be judged, and nothing was counted.
         ///
         /// The answer depends only on the current state.
         case refused(PINVerdict)

@@ -3,7 +3,7 @@ package import Vocabulary
 /// The attempts that a restore charges to every wallet, because guesses made after the backup are unknown.
 ///
 /// A restore opens an epoch under a rule chosen by the operator. The rule is applied once, when the wallet's next PIN
-/// is judged. Counting continues from there, and a valid PIN resets it like all counts.
+/// is judged. Counting continues from there, and a valid PIN resets it, like any other count.
 package enum EpochRule: String, Hashable, Sendable, CaseIterable {
     /// Moves the wallet to its last round: n := max(n, (R−1)·A).
     case strict

@@ -1,13 +1,13 @@
 internal import CPostgreSQL
 internal import Glibc
 
-/// The address of a database: the parameters of a connection URI, of a string of keywords and values, or of a service
-/// file's section.
+/// The address of a database: the parameters of a connection URI, a string of keywords and values, or a section of a
+/// service file.
 ///
 /// libpq's service files are not read, and an environment variable that libpq would use is rejected, so the checked
 /// parameters are the ones in use.
 package struct PostgreSQLAddress: Hashable, Sendable {
-    /// A fault of an address, with its remedy.
+    /// A fault in an address, with its remedy.
     package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
         package let description: String
     }
@@ -63,7 +63,8 @@ package struct PostgreSQLAddress: Hashable, Sendable {
             if let value = unsafe option.pointee.val {
                 unsafe parameters[String(cString: keyword)] = unsafe String(cString: value)
             } else if let name = unsafe option.pointee.envvar {
-                // Threat: PGHOSTADDR leads to another machine than the checked host, and PGSSLMODE to no check of it.
+                // Threat: PGHOSTADDR leads to a different machine than the checked host, and PGSSLMODE disables the
+                // check.
                 let variable = unsafe String(cString: name)
                 guard !environment(variable) else {
                     throw Problem(description: "the environment variable \(variable) would change it; unset it")
@@ -74,7 +75,7 @@ package struct PostgreSQLAddress: Hashable, Sendable {
         return parameters
     }
 
-    /// Returns libpq's reason to reject a text, without the part that libpq quotes: a password may be in it.
+    /// Returns libpq's reason for rejecting a text, without the part that libpq quotes, which may contain a password.
     private static func withoutQuotation(_ reason: String) -> String {
         guard !reason.hasPrefix("invalid connection option"), let start = reason.firstIndex(of: "\""),
             let end = reason.lastIndex(of: "\"")
@@ -83,7 +84,7 @@ package struct PostgreSQLAddress: Hashable, Sendable {
         return String(text[...].trimmed)
     }
 
-    /// Rejects a password, which belongs in a separate file, and a reference to another place with parameters.
+    /// Rejects a password, which belongs in a separate file, and a reference to another source of parameters.
     private func rejectOtherPlaces() throws(Problem) {
         guard self.parameters["password"] == nil else {
             throw Problem(description: "it contains a password; put the password in a file of its own")
@@ -93,17 +94,19 @@ package struct PostgreSQLAddress: Hashable, Sendable {
         }
     }
 
-    /// The elements of a parameter that is a list; none if it is not set.
+    /// The elements of a list parameter, or an empty list if the parameter is not set.
     private func list(_ keyword: String) -> [String] {
         guard let text = self.parameters[keyword], !text.isEmpty else { return [] }
         return text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
     }
 
-    /// The hosts to which a connection is opened; an empty one is the socket of this machine.
+    /// The hosts to connect to.
+    ///
+    /// An empty one stands for the socket on this machine.
     private var hosts: [String] {
         let (names, addresses) = (self.list("host"), self.list("hostaddr"))
         guard !addresses.isEmpty else { return names }
-        // As in libpq: the name counts if the address is empty.
+        // As in libpq, the name is used if the address is empty.
         return addresses.enumerated().map { place, address in
             address.isEmpty && place < names.count ? names[place] : address
         }
@@ -112,7 +115,7 @@ package struct PostgreSQLAddress: Hashable, Sendable {
     /// Whether a connection may leave this machine.
     package var leavesMachine: Bool {
         self.hosts.contains { host in
-            // A name may begin with 127., too.
+            // A name may also begin with 127.
             let isLoopback = host.hasPrefix("127.") && host.allSatisfy { $0 == "." || ("0"..."9").contains($0) }
             return
                 !(isLoopback || host.isEmpty || host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost"
@@ -120,11 +123,11 @@ package struct PostgreSQLAddress: Hashable, Sendable {
         }
     }
 
-    /// The addresses of the single hosts, in order.
+    /// The addresses of the individual hosts, in order.
     var ofEachHost: [PostgreSQLAddress] {
         let lists = ["host", "hostaddr", "port"].map { ($0, self.list($0)) }
         let count = max(lists[0].1.count, lists[1].1.count)
-        // A single port is the one of all hosts. libpq rejects other lists of different lengths.
+        // A single port applies to all hosts. libpq rejects other lists of different lengths.
         let isOneLength = lists.allSatisfy { $1.isEmpty || $1.count == count || ($0 == "port" && $1.count == 1) }
         guard count > 1, isOneLength else { return [self] }
         return (0..<count).map { place in
@@ -134,15 +137,15 @@ package struct PostgreSQLAddress: Hashable, Sendable {
         }
     }
 
-    /// The longest time that one of several hosts may take to accept a connection; nil if it is not set.
+    /// The longest time that one of several hosts may take to accept a connection, or nil if not set.
     var hostLimit: Duration? {
         self.parameters["connect_timeout"].flatMap(Int.init).flatMap { $0 > 0 ? .seconds($0) : nil }
     }
 
-    /// Returns the address with a verified server certificate for every connection that leaves this machine.
+    /// Returns the address, changed to verify the server certificate for every connection that leaves this machine.
     ///
-    /// Threat: without the check of the server's name, another machine in the network poses as the database, and
-    /// answers that a wrong PIN was counted. `sslmode=require` encrypts and checks nothing.
+    /// Threat: if the server's name is not checked, another machine on the network can pose as the database and report
+    /// that a wrong PIN was counted. `sslmode=require` encrypts but checks nothing.
     package func verified() throws(Problem) -> PostgreSQLAddress {
         guard self.leavesMachine else { return self }
         var address = self
@@ -173,7 +176,7 @@ package struct PostgreSQLAddress: Hashable, Sendable {
 }
 
 extension PostgreSQLAddress: CustomStringConvertible {
-    /// Hosts and database, for messages.
+    /// The hosts and the database, for messages.
     package var description: String {
         let hosts = (self.parameters["host"] ?? self.parameters["hostaddr"]) ?? "this machine"
         let ports = self.parameters["port"].map { " port \($0)" } ?? ""
@@ -189,7 +192,7 @@ extension PostgreSQLTarget {
 }
 
 extension Substring {
-    /// Without spaces at both ends.
+    /// The text without leading and trailing spaces.
     fileprivate var trimmed: Substring {
         var text = self.drop(while: \.isWhitespace)
         while text.last?.isWhitespace == true { text.removeLast() }

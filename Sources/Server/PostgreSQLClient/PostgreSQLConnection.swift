@@ -3,12 +3,12 @@ internal import Glibc
 
 /// A connection to PostgreSQL, used by one thread.
 ///
-/// It blocks the thread that uses it, never longer than the time limit of a call: the limits of the database do not end
-/// the wait for a standby, and a frozen machine answers nothing. After the limit the connection is closed.
+/// It blocks the thread that uses it, but never longer than the time limit of a call. The database's own limits do not
+/// end the wait for a standby, and a frozen machine never answers. After the time limit, the connection is closed.
 ///
-/// Invariant: a commit is reported as done only if the server said so without any notice. `COMMIT` also succeeds
-/// after a cancelled wait for a standby, with a warning (01000 or 57P01): then one machine has it, and a failover
-/// loses it.
+/// Invariant: a commit is reported as done only if the server confirmed it without any notice. `COMMIT` also succeeds
+/// after a cancelled wait for a standby, with a warning (01000 or 57P01). In that case, only one machine has the
+/// commit, and a failover loses it.
 ///
 /// Safety invariant: the pointer is freed once, by ``close()``, which removes it.
 @safe package final class PostgreSQLConnection {
@@ -17,10 +17,10 @@ internal import Glibc
     /// The names of prepared statements, by their text.
     private var prepared: [String: String] = [:]
 
-    /// Connects to the first host that accepts writes; throws ``PostgreSQLFailure/disconnected(_:)`` if none does
-    /// within `limit`.
+    /// Connects to the first host that accepts writes.
     ///
-    /// Each host but the last has an equal share of the time, and no more than the address allows.
+    /// Throws ``PostgreSQLFailure/disconnected(_:)`` if no host does within `limit`. Every host except the last gets an
+    /// equal share of the time, but no more than the address allows.
     package init(to target: PostgreSQLTarget, within limit: Duration) throws(PostgreSQLFailure) {
         let deadline = ContinuousClock.now + limit
         let (hosts, hostLimit) = target.hosts
@@ -75,10 +75,10 @@ internal import Glibc
         unsafe PQfinish(connection)
     }
 
-    /// Runs one statement, which is prepared at its first use.
+    /// Runs one statement, which is prepared on first use.
     ///
     /// - Parameter commits: True if the statement ends with a commit: `COMMIT`, or a change outside a transaction. If
-    ///   its answer is missing, late or comes with a notice, the outcome is unknown.
+    ///   its answer is missing, is late, or comes with a notice, the outcome is unknown.
     package func run(
         _ statement: String,
         _ values: [PostgreSQLValue] = [],
@@ -126,7 +126,7 @@ internal import Glibc
             }
             guard let result = unsafe PQgetResult(connection) else { break }
             let rows = unsafe PostgreSQLRows(takingOwnershipOf: result)
-            // Outside a transaction the server sends the rows before it commits: a commit that fails is an error after
+            // Outside a transaction, the server sends the rows before it commits, so a failed commit is an error after
             // them.
             if answer?.isDone ?? true { answer = rows }
         }
@@ -154,7 +154,7 @@ internal import Glibc
         guard unsafe PQsetnonblocking(self.connection, 1) == 0 else { throw self.lost(commits: false) }
     }
 
-    /// Closes a connection that failed; returns what that means for the statement.
+    /// Closes a failed connection, and returns the consequence for the statement.
     private func lost(commits: Bool) -> PostgreSQLFailure {
         var reason = "no memory for a connection"
         if let text = unsafe PQerrorMessage(self.connection) { reason = unsafe String(cString: text) }
@@ -170,7 +170,9 @@ internal import Glibc
         return commits ? .outcomeUnknown(reason) : .disconnected(reason)
     }
 
-    /// Waits for the socket; returns false at the deadline.
+    /// Waits for the socket.
+    ///
+    /// Returns false at the deadline.
     private func wait(for events: Int32, until deadline: ContinuousClock.Instant) -> Bool {
         while true {
             let left = deadline - .now
@@ -184,21 +186,21 @@ internal import Glibc
 }
 
 extension PostgreSQLConnection {
-    /// The notices during the present statement.
+    /// The notices received during the current statement.
     ///
     /// libpq calls the receiver on the connection's thread, within the calls above.
     private final class Notices {
         var count = 0
     }
 
-    /// Sends a prepared statement with its values; asks for binary results.
+    /// Sends a prepared statement with its values, and requests binary results.
     private static func send(_ name: String, _ values: [PostgreSQLValue], on connection: OpaquePointer) -> Int32 {
         var buffer: [UInt8] = []
         let places = values.map { value in
             let start = buffer.count
             return (start: start, count: value.write(to: &buffer))
         }
-        // So that an empty value at the end has an address: a null address means NULL.
+        // Ensures that an empty value at the end has an address, because a null address means NULL.
         buffer.append(0)
         let lengths = places.map { Int32($0.count ?? 0) }
         let formats = [Int32](repeating: 1, count: values.count)
@@ -211,7 +213,7 @@ extension PostgreSQLConnection {
         }
     }
 
-    /// Lends C strings, with a null pointer after them.
+    /// Lends C strings, followed by a null pointer.
     private static func withTerminatedStrings<Result>(
         _ strings: [String],
         _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Result

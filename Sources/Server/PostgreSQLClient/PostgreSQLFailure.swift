@@ -1,12 +1,16 @@
 /// The reason why a statement has no result, and the state of its transaction.
 package enum PostgreSQLFailure: Error, Hashable, Sendable {
-    /// The server rejected the statement, with this SQLSTATE: its transaction is not done. The connection is usable
-    /// after a rollback.
+    /// The server rejected the statement with this SQLSTATE, and its transaction was not committed.
+    ///
+    /// The connection is usable after a rollback.
     case rejected(state: String, message: String)
-    /// There is no connection, or it was lost before anything could be committed: nothing is done. Connect again.
+    /// The connection could not be opened or was lost before anything could be committed, so nothing was done.
+    ///
+    /// Connect again.
     case disconnected(String)
-    /// The statement that commits may be done, or is done on one machine only. The connection is closed; no answer
-    /// may rest on either outcome.
+    /// The commit may have happened, perhaps on one machine only.
+    ///
+    /// The connection is closed, and no answer may assume either outcome.
     case outcomeUnknown(String)
 }
 

@@ -17,7 +17,9 @@ internal import CPostgreSQL
 
     package var count: Int { unsafe Int(PQntuples(self.result)) }
 
-    /// The command that was carried out, such as `COMMIT`; a transaction that failed before answers with `ROLLBACK`.
+    /// The command that was carried out, such as `COMMIT`.
+    ///
+    /// A transaction that failed earlier answers with `ROLLBACK`.
     package var command: String {
         guard let status = unsafe PQcmdStatus(self.result) else { return "" }
         return unsafe String(cString: status)
@@ -29,7 +31,7 @@ internal import CPostgreSQL
         return unsafe Int(String(cString: count)) ?? 0
     }
 
-    /// A copy of the bytes of a field; nil for NULL.
+    /// A copy of the bytes of a field, or nil for NULL.
     package func bytes(_ row: Int, _ column: Int) -> [UInt8]? {
         let (row, column) = (Int32(row), Int32(column))
         guard unsafe PQgetisnull(self.result, row, column) == 0,
@@ -39,13 +41,13 @@ internal import CPostgreSQL
         return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: count))
     }
 
-    /// A `bigint`; nil for NULL and for other types.
+    /// A `bigint`, or nil for NULL and for other types.
     package func number(_ row: Int, _ column: Int) -> Int64? {
         guard let bytes = self.bytes(row, column), bytes.count == 8 else { return nil }
         return Int64(bitPattern: bytes.reduce(0) { $0 << 8 | UInt64($1) })
     }
 
-    /// A text; nil for NULL.
+    /// A text, or nil for NULL.
     package func text(_ row: Int, _ column: Int) -> String? {
         self.bytes(row, column).flatMap { String(validating: $0, as: UTF8.self) }
     }
@@ -62,7 +64,7 @@ internal import CPostgreSQL
         return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK
     }
 
-    /// The server's reason for a rejection; nil if the server did not send one, or ends the connection with it.
+    /// The server's reason for a rejection, or nil if the server did not send one or closes the connection with it.
     var rejection: PostgreSQLFailure? {
         let severity = self.field(CPostgreSQL_PG_DIAG_SEVERITY_NONLOCALIZED())
         guard severity == "ERROR", let state = self.field(CPostgreSQL_PG_DIAG_SQLSTATE()) else { return nil }

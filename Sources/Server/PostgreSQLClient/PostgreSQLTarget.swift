@@ -12,13 +12,14 @@ package struct PostgreSQLTarget: Sendable {
         self.applicationName = applicationName
     }
 
-    /// libpq's parameters for each host of the address, in order, in which later ones replace those of the address; and
-    /// the longest time that one of several hosts may take to accept a connection, nil if the address sets none.
+    /// libpq's parameters for each host in the address, in order, and the longest time that one of several hosts may
+    /// take to accept a connection.
     ///
-    /// libpq's non-blocking calls go on to the next host only if one refuses a connection. They would wait for a host
-    /// that is frozen or switched off until the caller's limit, and begin with it again each time.
+    /// Later parameters override those in the address. The time is nil if the address sets none. libpq's non-blocking
+    /// calls move on to the next host only if one refuses a connection. If a host is frozen or switched off, they would
+    /// wait for it until the caller's limit, and start with it again each time.
     var hosts: (parameters: [[(keyword: String, value: String)]], limit: Duration?) {
-        // With an address that libpq cannot read, the connection fails with libpq's reason.
+        // If libpq cannot read the address, the connection fails with libpq's reason.
         let parsed = try? PostgreSQLAddress(self.address)
         return ((parsed?.ofEachHost.map(\.text) ?? [self.address]).map(self.parameters), parsed?.hostLimit)
     }
@@ -29,7 +30,7 @@ package struct PostgreSQLTarget: Sendable {
             ("application_name", self.applicationName),
             ("client_encoding", "UTF8"),
             ("gssencmode", "disable"),
-            // With several hosts, only the one that accepts writes.
+            // If there are several hosts, use only the one that accepts writes.
             ("target_session_attrs", "read-write"),
         ]
         if let password { parameters.append(("password", password)) }

@@ -11,7 +11,7 @@ package enum PostgreSQLValue: Sendable {
     /// The type `bytea` in pg_type.
     private static let byteaType: Int = 17
 
-    /// Appends the value and returns its number of bytes; nil for NULL.
+    /// Appends the value and returns its number of bytes, or nil for NULL.
     func write(to buffer: inout [UInt8]) -> Int? {
         let start = buffer.count
         switch self {
@@ -21,7 +21,8 @@ package enum PostgreSQLValue: Sendable {
         case .number(let number): Self.append(UInt64(bitPattern: number), byteCount: 8, to: &buffer)
         case .flag(let flag): buffer.append(flag ? 1 : 0)
         case .byteArrays(let elements):
-            // Dimensions, whether an element is NULL, type, then for the dimension its length and first index.
+            // The number of dimensions, whether an element is NULL, the type, and the dimension's length and first
+            // index.
             for field in elements.isEmpty ? [0, 0, Self.byteaType] : [1, 0, Self.byteaType, elements.count, 1] {
                 Self.append(UInt64(field), byteCount: 4, to: &buffer)
             }

@@ -1,14 +1,14 @@
 internal import Vocabulary
 internal import WalletStore
 
-/// The narrow row of a wallet: everything that a verdict must be atomic with, always ``byteCount`` bytes.
+/// A wallet's narrow row: everything that must change atomically with a verdict, always ``byteCount`` bytes long.
 ///
 ///     0–61    the attempts: record, number of judged attempts, MAC (``KeptAttempts``)
 ///     62–85   revocation, counter of assertions, epoch, number of writes (``WalletState``)
 ///     86–93   version of the wide row
 ///     94–125  the key under which the wide row's shares are sealed; zeros once the wallet has ended
 ///
-/// A write compares the whole value with the one that was decided from, so no decision rests on a stale part.
+/// A write compares the whole value with the one that the decision was based on, so no decision relies on a stale part.
 struct NarrowRow {
     /// An encoded ``KeptAttempts``, damaged or not.
     var attempts: [UInt8]
@@ -40,7 +40,7 @@ struct NarrowRow {
         self.shareKey = [UInt8](bytes[Self.keyStart...])
     }
 
-    /// The attempts; nil if this server did not write them for this wallet.
+    /// The attempts, or nil if this server did not write them for this wallet.
     func attempts(of wallet: WalletID, by key: RecordKey) -> KeptAttempts? {
         KeptAttempts(decoding: self.attempts, of: wallet, by: key)
     }

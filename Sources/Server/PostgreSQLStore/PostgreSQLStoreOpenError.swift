@@ -2,16 +2,20 @@
 package enum PostgreSQLStoreOpenError: Error, Hashable, Sendable {
     /// The database does not answer, or rejects the connection.
     case unreachable(String)
-    /// A setting with which a commit may be lost; contains its remedy.
+    /// A setting that could cause a commit to be lost, with its remedy.
     case losesCommits(String)
-    /// The database has no tables of a store; create them.
+    /// The database has no store tables.
+    ///
+    /// Create them.
     case missing
-    /// The database has the tables of a store already.
+    /// The database already has store tables.
     case exists
     case otherVersion(found: Int64, known: Int64)
     /// The attempt records of this store were made with another vault key.
     case otherKey
-    /// The database lacks commits that it has confirmed; open an epoch.
+    /// The database lacks commits that it has confirmed.
+    ///
+    /// Open an epoch.
     case lostCommits
     /// The database was restored from a dump, or is a copy, so it may lack commits; open an epoch.
     case restored
@@ -21,7 +25,9 @@ package enum PostgreSQLStoreOpenError: Error, Hashable, Sendable {
     case files(String)
     /// These settings differ from the store's policy, which holds for all servers; correct them, or the policy.
     case otherPolicy([PolicyDifference])
-    /// The database has only a part of the store that is copied into it; finish the copy.
+    /// The database contains only part of the store that is being copied into it.
+    ///
+    /// Finish the copy.
     case unfinishedCopy
 }
 

@@ -23,7 +23,7 @@ extension PostgreSQLWalletStore: MaintenanceStore {
         }
     }
 
-    /// Returns the intact wallets of which the condition is true.
+    /// Returns the intact wallets that satisfy the condition.
     private func filter(
         _ wallets: [WalletID],
         _ condition: @escaping @Sendable (StoredValues) -> Bool

@@ -3,11 +3,11 @@ internal import PostgreSQLClient
 package import Vocabulary
 package import WalletStore
 
-/// A store of wallets in a PostgreSQL database, which several servers may share.
+/// A wallet store in a PostgreSQL database, which several servers can share.
 ///
-/// Two threads with one connection each: one judges attempts and begins sessions in batches (``JudgingWorker``), the
-/// other runs everything else in a transaction for each step (``TransactionWorker``), so that a long transaction does
-/// not delay a PIN check. The rules are those of `WalletStore`'s folder Rules, as for SQLite.
+/// It uses two threads with one connection each. One judges attempts and begins sessions in batches
+/// (``JudgingWorker``). The other runs every other step in a separate transaction (``TransactionWorker``), so that a
+/// long transaction does not delay a PIN check. The rules are those in `WalletStore`'s folder Rules, as for SQLite.
 package final class PostgreSQLWalletStore: WalletStore {
     /// The maximum number of steps that share one commit.
     private static let largestBatch = 256
@@ -32,7 +32,7 @@ package final class PostgreSQLWalletStore: WalletStore {
         return PostgreSQLWalletStore(parts, confirmed)
     }
 
-    /// Creates the tables of an empty database.
+    /// Creates the tables in an empty database.
     package static func create(_ parts: StoreParts) async throws(PostgreSQLStoreOpenError) {
         try await self.onThread {
             let connection = try PostgreSQLConnection(to: parts.target, within: parts.timeLimit)
@@ -46,7 +46,9 @@ package final class PostgreSQLWalletStore: WalletStore {
         try await self.perform(.reading) { $0.policy.differences(from: $0.facts.policy) }
     }
 
-    /// Replaces the policy of all servers by this server's; servers with other settings stop judging at once.
+    /// Replaces the policy shared by all servers with this server's.
+    ///
+    /// Servers with other settings stop judging at once.
     package func setPolicy() async throws(StoreError) {
         try await self.perform(.changingFacts) { try $0.setPolicy() }
     }
@@ -119,7 +121,7 @@ package final class PostgreSQLWalletStore: WalletStore {
         return try result.get()
     }
 
-    /// Runs a step of a wallet in the next batch.
+    /// Runs a wallet's step in the next batch.
     private func inBatch<Answer: Sendable>(
         _ kind: (@escaping @Sendable (Result<Answer, StoreError>) -> Void) -> JudgingStep.Kind
     ) async throws(StoreError) -> Answer {
@@ -160,7 +162,7 @@ extension PostgreSQLWalletStore {
             let receipts = ReceiptBatch()
             let place = receipts.add(leaf, at: attempt.now)
             receipts.certify(by: signer, epoch: judged.epoch)
-            // The attempt is counted but not certified: no verdict leaves.
+            // The attempt was counted but not certified, so no verdict may be returned.
             guard let receipt = receipts.receipt(at: place), let signed = receipts.signed else { throw .notCertified }
             self.root.note(signed)
             return CertifiedOutcome(outcome, receipt)

@@ -8,30 +8,37 @@ package struct StoreParts: Sendable {
     package var target: PostgreSQLTarget
     /// This server's name, unique among the servers of the store and the same after a restart.
     package var server: String
-    /// The key of the MACs of attempt records.
+    /// The key for the MACs of attempt records.
     package var key: RecordKey
     package var durability: Durability
-    /// The settings that decide about wallets, by name: the attempt policy, the attestation policy, a lab.
+    /// The settings that affect decisions about wallets, by name: the attempt policy, the attestation policy, and the
+    /// lab.
     ///
     /// All servers of a store must have the same ones.
     package var policy: [String: String] = [:]
-    /// Opens a store with another policy, to replace that policy; it judges nothing before.
+    /// Whether to open a store with another policy, to replace that policy.
+    ///
+    /// Until then, the store judges nothing.
     package var acceptsOtherPolicy = false
     /// The file in which this server remembers the last confirmed commits; nil to forget them with the process.
     package var commitMark: String?
     /// Opens a store that lacks confirmed commits, or that was restored from a dump, to open an epoch in it; it judges
     /// nothing before.
     package var acceptsLostCommits = false
-    /// Opens a store into which a copy is unfinished, to continue the copy; it judges nothing before.
+    /// Whether to open a store with an unfinished copy, to continue the copy.
+    ///
+    /// Until it is finished, the store judges nothing.
     package var acceptsUnfinishedCopy = false
-    /// The longest time that a statement may take; afterwards its connection is closed.
+    /// The longest time that a statement may take before its connection is closed.
     package var timeLimit: Duration
-    /// The longest time of a statement that reads every wallet.
+    /// The longest time that a statement that reads every wallet may take.
     package var scanLimit: Duration
-    /// Signs the roots of receipts; nil if the store issues none.
+    /// Signs the roots of receipts, or nil if the store issues no receipts.
     package var receipts: (any ReceiptSigner)?
     package var metrics: any MetricsFactory
-    /// Receives the reason of each refusal, for the log; nothing in it comes from a wallet.
+    /// Receives the reason for each refusal, for the log.
+    ///
+    /// The reason contains nothing that comes from a wallet.
     package var onRefusal: @Sendable (String) -> Void
 
     package init(

@@ -1,7 +1,7 @@
-/// The settings that decide about wallets, as the store keeps them for all servers.
+/// The settings that affect decisions about wallets, as the store keeps them for all servers.
 ///
-/// Invariant (G3): two servers never judge one wallet under different policies. Otherwise the most lenient server would
-/// decide for all wallets.
+/// Invariant (G3): two servers never judge the same wallet under different policies. Otherwise, the most lenient server
+/// would decide for all wallets.
 struct StorePolicy: Hashable {
     let values: [String: String]
 
@@ -9,7 +9,7 @@ struct StorePolicy: Hashable {
         self.values = values
     }
 
-    /// Reads the output of ``text``.
+    /// Parses the output of ``text``.
     init(reading text: String) {
         self.values = Dictionary(
             text.split(separator: "\n").map { line in
@@ -20,12 +20,12 @@ struct StorePolicy: Hashable {
         )
     }
 
-    /// One line for each value, in the order of the names.
+    /// One line per value, sorted by name.
     var text: String {
         self.values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)\n" }.joined()
     }
 
-    /// The values that differ from those of the store, in the order of their names.
+    /// The values that differ from the store's, sorted by name.
     func differences(from kept: StorePolicy) -> [PolicyDifference] {
         Set(self.values.keys).union(kept.values.keys).sorted().compactMap { name in
             let (here, kept) = (self.values[name], kept.values[name])
@@ -34,12 +34,12 @@ struct StorePolicy: Hashable {
     }
 }
 
-/// A setting whose value is not the one that the store keeps for all of its servers.
+/// A setting whose value differs from the one that the store keeps for all its servers.
 package struct PolicyDifference: Hashable, Sendable, Encodable {
     package let name: String
-    /// The store's value; nil if it has none.
+    /// The store's value, or nil if it has none.
     package let kept: String?
-    /// This server's value; nil if it has none.
+    /// This server's value, or nil if it has none.
     package let here: String?
 }
 

@@ -3,19 +3,20 @@ internal import Secrets
 internal import Vocabulary
 internal import WalletStore
 
-/// A wallet as it is stored: its narrow row, and the wide row that the narrow one names.
+/// A stored wallet: its narrow row, and the wide row that the narrow row names.
 ///
 /// Invariant: the wide row's shares are sealed once more, under a key that only the narrow row has. A revocation
-/// overwrites that key, so a copy of the wide row alone (a dead tuple, a page of a standby) opens no share.
+/// overwrites that key, so a copy of the wide row alone, such as a dead tuple or a page on a standby, cannot be used to
+/// open any share.
 struct StoredValues {
     let id: WalletID
-    /// The narrow row's bytes, with which a write compares.
+    /// The narrow row's bytes, which a write compares with the stored ones.
     let onFile: [UInt8]
-    /// Nil if they are damaged: then no PIN is judged, and every write keeps them as they are.
+    /// Nil if they are damaged, in which case no PIN is judged and every write leaves them unchanged.
     var attempts: KeptAttempts?
     var version: Int64
     private var shareKey: [UInt8]
-    /// The wallet with its shares opened; its state is the narrow row's.
+    /// The wallet with its shares opened and the state from the narrow row.
     var row: WalletRow
     var next: NextShares
 
@@ -28,7 +29,9 @@ struct StoredValues {
     /// Both rows of wallets.
     static let tables = "wallets w left join wallet_values v on v.id = w.id"
 
-    /// Reads a row with ``columns``; throws if anything but the attempts is damaged.
+    /// Reads a row with ``columns``.
+    ///
+    /// Throws if anything except the attempts is damaged.
     init(_ rows: PostgreSQLRows, at place: Int, of wallet: WalletID, by key: RecordKey) throws(StoreError) {
         func bytes(_ column: Int) throws(StoreError) -> [UInt8] {
             guard let bytes = rows.bytes(place, column) else { throw .corrupt }
@@ -89,7 +92,7 @@ struct StoredValues {
         self.next = NextShares()
     }
 
-    /// A wallet of another store, with its attempts as they are and the number of its writes.
+    /// Creates the values of a wallet from another store, with its attempts unchanged and its number of writes.
     init(copying wallet: CopiedWallet) {
         self.id = wallet.id
         self.onFile = wallet.attempts
@@ -113,7 +116,7 @@ struct StoredValues {
         self.next = NextShares()
     }
 
-    /// The narrow row to write in place of ``onFile``; it always differs from it.
+    /// The narrow row to write in place of ``onFile``, from which it always differs.
     func narrow(by key: RecordKey) -> [UInt8] {
         var state = self.row.state
         state.writes &+= 1
@@ -121,7 +124,7 @@ struct StoredValues {
         return NarrowRow(attempts: attempts, state: state, version: self.version, shareKey: self.shareKey).encoded()
     }
 
-    /// The values after a write of this narrow row, which ``narrow(by:)`` made.
+    /// The values after a write of this narrow row, which was made by ``narrow(by:)``.
     func written(_ narrow: [UInt8]) -> StoredValues {
         StoredValues(self, onFile: narrow)
     }
@@ -154,16 +157,16 @@ struct StoredValues {
 
 /// Seals the shares of one wallet's wide row.
 private struct ShareSeal {
-    /// Separates the columns, so that no value passes for another column's.
+    /// Separates the columns, so that no value can pass for another column's.
     enum Column: UInt8 {
         case unlockShare = 1
         case presenceShare, deletionCode, nextUnlockShare, nextPresenceShare
     }
 
-    /// Nil for a wallet that has ended: its values are zeros, stored as they are.
+    /// Nil for a wallet that has ended, whose values are zeros and are stored as they are.
     let key: [UInt8]?
 
-    /// An empty value stays empty: the wallet has none.
+    /// An empty value stays empty, because the wallet does not have one.
     func seal(_ value: Sealed, as column: Column) -> [UInt8] {
         guard let key = self.key, !value.isEmpty else { return value }
         return SecretBytes(copying: key).seal(SecretBytes(copying: value), associatedData: [column.rawValue])

@@ -35,7 +35,7 @@ final class Attestations: Sendable {
 
     /// The time at which the current list was fetched, and the time at which it becomes stale.
     ///
-    /// Both are nil if there is no list. The second is also nil if there is no maximum age.
+    /// Both are nil if no list is in use. The second is also nil if no maximum age is set. 
     var statusListTimes: (fetched: Timestamp?, expiry: Timestamp?) {
         self.state.withLock { state in
             let fetched = state.verifier.statusList?.fetched

@@ -5,7 +5,7 @@ internal import Vocabulary
 internal import WalletStore
 internal import Wire
 
-// Failures are mapped to the answers sent to peers only here.
+// This is the only place that maps failures to the answers sent to peers.
 extension CallFailure {
     /// The time to wait before repeating a call that could not be answered.
     private static let retryAfter: Duration = .seconds(2)

@@ -1,4 +1,4 @@
-/// The result of reloading a part of the server's configuration or data.
+/// The result of reloading part of the server's configuration or data.
 package struct ReloadedPart: Codable, Hashable, Sendable {
     /// The name of the part, for example `certificate`.
     package let name: String

@@ -7,7 +7,7 @@ internal import WalletStore
 extension RemotePINServer {
     /// The interval at which the timers are checked, in real time.
     ///
-    /// It does not affect any right of a wallet.
+    /// It does not affect what a wallet is allowed to do.
     private static let interval: Duration = .seconds(5)
 
     /// Runs every timer that is due, for example to end sessions and to remove registrations without a session.

@@ -75,7 +75,7 @@ package final class RemotePINServer: Sendable {
 
     /// Creates a server and reads the flags and update policies set by operators.
     ///
-    /// It uses the vault once, so that a broken vault is noticed before the first wallet connects.
+    /// It uses the vault once, so that a broken vault is detected before the first wallet connects.
     package init(_ parts: Parts) async throws(ServerStartError) {
         let policy = parts.attestations.policy
         let appID = policy.apple.appIDs.first ?? policy.android.apps?.first?.package ?? "none"

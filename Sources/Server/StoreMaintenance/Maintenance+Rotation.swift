@@ -233,7 +233,7 @@ extension Maintenance {
 }
 
 extension Maintenance {
-    /// Returns the reason why no version can be removed, with the time at which one can be.
+    /// Returns the reason why no version can be removed, with the time at which one can be removed.
     private func reasonForNone(of versions: [VaultKeyUsage]) async throws -> String {
         let older = versions.filter { !$0.isActive }
         guard !older.isEmpty else { return "Nothing was removed: the only version is the active one." }

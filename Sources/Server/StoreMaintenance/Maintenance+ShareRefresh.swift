@@ -29,7 +29,7 @@ extension Maintenance {
         return progress
     }
 
-    /// Creates next shares for the wallets that the current refresh has not reached yet, if there is a refresh.
+    /// Creates next shares for the wallets that the current refresh has not reached yet, if a refresh is in progress.
     func refreshSharesIfDue() async {
         let store = self.parts.store
         do {

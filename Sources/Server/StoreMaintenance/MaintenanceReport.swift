@@ -27,7 +27,7 @@ package struct BackupProgress: Hashable, Sendable {
     package var pages = 0
     /// The size of the file, once the backup is done.
     package var byteCount = 0
-    /// The time as of which the backup is current, or nil until it is done.
+    /// The point in time that the backup reflects, or nil until it is done.
     package var takenAt: Timestamp?
     /// The reason, if the task failed.
     package var problem: String?

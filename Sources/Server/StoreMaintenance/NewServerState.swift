@@ -27,7 +27,7 @@ package enum NewServerState {
         guard names == [] else { throw FolderInUse(path: folder) }
     }
 
-    /// The folder is not empty, or there is a file in its place.
+    /// The folder is not empty, or a file exists in its place.
     ///
     /// Choose another folder.
     package struct FolderInUse: Error, CustomStringConvertible {

@@ -4,7 +4,7 @@ package import WalletStore
 
 /// Checks at start that the store contains everything recorded in its audit log.
 ///
-/// Invariant (G7): after any start, every recorded revocation is in force. If a revocation recorded as done is missing
+/// Invariant (G7): after any start, every recorded revocation is in effect. If a revocation recorded as done is missing
 /// from the store, the store is an older copy and is not served. A revocation that was begun but not completed is
 /// carried out.
 package struct StartCheck {

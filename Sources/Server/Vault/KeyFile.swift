@@ -16,8 +16,8 @@ internal import Vocabulary
 /// next rotation adds the first line.
 ///
 /// A `receipt-key` is public. Starting with the second key version, a file in format 2 has one for every version,
-/// including those that have been removed. Format 1 does not need any: as long as a file has this format, the active
-/// key is the only one that has signed receipts.
+/// including those that have been removed. Format 1 does not need any: while a file has this format, the active key is
+/// the only one that has signed receipts.
 ///
 /// The eight digits are derived from the key before them. A damaged key is thus detected when the server starts, rather
 /// than when the first wallet fails to open.
@@ -184,7 +184,7 @@ private struct KeyFileReader {
 
     /// Returns the words of a line.
     ///
-    /// There is always at least one.
+    /// The result is never empty.
     private static func words(of span: RawSpan, _ line: Range<Int>) -> [Range<Int>] {
         self.parts(of: span, line, at: 0x20)
     }

@@ -15,6 +15,6 @@ extension KeyFileVault: ReceiptSigner {
 
     /// The keys that wallets may have pinned, in ascending order, each signed by its predecessor.
     ///
-    /// There are at most ``ReceiptKeyLink/mostLinks``.
+    /// Contains at most ``ReceiptKeyLink/mostLinks``.
     package var receiptKeys: [ReceiptKeyLink] { Array(self.keys.receiptKeys.suffix(ReceiptKeyLink.mostLinks)) }
 }

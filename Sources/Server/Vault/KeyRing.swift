@@ -10,10 +10,10 @@ final class KeyVersion: Sendable {
     let number: UInt32
     private let root: SecretBytes
     private let sealing: SealingKey
-    /// The key from which each wallet's identity key is derived.
+    /// The key that each wallet's identity key is derived from.
     private let identities: SecretBytes
     private let enrollmentToken: SecretBytes
-    /// Signs receipts as long as this version is active.
+    /// Signs receipts while this version is active.
     let receipts: ReceiptSigningKey
 
     static let byteCount = 32
@@ -114,7 +114,7 @@ final class KeyRing: Sendable {
     /// Returns nil if a length is wrong, the numbers are not in ascending order, or the active version is missing.
     ///
     /// - Parameters:
-    ///   - history: The versions of the history keys after the first one. If there are any, the last one has the same
+    ///   - history: The versions of the history keys after the first one. If any exist, the last one has the same
     ///     number as the last sealing version.
     ///   - links: The known links. Missing ones are created if the predecessor's key is present.
     init?(

@@ -328,7 +328,7 @@ package struct SealedReplacement: Hashable, Sendable {
 
 /// The sealed shares that will replace a wallet's current ones.
 ///
-/// Each is nil if there is none, or once it is confirmed.
+/// Each is nil if it does not exist or has been confirmed.
 package struct NextShares: Hashable, Sendable {
     package var unlock: Sealed?
     package var presence: Sealed?

@@ -59,7 +59,7 @@ package enum RegisterOutcome: Hashable, Sendable {
     /// Answered with `authentication-failed`.
     case counterNotIncreased
     case solutionRevoked
-    /// A wallet with this hardware key has ended, and its device may not register again.
+    /// A wallet with this hardware key has ended, and its device is not allowed to register again.
     ///
     /// Answered with `revoked`.
     case hardwareKeyBarred

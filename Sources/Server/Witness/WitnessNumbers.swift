@@ -1,4 +1,4 @@
-/// The numbers by which a witness recognizes an older store.
+/// The numbers that a witness uses to recognize an older store.
 ///
 /// Neither of them ever decreases.
 package struct WitnessNumbers: Hashable, Sendable, CustomStringConvertible {

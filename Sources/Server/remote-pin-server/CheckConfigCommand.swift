@@ -20,7 +20,7 @@ struct SettingsCommand: AsyncParsableCommand {
     }
 }
 
-/// Reports every problem in a configuration, or its effective values if there is none.
+/// Reports every problem in a configuration, or its effective values if it has no problems.
 struct CheckConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check-config",

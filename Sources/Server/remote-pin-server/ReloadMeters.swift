@@ -4,7 +4,8 @@ internal import MetricsEndpoint
 internal import Synchronization
 internal import Vocabulary
 
-/// Counts reloads by outcome and exports the time of the last of each, so that stale files are noticed.
+/// Counts reloads by outcome and exports the time of the last reload with each outcome, so that stale files can be
+/// detected.
 final class ReloadMeters: Sendable {
     private let done: Counter
     private let refused: Counter

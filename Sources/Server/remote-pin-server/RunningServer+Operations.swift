@@ -44,7 +44,7 @@ extension RunningServer {
 
     /// Passes changed settings to the parts of the server that use them.
     ///
-    /// Balancers are read from the settings in force.
+    /// Balancers are read from the settings in effect.
     static func apply(
         _ settings: ServerSettings,
         _ changed: [any SettingDeclaration],

@@ -230,7 +230,7 @@ enum RunningServer {
         services.insert(Running { await Self.announceGenerations(of: store, audit, log: log) }, at: 0)
         // The witness stops after the services that write to the store, so that it learns of their last commits.
         if let witness { services.insert(Running { await witness.run() }, at: 0) }
-        // Hooks stop last, so that they receive every event until then.
+        // Hooks stop last, so that they receive every event.
         services.insert(Running { await hooks.run() }, at: 0)
         if let portal { services.append(Running { await PortalCalls(of: server).serve(portal) }) }
         services.append(
@@ -391,7 +391,7 @@ extension StartFailure.Kind {
     fileprivate init(_ failure: FatalStoreError) { self = failure.isDiskFull ? .files : .operatorMustAct }
 }
 
-/// Runs a part of the server as a service.
+/// Runs one part of the server as a service.
 private struct Running: Service {
     let body: @Sendable () async throws -> Void
 

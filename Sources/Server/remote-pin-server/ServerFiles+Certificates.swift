@@ -5,7 +5,7 @@ internal import ServerSettings
 internal import Transport
 
 extension ServerFiles {
-    /// The faults of the certificate in use.
+    /// The faults in the current certificate.
     ///
     /// A start only logs them as warnings, since a stopped server is no use to wallets. ``reloadTLS()`` rejects such a
     /// certificate.

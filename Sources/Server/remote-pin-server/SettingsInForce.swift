@@ -6,7 +6,7 @@ internal import ServerCommandLine
 internal import ServerSettings
 internal import Synchronization
 
-/// The settings in force: those from the start, updated with the live settings from the last successful reload.
+/// The settings in effect: those from the start, updated with the live settings from the last successful reload.
 ///
 /// ``SettingDeclaration/isLive`` tells which settings are live.
 final class SettingsInForce: Sendable {
@@ -29,7 +29,7 @@ final class SettingsInForce: Sendable {
 
     /// Rereads the configuration and applies its changes.
     ///
-    /// Threat: a running server puts into effect a file that is half-written or wrong, or that names a program which
+    /// Threat: a running server puts into effect a file that is half-written or wrong, or that names a program that
     /// every user can change. Therefore, a reload makes the same checks as a start, and any problem keeps all old
     /// values.
     ///

@@ -35,7 +35,7 @@ package struct ConfigProblem: Hashable, Sendable, CustomStringConvertible {
 package struct ConfigError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The problems.
     ///
-    /// There is at least one.
+    /// The array is never empty.
     package var problems: [ConfigProblem]
 
     package init(problems: [ConfigProblem]) {

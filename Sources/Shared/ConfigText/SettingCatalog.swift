@@ -54,7 +54,7 @@ package struct SettingsSources: Sendable {
     package var file: ConfigFile?
     package var environment: [String: String]
     package var flags: [(name: String, value: String)]
-    /// The folder against which paths in the environment and in flags are resolved.
+    /// The folder that paths in the environment and in flags are resolved against.
     package var currentFolder: String
 
     package init(
@@ -74,7 +74,7 @@ package struct SettingsSources: Sendable {
 package struct ConfigFile: Sendable {
     /// The path, for use in problems.
     package var path: String
-    /// The folder against which paths in the file are resolved.
+    /// The folder that paths in the file are resolved against.
     package var folder: String
     package var text: String
 

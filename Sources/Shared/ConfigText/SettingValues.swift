@@ -46,7 +46,7 @@ package struct SettingValues: Sendable {
 
     /// Returns the value of a setting.
     ///
-    /// - Precondition: There is no problem with the setting.
+    /// - Precondition: The setting has no problems.
     package subscript<Value>(_ setting: Setting<Value>) -> Value {
         guard let value = self.values[setting.name] as? Value else {
             preconditionFailure("\(setting.name) is in the catalog, so it has a value")

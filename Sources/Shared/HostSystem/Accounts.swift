@@ -5,7 +5,7 @@ package enum Accounts {
     /// The effective user of this process.
     package static var currentUser: UInt32 { geteuid() }
 
-    /// Returns the name of a user, or nil if there is no such user on this machine.
+    /// Returns the name of a user, or nil if this machine has no such user.
     package static func userName(of id: UInt32) -> String? {
         var entry = unsafe passwd()
         return unsafe self.found(&entry, { unsafe getpwuid_r(id, $0, $1, $2, $3) }) { entry in
@@ -13,8 +13,7 @@ package enum Accounts {
         }
     }
 
-    /// Returns the id of a group given by its name or number, or nil if there is no group with that name on this
-    /// machine.
+    /// Returns the id of a group given by its name or number, or nil if this machine has no group with that name.
     package static func groupID(of name: String) -> UInt32? {
         if let number = UInt32(name) { return number }
         var entry = unsafe group()

@@ -125,7 +125,7 @@ package enum DurableFile {
         UInt64(try self.status(of: path).st_ino)
     }
 
-    /// Returns whether there is a file or folder with this name, following symbolic links.
+    /// Returns whether a file or folder with this name exists, following symbolic links.
     package static func exists(_ path: String) -> Bool {
         (try? self.status(of: path)) != nil
     }

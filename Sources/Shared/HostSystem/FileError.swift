@@ -14,7 +14,7 @@ package enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
     case notAllowed(String)
     /// The disk is full and nothing was changed.
     ///
-    /// Retry when there is free space.
+    /// Retry once space is available.
     case diskFull(String)
     /// The file is larger than this kind of file should be, so it is probably the wrong one.
     case tooLarge(String, limit: Int)

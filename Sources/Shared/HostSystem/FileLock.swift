@@ -12,8 +12,8 @@ package enum LockError: Error, Hashable, Sendable {
 
 /// An inter-process lock: an exclusive `flock` on a file, held for the lifetime of the value.
 ///
-/// The kernel releases it when the process exits for any reason, so there are never any stale locks. This is a class
-/// because it is shared by objects that live as long as the process. It has no mutable state.
+/// The kernel releases it when the process exits for any reason, so locks never become stale. This is a class because
+/// it is shared by objects that live as long as the process. It has no mutable state.
 package final class FileLock: Sendable {
     private let file: Descriptor
 

@@ -29,12 +29,12 @@ package struct ServiceManager: Sendable {
     ///
     /// An abstract name begins with a zero byte (unix(7)).
     private let address: [UInt8]
-    /// The interval at which the manager expects ``Message/alive``, or nil if it does not.
+    /// The interval at which the manager expects ``Message/alive``, or nil if it expects none.
     package let watchdogInterval: Duration?
 
     /// Reads the environment.
     ///
-    /// Returns nil if there is no manager that wants notifications over a Unix socket.
+    /// Returns nil if no manager wants notifications over a Unix socket.
     package init?(environment: [String: String], processID: Int32? = nil) {
         guard let name = environment["NOTIFY_SOCKET"] else { return nil }
         var address = Array(name.utf8)

@@ -131,7 +131,7 @@ extension LabAuthority {
         ]
     }
 
-    /// - Precondition: There is an issuer for each name, in the same order.
+    /// - Precondition: Each name has an issuer, in the same order.
     private init(issuers: [LabIssuer]) {
         precondition(issuers.count == Self.names.count, "an authority has one issuer for each name")
         self.androidRoot = issuers[0]

@@ -10,7 +10,7 @@ package final class SealingKey: Sendable {
     private let key: SecretBytes
     /// The idle contexts.
     ///
-    /// There are at most as many as there have been concurrent callers.
+    /// Their number never exceeds the highest number of concurrent callers so far.
     private let idle = Mutex<[AESGCM]>([])
 
     /// - Precondition: The key has 32 bytes.
@@ -41,8 +41,8 @@ package final class SealingKey: Sendable {
 
 /// AES-256-GCM decryption with one key, directly into the memory that will hold the secret.
 ///
-/// This uses libcrypto instead of swift-crypto, because every right PIN requires opening a share. With all its boxes
-/// and copies, swift-crypto takes three times as long, and one of the copies is the secret itself.
+/// This uses libcrypto instead of swift-crypto, because every right PIN requires opening a share. Because of its boxing
+/// and copying, swift-crypto takes three times as long, and one of its copies is the secret itself.
 ///
 /// `@unchecked Sendable` because ``SealingKey`` only passes an instance to one caller at a time.
 @safe final class AESGCM: @unchecked Sendable {

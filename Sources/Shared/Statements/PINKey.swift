@@ -30,7 +30,7 @@ package struct PINKey: ~Copyable, Sendable {
         self.publicKey = publicKey
     }
 
-    /// Returns the 48 bytes from which the key is derived.
+    /// Returns the 48 bytes that the key is derived from.
     ///
     /// - Precondition: The salt has 32 bytes.
     package static func keyMaterial(pin: borrowing PIN, salt: borrowing SecretBytes) -> SecretBytes {

@@ -91,7 +91,7 @@ package final class ClientConnection: Sendable {
     ///
     /// Throws the error of the first call that was not answered. The server may or may not have processed the others.
     ///
-    /// - Precondition: There are no more calls than the server accepts at a time (``ServerTerms/Limits/maxInFlight``).
+    /// - Precondition: The server accepts this many calls at a time (``ServerTerms/Limits/maxInFlight``).
     package func call(_ calls: [Call], timeout: Duration) async throws(CallError) -> [CallResult] {
         try await self.calls.callTogether(
             timeout: timeout,

@@ -6,7 +6,7 @@ internal import NIOCore
 ///            └──────────────┬─────────┴──────────────┬─────────────┘
 ///                     fault, timeout            peer closes ──▶ ended
 ///
-/// Until that point this handler is the only one in the pipeline, so a silent peer costs a socket and a timer and
+/// Until that point, this handler is the only one in the pipeline, so a silent peer costs a socket and a timer and
 /// nothing else. The handler only reads while it needs more bytes, and forwards every byte after the header.
 final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
@@ -95,7 +95,7 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // After a socket error the channel becomes inactive, so there is nothing else to do here.
+        // After a socket error, the channel becomes inactive, so there is nothing else to do here.
         context.close(promise: nil)
     }
 

@@ -12,7 +12,7 @@ final class FrameChannel: FrameReceiver {
     enum Event: Sendable {
         case frame([UInt8])
         case violation(FrameViolation)
-        /// There are no more frames, because the peer disconnected, the connection was closed, or the listener is
+        /// No more frames will arrive, because the peer disconnected, the connection was closed, or the listener is
         /// stopping.
         case ended
     }

@@ -30,7 +30,7 @@ struct FrameDecoder {
         return frame
     }
 
-    /// Whether there are unread bytes.
+    /// Whether any bytes have not been read yet.
     ///
     /// Once ``next()`` has returned nil, these are the start of an incomplete frame.
     var isMidFrame: Bool { self.pending.readableBytes > 0 }

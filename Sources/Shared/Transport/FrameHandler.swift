@@ -72,7 +72,7 @@ final class FrameHandler: ChannelInboundHandler {
 
     /// - Parameters:
     ///   - idleLimit: The idle timeout, or nil if the connection may stay idle forever, as on a client.
-    ///   - isSecure: Whether there is a ``TLSHandler`` before this handler.
+    ///   - isSecure: Whether a ``TLSHandler`` precedes this handler.
     init(limits: TransportLimits, idleLimit: Duration?, isSecure: Bool) {
         self.limits = limits
         self.idle = IdleTimeout(limit: idleLimit, callExtension: limits.frame)
@@ -107,7 +107,7 @@ final class FrameHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // After a socket error the channel becomes inactive anyway, so only a TLS failure is worth reporting.
+        // After a socket error, the channel becomes inactive anyway, so only a TLS failure is worth reporting.
         self.failure = self.failure ?? (error as? TLSFailure)
         if !(error is TLSFailure) { context.close(promise: nil) }
     }

@@ -55,7 +55,7 @@ package final class LocalListener: Sendable {
     /// Answers calls, one at a time on each connection, until ``stop()`` is called or the task is cancelled.
     ///
     /// Threat: an attacker who controls a connected process can send calls without pause. Answering calls that require
-    /// no work would keep an event loop from serving wallets, so there is a pause after each of them.
+    /// no work would keep an event loop from serving wallets, so each of them is followed by a pause.
     ///
     /// - Parameter answer: Returns nil to close the connection without an answer.
     package func serve(_ answer: @escaping @Sendable ([UInt8], LocalPeer) async -> Answer?) async {

@@ -61,7 +61,7 @@ struct PendingConnections {
         return displaced
     }
 
-    /// Removes a connection to make room for a new one and returns it, or nil if there is none to remove.
+    /// Removes a connection to make room for a new one and returns it, or nil if none can be removed.
     ///
     /// - Parameter limit: Connections that started later than this are not removed.
     mutating func displace(startedBefore limit: NIODeadline = .distantFuture) -> (id: UInt64, channel: any Channel)? {

@@ -1,4 +1,4 @@
-/// The header with which a load balancer sends the client's address, in version 2 of the PROXY protocol (HAProxy's
+/// The header that a load balancer uses to send the client's address, in version 2 of the PROXY protocol (HAProxy's
 /// specification, §2.2).
 ///
 /// Parsing does not perform any I/O and has a defined result for all inputs. Invalid bytes are rejected as soon as they

@@ -6,7 +6,7 @@ package final class TLSClientContext: Sendable {
     /// Creates a configuration.
     ///
     /// - Parameters:
-    ///   - serverName: The DNS name or IP address for which the certificate must be valid.
+    ///   - serverName: The DNS name or IP address that the certificate must be valid for.
     ///   - resumes: Whether to keep and use tickets. If false, every handshake is a full one, and the client tells the
     ///     server that it does not want any tickets.
     package init(trust: TLSTrust, serverName: String, resumes: Bool = true) throws(TLSContextError) {
@@ -27,7 +27,7 @@ package final class TLSClientContext: Sendable {
         if resumes { self.context.collectTickets() } else { self.context.requestTickets("\0\0") }
     }
 
-    /// Creates the client's end of a new connection, which resumes an earlier one if there is a ticket.
+    /// Creates the client's end of a new connection, which resumes an earlier one if a ticket is available.
     func makeConnection() -> TLSConnection {
         TLSConnection(client: self.context, name: self.serverName)
     }

@@ -17,7 +17,7 @@ struct TLSAbort: Sendable {}
 ///               failure, abort, or channel closed ──▶ ended
 ///
 /// Reads are requested by this handler during the handshake, and by the next handler after that. This handler holds at
-/// most the bytes of one read and the bytes the socket cannot take. In the latter case the channel becomes unwritable
+/// most the bytes of one read and the bytes the socket cannot take. In the latter case, the channel becomes unwritable
 /// and the next handler stops reading.
 final class TLSHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer

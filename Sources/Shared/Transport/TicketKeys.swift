@@ -2,7 +2,7 @@ internal import COpenSSL
 internal import Secrets
 internal import Synchronization
 
-/// The keys with which a server encrypts its tickets: the current one and the previous one.
+/// The keys that a server encrypts its tickets with: the current one and the previous one.
 ///
 /// Threat: an attacker who reads a ticket key can impersonate the server to clients that resume a connection, because
 /// those clients do not check a certificate. The current key is replaced when it is first used after an hour has
@@ -23,9 +23,9 @@ final class TicketKeys: Sendable {
         }
     }
 
-    /// The time for which a key is used to encrypt new tickets.
+    /// The period during which a key is used to encrypt new tickets.
     ///
-    /// A ticket is valid for the same time.
+    /// A ticket is valid for the same length of time.
     static let lifetime: Duration = .seconds(3600)
 
     private let state: Mutex<State>

@@ -1,7 +1,7 @@
 /// The rules for attempts (flows.md PF2.8).
 ///
-/// There are `rounds` rounds of `attemptsPerRound` wrong PINs each. Every round ends with a block, which is permanent
-/// after the last one.
+/// A wallet has `rounds` rounds of `attemptsPerRound` wrong PINs each. Every round ends with a block, which is
+/// permanent after the last one.
 public struct AttemptPolicy: Hashable, Sendable {
     /// The number of rounds, `1...16`.
     public let rounds: Int

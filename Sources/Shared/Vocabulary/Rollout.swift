@@ -4,7 +4,7 @@ package enum FeatureFlag: String, Hashable, Sendable, CaseIterable {
     case safeBiometricUnlock = "safe-biometric-unlock"
 }
 
-/// The wallets for which a feature is enabled.
+/// The wallets that a feature is enabled for.
 package enum Rollout: Hashable, Sendable {
     /// Disabled for all wallets.
     case off
@@ -12,7 +12,7 @@ package enum Rollout: Hashable, Sendable {
     case on
     /// Enabled for the given wallets.
     ///
-    /// There may be up to ``mostWallets``.
+    /// The list may contain up to ``mostWallets`` wallets.
     case wallets(Set<WalletID>)
     /// Enabled for a percentage of wallets.
     ///

@@ -3,7 +3,7 @@ internal import Secrets
 internal import Vocabulary
 
 extension InstructResult {
-    /// The length to which every result is padded.
+    /// The length that every result is padded to.
     ///
     /// This is the length of the longest result, which contains two unlock shares, plus two bytes of padding.
     ///

@@ -49,7 +49,7 @@ package enum PortalResult: Hashable, Sendable {
     ///
     /// The time is that of the first revocation.
     case revoked(at: Timestamp)
-    /// There is no wallet with this code.
+    /// No wallet has this code.
     ///
     /// This does not reveal whether the code is invalid or unknown.
     case notRecognised

@@ -25,7 +25,7 @@ package struct Refusal: Error, Hashable, Sendable {
         ///
         /// Start the enrollment again.
         case challengeInvalid
-        /// The device or app may not register.
+        /// The device or app is not allowed to register.
         ///
         /// The associated value is the name of the failed check.
         case attestationRejected(String)

@@ -19,7 +19,7 @@ struct Backlog: Sendable {
         if operation.isJudged, let number = operation.place?.number { self.byNumber[number] = operation }
     }
 
-    /// Removes responses from the front as long as they are placed in all of these orders.
+    /// Removes responses from the front while they are placed in all of these orders.
     mutating func removePlaced(in possibilities: inout [Possibility]) {
         while self.start < self.all.count, possibilities.allSatisfy({ $0.hasPlaced(self.all[self.start]) }) {
             let operation = self.all[self.start]

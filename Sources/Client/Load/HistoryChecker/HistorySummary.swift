@@ -15,7 +15,7 @@ package struct HistorySummary: Hashable, Sendable {
     package let first: UInt64
     package let second: UInt64
 
-    /// A wallet that has not made any operations yet.
+    /// A wallet that has not performed any operations yet.
     package static let fresh = HistorySummary(first: 0, second: 0)
 
     /// A wallet in an unknown state.

@@ -3,7 +3,7 @@ internal import Vocabulary
 /// An operation that was sent, with its response once it has arrived.
 struct SentOperation: Sendable {
     let id: Int
-    /// The attempt it belongs to, given by the id of the first operation with its attempt id.
+    /// The attempt that it belongs to, identified by the id of the first operation with the same attempt id.
     let attempt: Int
     let operation: WalletOperation
     /// The earliest time that the server's clock may have shown, in milliseconds since 1970.

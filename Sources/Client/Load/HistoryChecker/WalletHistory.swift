@@ -3,8 +3,8 @@ package import Vocabulary
 /// A linearizability checker for one wallet: the possible states on its server, given its operations and responses.
 ///
 /// This implements the rules in docs/protocol.md from the client's point of view: there must be an order of the
-/// operations that explains every response and is consistent with real time and the attempt policy. There are no false
-/// alarms, because the checker takes lost responses, server crashes, reordered messages and slightly different clocks
+/// operations that explains every response and is consistent with real time and the attempt policy. The checker raises
+/// no false alarms, because it takes lost responses, server crashes, reordered messages and slightly different clocks
 /// into account. It does not contain any secrets or read the clock. The caller passes the time.
 ///
 /// Receipts number the judged attempts, so the server itself states their order, and the checker only verifies it. A
@@ -26,7 +26,7 @@ package struct WalletHistory: Sendable {
     private var events = 0
     /// The epoch of the receipts, or nil before the first one.
     private var epoch: UInt64?
-    /// The event at which the wallet became known to be revoked.
+    /// The event that showed that the wallet had been revoked.
     private var revoked = Int.max
     /// The latest time by which a server process is known to have ended.
     private var death = Int64.min

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// An operation of a wallet that reads or changes its count of wrong PINs.
+/// A wallet operation that reads or changes the wallet's count of wrong PINs.
 ///
 /// A PIN key is identified by its generation: 0 as registered, and another number for each new key. The load tool knows
 /// which PIN is right for each generation, whereas the server only knows keys.

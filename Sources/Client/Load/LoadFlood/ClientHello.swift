@@ -1,4 +1,4 @@
-/// A TLS 1.3 client hello like that of a phone, with a key share whose private key is unknown.
+/// A TLS 1.3 client hello like a phone's, with a key share whose private key is unknown.
 enum ClientHello {
     /// Returns a record with the complete message (RFC 8446 §4.1.2, §5.1), with new random bytes each time.
     static func record(using generator: inout some RandomNumberGenerator) -> [UInt8] {

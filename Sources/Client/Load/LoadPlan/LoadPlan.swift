@@ -7,7 +7,7 @@ package struct LoadPlan: Hashable, Sendable {
     package var stages: Stages
     /// The time before the stages, with the load of the first stage.
     ///
-    /// Verdicts during the warm-up are checked like all others, but excluded from the figures.
+    /// Verdicts during the warm-up are checked like any others, but excluded from the figures.
     package var warmup: Duration = .zero
     /// The process by which checks become due in an open loop.
     package var arrivals = ArrivalProcess.constant

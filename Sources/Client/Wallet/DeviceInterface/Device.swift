@@ -38,7 +38,7 @@ public protocol Device: Sendable {
     /// Shows a prompt that does not open a keychain item.
     func authenticate(_ prompt: Prompt, _ presentation: Presentation) async throws(DeviceError) -> PromptResult
 
-    /// Creates a hardware key, replacing the existing one if there is one, and returns the vendor's evidence for it.
+    /// Creates a hardware key, replacing any existing one, and returns the vendor's evidence for it.
     ///
     /// - Parameter challenge: The SHA-256 digest of the data that the evidence is bound to.
     func createKey(challenge: SHA256Digest) async throws(DeviceError) -> DeviceEvidence

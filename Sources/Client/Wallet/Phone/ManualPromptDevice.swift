@@ -10,7 +10,7 @@ struct ManualPromptDevice: DeviceWrapper {
     private let isHooked: Bool
 
     /// - Parameters:
-    ///   - device: The phone, with its hooks if there are any.
+    ///   - device: The phone, with its hooks, if any.
     ///   - isHooked: Whether a program answers the prompts.
     init(_ device: any Device, of simulated: SimulatedDevice, isHooked: Bool) {
         self.wrapped = device

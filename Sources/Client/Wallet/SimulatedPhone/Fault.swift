@@ -43,9 +43,9 @@ package enum Fault: String, Hashable, Sendable, CaseIterable, Codable {
     case oldBootPatchLevel = "old-boot-patch-level"
     /// The key was imported.
     case importedKey = "imported-key"
-    /// The key may not be used for signing.
+    /// The key is not authorized for signing.
     case wrongPurpose = "wrong-purpose"
-    /// The key may not be used to sign SHA-256 digests.
+    /// The key is not authorized to sign SHA-256 digests.
     case wrongDigest = "wrong-digest"
     /// The key may be used by every app.
     case allApplications = "all-applications"

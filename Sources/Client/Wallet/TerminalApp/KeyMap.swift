@@ -3,7 +3,7 @@ internal import WalletFlows
 
 /// Maps keys to the actions on a screen.
 ///
-/// The keys shown next to the actions are the ones in this map.
+/// The keys shown next to the actions come from this map.
 struct KeyMap: Hashable, Sendable {
     /// An action and its key.
     struct Entry: Hashable, Sendable {

@@ -51,7 +51,7 @@ extension AppStateMachine {
 
     /// Opens a link.
     ///
-    /// A running app handles it as part of a resume (UC1.2/3.4), otherwise the app is launched.
+    /// A running app handles it as part of a resume (UC1.2/3.4); otherwise, the app is launched.
     package mutating func open(link: IncomingLink, _ snapshot: Snapshot) -> Action {
         self.resume(snapshot, opening: link)
     }
@@ -64,7 +64,7 @@ extension AppStateMachine {
         self.owesResume = true
     }
 
-    /// Keeps a link for PF2.7, or drops it if there is no wallet yet.
+    /// Keeps a link for PF2.7, or drops it if no wallet exists yet.
     private mutating func keep(_ link: IncomingLink?, _ snapshot: Snapshot) {
         if let link, snapshot.setup != .notStarted { self.link = link }
     }

@@ -160,12 +160,12 @@ package struct AppStateMachine: Sendable {
 extension AppStateMachine {
     /// Passes an event to the current flow and executes its transition.
     ///
-    /// Returns nil if there is no flow.
+    /// Returns nil if no flow is active.
     mutating func handle(_ event: FlowEvent, _ snapshot: Snapshot) -> Action? {
         self.stack.top.map { flow in self.follow(flow.handle(event, snapshot), snapshot) }
     }
 
-    /// Executes a transition and those that follow from it, until there is a screen or an effect.
+    /// Executes a transition and those that follow from it, until a screen or an effect results.
     mutating func follow(_ first: Transition, _ snapshot: Snapshot) -> Action {
         // Keep the screen to restore in case this transition leaves the app.
         let before = self.stack

@@ -35,8 +35,8 @@ protocol Flow: Sendable {
     /// This way, the app returns to the same use case, at its confirmation.
     var restart: (any Flow)? { get }
 
-    /// Whether starting this flow consumes the pending link, either by resolving it or because there is no wallet for
-    /// it.
+    /// Whether starting this flow consumes the pending link, either by resolving it or because no wallet exists to
+    /// handle it.
     var takesLink: Bool { get }
 }
 
@@ -188,7 +188,7 @@ enum FlowResult: Sendable {
     case retry
     /// Back to the previous screen of the calling flow.
     ///
-    /// There is no earlier screen to enter something on if the wallet is `Temporarily Blocked`.
+    /// A `Temporarily Blocked` wallet has no earlier screen to enter something on.
     case back(whileBlocked: Bool)
     /// PF2.9: the new PIN is in effect.
     case succeeded

@@ -90,14 +90,14 @@ struct FlowStack: Sendable {
 
     /// Ends the flow that keeps a PIN, along with all flows it has called.
     ///
-    /// Returns whether there was one.
+    /// Returns whether such a flow was active.
     mutating func endValidation() -> Bool {
         guard let validation = self.validation else { return false }
         self.frames.removeSubrange(validation...)
         return true
     }
 
-    /// Whether there is a flow that the user cannot get past: a rooted device, a blocked version, or a revocation.
+    /// Whether a flow is active that the user cannot get past: a rooted device, a blocked version, or a revocation.
     var isBeforeLock: Bool {
         self.frames.contains { frame in frame.flow.place == .beforeLock }
     }

@@ -51,7 +51,7 @@ extension LinkKind {
 
 /// The result of resolving a link (PF2.7).
 enum LinkResult: Hashable, Sendable {
-    /// There is no link, or it is not one of the wallet's.
+    /// No link was passed, or it is not one of the wallet's.
     case none
     case rejected
     case accepted

@@ -37,7 +37,7 @@ package struct Snapshot: Sendable {
     package var biometricMode = BiometricMode.off
     /// The method that opens the wallet's keychain item, if biometrics are on.
     package var unlockMethod = UnlockMethod.biometric
-    /// Whether the server has last asked this wallet to use the safe biometric mode.
+    /// Whether the server last asked this wallet to use the safe biometric mode.
     package var wantsSafeMode = false
     /// The session in progress in the host application.
     package var hostSession: HostSession?

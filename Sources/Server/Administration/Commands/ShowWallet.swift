@@ -249,7 +249,7 @@ extension ShowWallet.PIN {
 }
 
 extension AdminFailure {
-    /// Returns a failure that reports that there are no wallets with these ids.
+    /// Returns a failure that reports that no wallets have these ids.
     static func unknown(_ wallets: [WalletID]) -> AdminFailure {
         let verb = wallets.count == 1 ? "is" : "are"
         return AdminFailure(.unknownWallet, "There \(verb) no \(wallets.named(atMost: 8)); nothing was done.")

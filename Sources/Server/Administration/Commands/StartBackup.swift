@@ -74,7 +74,7 @@ package struct BackupReply: Codable, Hashable, Sendable {
     package var pages: Int
     /// The size of the file, once the backup is done.
     package var byteCount: Int
-    /// The time as of which the backup is current.
+    /// The point in time that the backup reflects.
     ///
     /// Omitted until the backup is done.
     package var takenAt: Timestamp?

@@ -73,7 +73,7 @@ enum ManifestFacts {
 
     /// Returns the name of the anchor whose certificate is at the end of the chain.
     ///
-    /// If there is none, returns the name of the first anchor with the same key.
+    /// If no anchor has that certificate, returns the name of the first anchor with the same key.
     private static func rootName(
         _ certificates: [Certificate],
         _ roots: [(name: String, certificate: [UInt8])]

@@ -3,11 +3,13 @@ internal import Vocabulary
 
 /// The store's record of the copy that fills or filled it.
 ///
-/// Invariant (G3): while a copy is unfinished, no server judges anything here: wallets that are missing could register
-/// again with no counted attempts, and values of a source that was served since could be older than its counts. Every
-/// batch and every transaction reads the mark (``StoreSession/take(_:)``).
+/// Invariant (G3): while a copy is unfinished, no server judges anything here. Missing wallets could register again
+/// with no counted attempts, and if the source was served in the meantime, the copied values could be older than its
+/// counts. Every batch and every transaction reads the mark (``StoreSession/take(_:)``).
 struct CopyMark: Hashable, Sendable {
-    /// Identifies this copy; the source names it once it is moved.
+    /// Identifies this copy.
+    ///
+    /// The source names it once it has been moved.
     let name: String
     /// The digest of the source when the copy began.
     var digest: String
@@ -16,7 +18,7 @@ struct CopyMark: Hashable, Sendable {
     private static let unfinished = "unfinished"
     private static let finished = "finished"
 
-    /// An SQL expression: whether a copy is unfinished.
+    /// An SQL expression for whether a copy is unfinished.
     static let isUnfinished = "coalesce(copy like '\(CopyMark.unfinished) %', false)"
 
     init(named name: String = SecretBytes.random(count: 16).exposedBytes().hex, of digest: String) {
@@ -24,7 +26,9 @@ struct CopyMark: Hashable, Sendable {
         self.digest = digest
     }
 
-    /// Reads ``text``; nil if it is none.
+    /// Parses ``text``.
+    ///
+    /// Returns nil for any other string.
     init?(reading text: String) {
         let words = text.split(separator: " ").map(String.init)
         guard words.count == 3, [Self.unfinished, Self.finished].contains(words[0]) else { return nil }

@@ -1,7 +1,7 @@
 package import Vocabulary
 package import WalletStore
 
-/// A copy of an embedded store into the empty database of several servers.
+/// Copies an embedded store into an empty database shared by several servers.
 ///
 ///     read the source ─▶ mark the target ─▶ copy pages ─▶ read the target ─▶ move the source ─▶ finish the target
 ///
@@ -9,10 +9,10 @@ package import WalletStore
 /// wallet in the target.
 ///
 /// Invariant (G3, G7): at most one of the two stores can be served. The target is marked as unfinished from its first
-/// wallet on, and the source is marked as moved to this very copy before the target is finished. The caller has the
-/// source locked, so it does not change. A source that changed since the copy began has another digest: the copy
-/// is not continued, but begun anew, so that the target never has a count, a PIN or a wallet from before the change.
-/// Therefore no epoch is needed.
+/// wallet on, and the source is marked as moved to this very copy before the target is finished. The caller holds a
+/// lock on the source, so the source does not change. If the source has changed since the copy began, its digest
+/// differs, and the copy is started over instead of continued. The target therefore never contains a count, a PIN or a
+/// wallet from before the change, and no epoch is needed.
 package struct StoreCopy: Sendable {
     package enum Stage: String, Sendable {
         case checking, copying, verifying, finishing
@@ -20,7 +20,7 @@ package struct StoreCopy: Sendable {
 
     package struct Report: Hashable, Sendable {
         package let wallets: Int
-        /// The digest over all contents, computed from each of the two stores.
+        /// The digest of all contents, computed separately from each store.
         package let digest: String
         /// The number of wallets that an earlier run had copied.
         package let copiedBefore: Int
@@ -31,13 +31,13 @@ package struct StoreCopy: Sendable {
     private let source: SQLiteWalletStore
     private let target: PostgreSQLWalletStore
     private let pageSize: Int
-    /// Called after each step, with the number of wallets done and the number of all.
+    /// Called after each step, with the number of copied wallets and the total number.
     private let onProgress: @Sendable (Stage, Int, Int) throws -> Void
     /// Records the verified copy in the audit log, and returns the log's newest entry.
     private let record: @Sendable (Report) async throws -> StoredAuditMark
 
     /// - Parameters:
-    ///   - source: The embedded store, which must not have been opened to be served.
+    ///   - source: The embedded store, which must not have been opened for serving.
     ///   - target: Opened to accept an unfinished copy.
     package init(
         of source: SQLiteWalletStore,
@@ -53,13 +53,13 @@ package struct StoreCopy: Sendable {
         self.record = record
     }
 
-    /// Copies the store, or continues to.
+    /// Copies the store, or continues an interrupted copy.
     ///
-    /// - Parameter anew: Whether an unfinished copy of another state of the source is removed and begun again.
-    /// - Throws: A ``StoreCopyFailure``, a `StoreError`, or an error of the functions given.
+    /// - Parameter anew: Whether to remove an unfinished copy of another state of the source and start over.
+    /// - Throws: A ``StoreCopyFailure``, a `StoreError`, or an error thrown by the given functions.
     package func run(anew: Bool = false) async throws -> Report {
         let total = try await self.source.walletCount()
-        // The ends of wallets from an earlier version, which the target has in a table.
+        // The ends of wallets recorded by an earlier version, which the target stores in a table.
         while try await self.source.findEarlierEnds(lookingAt: self.pageSize) {}
         guard try await self.source.recordMACs() == .present else { throw StoreCopyFailure.records }
         let own = try await self.digest(of: self.source, .checking, total)
@@ -82,7 +82,7 @@ package struct StoreCopy: Sendable {
         return report
     }
 
-    /// Returns the mark of the copy to continue, after marking the target if there is none.
+    /// Returns the mark of the copy to continue, after marking the target if it has none.
     private func begin(
         _ own: CopyDigest,
         _ found: CopyMark?,
@@ -106,7 +106,9 @@ package struct StoreCopy: Sendable {
         return new
     }
 
-    /// Copies what the target lacks; returns the number of wallets that it had.
+    /// Copies the data that the target lacks.
+    ///
+    /// Returns the number of wallets that the target already had.
     private func copy(_ copy: CopyMark, _ total: Int) async throws -> Int {
         try await self.readEntries(of: self.source) { list, entries in
             try await self.target.perform(.writing) { try $0.add(entries, to: list, of: copy) }
@@ -142,7 +144,9 @@ package struct StoreCopy: Sendable {
         }
     }
 
-    /// Reads a whole store, in pages; rejects one with damaged wallets.
+    /// Reads a whole store in pages.
+    ///
+    /// Rejects a store with damaged wallets.
     private func digest(of store: any CopiedStore, _ stage: Stage, _ total: Int) async throws -> CopyDigest {
         var digest = CopyDigest()
         digest.add(try await store.copiedFacts())
@@ -165,17 +169,19 @@ package struct StoreCopy: Sendable {
     }
 }
 
-/// The reason why a store was not copied; each description states the remedy.
+/// A reason why a store was not copied.
+///
+/// Each description states the remedy.
 package enum StoreCopyFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The source has damaged wallets; these are some of them.
+    /// The source has damaged wallets, including these.
     case damaged([WalletID])
-    /// The source's attempt records are of an earlier version, or of another key.
+    /// The source's attempt records are from an earlier version or were made with another key.
     case records
-    /// The target has a wallet or a setting that is not of this copy, or a server has used it.
+    /// The target has a wallet or a setting that does not belong to this copy, or a server has used the target.
     case targetInUse
-    /// The source was moved into another database, or into a copy that was removed since.
+    /// The source was moved into another database, or into a copy that has since been removed.
     case movedElsewhere
-    /// The source is not as it was when the copy in the target began.
+    /// The source has changed since the copy in the target began.
     case sourceChanged
     /// The two stores differ after the copy.
     case differs

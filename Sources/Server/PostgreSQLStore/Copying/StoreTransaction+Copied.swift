@@ -3,7 +3,7 @@ internal import PostgreSQLClient
 internal import Vocabulary
 package import WalletStore
 
-/// The contents of the store as a copy has them.
+/// Reads the contents of the store in the form used by copies.
 extension StoreTransaction {
     func copiedFacts() throws -> CopiedFacts {
         let refresh = try self.run("select begun_at, place, last from share_refresh")
@@ -95,10 +95,12 @@ extension StoreTransaction {
         return mark
     }
 
-    /// Marks the store as an unfinished copy and writes the facts; returns false if the store is in use.
+    /// Marks the store as an unfinished copy and writes the facts.
     ///
-    /// Invariant (G3, G7): a store that has a wallet of its own, or that a server ever served, is not a target. Every
-    /// server notes the vault's key when it starts, so a served store is not empty.
+    /// Returns false if the store is in use.
+    ///
+    /// Invariant (G3, G7): a store that has its own wallets, or that any server has ever served, cannot be a target.
+    /// Every server notes the vault's key when it starts, so a served store is not empty.
     ///
     /// - Parameter earlier: The unfinished copy to replace, whose wallets are removed.
     func begin(_ copy: CopyMark, replacing earlier: CopyMark?, _ facts: CopiedFacts) throws -> Bool {
@@ -140,7 +142,7 @@ extension StoreTransaction {
         return true
     }
 
-    /// The names of all tables except that of the facts.
+    /// The names of all tables except the facts table.
     private func tables() throws -> [String] {
         let rows = try self.run(
             """
@@ -190,7 +192,7 @@ extension StoreTransaction {
         )
     }
 
-    /// Writes wallets with all their rows, in one statement.
+    /// Writes wallets and all their rows in one statement.
     func add(_ wallets: [CopiedWallet], of copy: CopyMark) throws {
         try self.require(copy)
         let values = wallets.flatMap { wallet in
@@ -218,7 +220,7 @@ extension StoreTransaction {
         ("ended_at", "bigint"), ("last_session", "bigint"), ("is_block_recorded", "boolean"),
     ]
 
-    /// A statement that adds this number of wallets, and returns it.
+    /// A statement that adds this many wallets and returns their number.
     private static func addition(of count: Int) -> String {
         let rows = (0..<count).map { row in
             let fields = Self.columns.enumerated().map { "$\(row * Self.columns.count + $0 + 1)::\($1.1)" }
@@ -267,7 +269,7 @@ extension StoreTransaction {
 }
 
 extension CopiedList {
-    /// The list's table, with the columns of its key and its time.
+    /// The list's table, with its key and time columns.
     fileprivate var columns: (table: String, key: String, at: String?) {
         switch self {
         case .deniedRecoveryCodes: ("denied_recovery_codes", "mac", "denied_at")

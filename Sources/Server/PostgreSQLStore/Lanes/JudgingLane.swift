@@ -5,20 +5,24 @@ internal import Synchronization
 internal import Vocabulary
 internal import WalletStore
 
-/// Runs the steps of wallets in batches, each one statement that commits; used by the lane's thread.
+/// Runs wallet steps in batches, each of which is a single committing statement.
+///
+/// Used only by the lane's thread.
 ///
 ///     read unknown wallets ─▶ decide ─▶ compare and set every row, committed ─▶ sign the receipts ─▶ every answer
 ///
-/// A row is written only if it still is the one that its step was decided from; otherwise the step is decided again.
-/// So two servers that judge one wallet at the same time count both attempts. Nothing waits for another server's
-/// transaction: a locked row is skipped and tried again.
+/// A row is written only if it has not changed since its step was decided; otherwise, the step is decided again. If two
+/// servers judge the same wallet at the same time, both attempts are therefore counted. Nothing waits for another
+/// server's transaction: a locked row is skipped and tried again.
 ///
 /// Invariant (G4): an answer leaves this thread only after the commit that holds its count, and only if the database
 /// confirmed that commit without a warning and under safe settings. If that is unknown, the steps are refused as
 /// ``StoreError/outcomeUnknown``, which closes the clients' connections without an answer. The client returns with
 /// the same attempt id, and the record itself decides.
 final class JudgingWorker {
-    /// The maximum number of cached wallets; a full cache is emptied.
+    /// The maximum number of cached wallets.
+    ///
+    /// A full cache is emptied.
     private static let mostKnown = 4096
 
     private let parts: StoreParts
@@ -28,7 +32,9 @@ final class JudgingWorker {
     private let newestRoot: NewestRoot
     private let confirmed: ConfirmedCommits
     private let reconnection: Reconnection
-    /// Wallets as this server last read or wrote them; emptied with each connection.
+    /// The wallets as this server last read or wrote them.
+    ///
+    /// Emptied for each new connection.
     private var known: [WalletID: StoredValues] = [:]
 
     init(_ parts: StoreParts, _ confirmed: ConfirmedCommits, latency: CommitLatency, newestRoot: NewestRoot) {
@@ -41,9 +47,9 @@ final class JudgingWorker {
         self.reconnection = Reconnection(parts, self.confirmed)
     }
 
-    /// Runs steps and answers each, except those to be tried again together with newer ones, which it returns.
+    /// Runs steps and answers them, and returns those to be retried together with newer ones.
     ///
-    /// So a wallet whose row is locked holds up no other wallet.
+    /// A wallet whose row is locked therefore does not delay any other wallet.
     func run(_ steps: [JudgingStep]) -> [JudgingStep] {
         var again: [JudgingStep] = []
         var waiting = steps
@@ -83,7 +89,7 @@ final class JudgingWorker {
         for step in steps { step.refuse(reason) }
     }
 
-    /// Splits off the first step of each wallet: two decisions about one row cannot be in one statement.
+    /// Splits off the first step of each wallet, because one statement cannot contain two decisions about the same row.
     private static func oneOfEachWallet(_ steps: [JudgingStep]) -> (batch: [JudgingStep], later: [JudgingStep]) {
         var seen: Set<WalletID> = []
         var (batch, later): ([JudgingStep], [JudgingStep]) = ([], [])
@@ -93,8 +99,9 @@ final class JudgingWorker {
         return (batch, later)
     }
 
-    /// Runs one batch and answers its steps, except those to be tried again, which it returns; throws before any
-    /// answer.
+    /// Runs one batch and answers its steps, and returns those to be retried.
+    ///
+    /// Throws only before any answer is sent.
     private func run(_ batch: [JudgingStep], on session: StoreSession) throws -> [JudgingStep] {
         var answers: [@Sendable () -> Void] = []
         var proposals: [JudgingDecision.Proposal] = []
@@ -124,10 +131,10 @@ final class JudgingWorker {
         return self.dueAgain(missed)
     }
 
-    /// Whether a step needs the wallet's present values.
+    /// Whether a step needs the wallet's current values.
     ///
-    /// A write from cached ones fails if another server has changed the wallet. Only answers without a write need
-    /// present values: an identity, and that it is another one now.
+    /// A write based on cached values fails if another server has changed the wallet. Only answers without a write need
+    /// current values: an identity, or the fact that the identity has changed.
     private func mustRead(_ step: JudgingStep) -> Bool {
         guard let known = self.known[step.wallet] else { return true }
         switch step.kind {
@@ -179,7 +186,7 @@ final class JudgingWorker {
         do {
             try session.check(rows)
         } catch {
-            // It is done already, and may be lost.
+            // The commit has already happened, and may be lost.
             throw PostgreSQLFailure.outcomeUnknown("\(error)")
         }
         try session.checkAfterCommit()
@@ -212,7 +219,9 @@ final class JudgingWorker {
         return missed
     }
 
-    /// Signs the receipts of committed verdicts; without a signature no verdict leaves.
+    /// Signs the receipts of committed verdicts.
+    ///
+    /// Without a signature, no verdict is sent.
     private func certified(
         _ proposals: [JudgingDecision.Proposal],
         epoch: Int64
@@ -231,7 +240,9 @@ final class JudgingWorker {
         }
     }
 
-    /// Refuses steps whose time is over: their rows were locked or changed each time, and nothing was counted.
+    /// Refuses steps that have timed out.
+    ///
+    /// Their rows were locked or changed on every try, and nothing was counted.
     private func dueAgain(_ steps: [JudgingStep]) -> [JudgingStep] {
         let now = ContinuousClock.now
         for step in steps where step.deadline <= now { step.refuse(.unavailable) }

@@ -2,7 +2,7 @@ internal import PINPolicy
 internal import Vocabulary
 internal import WalletStore
 
-/// A step of one wallet that runs in a batch with those of others.
+/// A step for one wallet, which runs in a batch with other wallets' steps.
 struct JudgingStep: Sendable {
     enum Kind: Sendable {
         /// An instruction that only reads.
@@ -12,7 +12,7 @@ struct JudgingStep: Sendable {
     }
 
     let kind: Kind
-    /// The time after which it is refused instead of tried again.
+    /// The time after which it is refused instead of retried.
     let deadline: ContinuousClock.Instant
 
     var wallet: WalletID {
@@ -32,11 +32,11 @@ struct JudgingStep: Sendable {
     }
 }
 
-/// The decision about a step, from what the lane knows of its wallet.
+/// The decision about a step, based on the lane's knowledge of its wallet.
 enum JudgingDecision {
-    /// An answer that rests on no write, and tells nothing about a PIN.
+    /// An answer that depends on no write and reveals nothing about a PIN.
     case answer(@Sendable () -> Void)
-    /// An answer that is sent once these values are committed in place of those that it was decided from.
+    /// An answer that is sent once these values have replaced the ones that the decision was based on.
     case write(Proposal)
 
     struct Proposal {
@@ -44,17 +44,17 @@ enum JudgingDecision {
         let old: [UInt8]
         let new: [UInt8]
         let values: StoredValues
-        /// The verdict's facts, with its time; nil without a verdict.
+        /// The facts about the verdict, including its time, or nil if there is no verdict.
         let leaf: (AttemptLeaf, at: Timestamp)?
         let answer: @Sendable (Receipt?) -> Void
     }
 }
 
 extension JudgingStep {
-    /// Decides from a wallet's values, nil if there is no such wallet.
+    /// Decides the step from a wallet's values, which are nil if the wallet is unknown.
     ///
     /// Invariant (G3): every answer about a PIN or a revocation leaves a write, even if it changes nothing but the
-    /// number of writes. A row can be read that a failover later takes back, and its verdict with it.
+    /// number of writes. Otherwise, a row could be read that a failover later undoes, along with its verdict.
     func decide(from known: StoredValues?, _ facts: StoreSession.Facts, key: RecordKey) throws -> JudgingDecision {
         switch self.kind {
         case .identity(_, let answer):
@@ -102,7 +102,7 @@ extension JudgingStep {
 extension StoredValues {
     /// Counts and judges an attempt, and returns the outcome of a right PIN for an instruction that only reads.
     ///
-    /// - Returns: `judgment` and `leaf`, the verdict's facts, are nil without a verdict.
+    /// - Returns: `judgment` and `leaf`, the facts about the verdict, are nil if there is no verdict.
     mutating func judge(
         _ attempt: Attempt,
         _ facts: StoreSession.Facts

@@ -4,9 +4,10 @@ internal import PostgreSQLClient
 internal import Synchronization
 internal import WalletStore
 
-/// A thread with one connection, and the steps that wait for it.
+/// A thread with one connection, and the steps that are waiting for it.
 ///
-/// The thread blocks while the database works, so it is none of the cooperative pool. Callers wait without a thread.
+/// The thread blocks while the database works, so it is not part of the cooperative pool. Callers wait without blocking
+/// a thread.
 final class Lane<Step: Sendable>: Sendable {
     private struct State {
         var waiting: [Step] = []
@@ -21,7 +22,7 @@ final class Lane<Step: Sendable>: Sendable {
     private let state = Mutex(State())
     private let wake = DispatchSemaphore(value: 0)
 
-    /// Starts the thread; it gives `body` the lane, and ends when `body` returns.
+    /// Starts the thread, which passes the lane to `body` and ends when `body` returns.
     init(_ name: String, largestBatch: Int, _ body: @escaping @Sendable (Lane<Step>) -> Void) {
         self.largestBatch = largestBatch
         let thread = Thread {
@@ -35,7 +36,9 @@ final class Lane<Step: Sendable>: Sendable {
     /// The number of waiting steps.
     var count: Int { self.state.withLock { $0.waiting.count } }
 
-    /// Adds a step; returns false once the lane is closed.
+    /// Adds a step.
+    ///
+    /// Returns false once the lane is closed.
     func put(_ step: Step) -> Bool {
         let (isTaken, mustWake) = self.state.withLock { state in
             guard !state.isClosed else { return (false, false) }
@@ -47,9 +50,11 @@ final class Lane<Step: Sendable>: Sendable {
         return isTaken
     }
 
-    /// Waits for steps; returns nil once the lane is closed and empty.
+    /// Waits for steps.
     ///
-    /// - Parameter waits: False to return at once, also if there is no step.
+    /// Returns nil once the lane is closed and empty.
+    ///
+    /// - Parameter waits: Whether to wait for a step. If false, returns immediately.
     func next(waits: Bool = true) -> [Step]? {
         while true {
             let (batch, isClosed) = self.state.withLock { state in
@@ -64,7 +69,9 @@ final class Lane<Step: Sendable>: Sendable {
         }
     }
 
-    /// Rejects further steps; waiting ones are still done.
+    /// Rejects further steps.
+    ///
+    /// Steps that are already waiting still run.
     func close() {
         let mustWake = self.state.withLock { state in
             state.isClosed = true
@@ -95,9 +102,12 @@ final class Lane<Step: Sendable>: Sendable {
     }
 }
 
-/// Opens a lane's connection when a step needs one; used by the lane's thread.
+/// Opens a lane's connection when a step needs one.
+///
+/// Used only by the lane's thread.
 final class Reconnection {
-    /// The time for which a failed connection is not tried again: a storm of calls must not become one of connections.
+    /// The delay before a failed connection is retried, so that a flood of calls does not become a flood of
+    /// connections.
     private static let pause: Duration = .milliseconds(200)
 
     private let parts: StoreParts
@@ -110,7 +120,9 @@ final class Reconnection {
         self.confirmed = confirmed
     }
 
-    /// Returns the open session, or opens one; nil if that fails.
+    /// Returns the open session, or opens one.
+    ///
+    /// Returns nil if that fails.
     func current() -> StoreSession? {
         if let session, session.connection.isOpen { return session }
         self.session = nil
@@ -124,7 +136,7 @@ final class Reconnection {
         return self.session
     }
 
-    /// Closes the connection: its state is unknown, or the database behind it may be another one soon.
+    /// Closes the connection, because its state is unknown or the database behind it may soon be a different one.
     func drop() {
         self.session?.connection.close()
         self.session = nil

@@ -19,7 +19,7 @@ final class StoreSession {
         /// The policy that the store keeps for all servers.
         var policy = StorePolicy([:])
 
-        /// The store's epoch, from 1 on.
+        /// The store's epoch, which starts at 1.
         var epoch: Int64 { Int64(self.charges.count) + 1 }
     }
 
@@ -29,28 +29,30 @@ final class StoreSession {
             \(CopyMark.isUnfinished)
         """
 
-    /// Keeps plans on the indexes: a plan that suits a small store is kept while the store grows.
+    /// Makes PostgreSQL use the indexes, because a plan that suits a small store is kept while the store grows.
     ///
-    /// Without `jit`: a plan that cannot avoid a sequential scan has a cost at which PostgreSQL compiles it, for a
-    /// hundred times the work of the statement.
+    /// `jit` is off because a plan that cannot avoid a sequential scan has a cost at which PostgreSQL compiles it,
+    /// which takes a hundred times as long as the statement itself.
     private static let planning = """
         select set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),
             set_config('enable_mergejoin', 'off', false), set_config('jit', 'off', false)
         """
 
-    /// Sets how transactions see each other and when they end, whatever the database's or the role's settings are.
+    /// Sets how transactions see each other and when they end, regardless of the database's or the role's settings.
     ///
-    /// A transaction must see what was committed while it waited for a lock (G7): with `repeatable read`, a link would
-    /// not see the denial of its recovery code. The time limit is that of a server that freezes, or whose machine dies,
-    /// within a transaction. Without it the database would keep the locks for hours, and with them wallets could not be
-    /// revoked.
+    /// A transaction must see changes that were committed while it waited for a lock (G7): with `repeatable read`, a
+    /// link would not see that its recovery code was denied. The time limit is for a server that freezes, or whose
+    /// machine dies, during a transaction. Without it, the database would hold the locks for hours, and the locked
+    /// wallets could not be revoked.
     private static let transactions = """
         select set_config('default_transaction_isolation', 'read committed', false),
             set_config('idle_in_transaction_session_timeout', $1, false)
         """
 
-    /// Connects, and rejects a database without a store for this key and policy, with settings that lose commits, or
-    /// without some of these commits.
+    /// Connects.
+    ///
+    /// Rejects a database that has no store for this key and policy, that has settings that lose commits, or that lacks
+    /// some of these commits.
     init(_ parts: StoreParts, _ confirmed: ConfirmedCommits? = nil) throws {
         self.parts = parts
         self.connection = try PostgreSQLConnection(to: parts.target, within: parts.timeLimit)
@@ -108,7 +110,7 @@ final class StoreSession {
         if epoch != self.facts.epoch { try self.readEpochs(upTo: epoch) }
     }
 
-    /// Rejects settings with which the statement's commit may be lost.
+    /// Rejects settings that could cause the statement's commit to be lost.
     func check(_ rows: PostgreSQLRows) throws(PostgreSQLStoreOpenError) {
         let text = rows.text(0, 0)
         guard text == nil || text != self.safeSettings else { return }
@@ -119,7 +121,7 @@ final class StoreSession {
         self.safeSettings = text
     }
 
-    /// Asks for the settings once more and checks them, after a commit whose statement returned safe ones.
+    /// Reads and checks the settings again after a commit whose statement returned safe ones.
     ///
     /// Threat: a commit that waits for a standby succeeds without a warning if the standby's name is removed from the
     /// settings, as Patroni does once no standby is left. Its session sees the new settings from the next statement on.
@@ -154,7 +156,9 @@ final class StoreSession {
         }
     }
 
-    /// Reads wallets; the values are nil for a damaged one.
+    /// Reads wallets.
+    ///
+    /// The values are nil for a damaged wallet.
     func wallets(_ ids: [WalletID]) throws(PostgreSQLFailure) -> [WalletID: StoredValues?] {
         let rows = try self.run(
             "select \(StoredValues.columns) from \(StoredValues.tables) where w.id = any($1)",

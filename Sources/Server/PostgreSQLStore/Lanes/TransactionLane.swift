@@ -10,9 +10,11 @@ struct TransactionStep: Sendable {
     let refuse: @Sendable (StoreError) -> Void
 }
 
-/// Runs steps in one transaction each; used by the lane's thread.
+/// Runs each step in its own transaction.
+///
+/// Used only by the lane's thread.
 final class TransactionWorker {
-    /// The number of times that a step is run because others got in its way.
+    /// The maximum number of times that a step is run if others get in its way.
     private static let mostTries = 10
 
     private let parts: StoreParts
@@ -44,7 +46,9 @@ final class TransactionWorker {
         step.refuse(.unavailable)
     }
 
-    /// Ends a failed transaction; returns the reason to refuse the step, nil to run it again.
+    /// Ends a failed transaction.
+    ///
+    /// Returns the reason to refuse the step, or nil to run it again.
     private func reason(for error: any Error, of step: TransactionStep, on session: StoreSession) -> StoreError? {
         switch error {
         case PostgreSQLFailure.rejected(let state, _) where StoreTransaction.conflicts.contains(state):
@@ -60,7 +64,7 @@ final class TransactionWorker {
             return step.access == .reading ? .unavailable : .outcomeUnknown
         default:
             self.parts.onRefusal("\(error)")
-            // The server undoes the transaction with its connection.
+            // The server rolls back the transaction when its connection ends.
             self.reconnection.drop()
             return .unavailable
         }
@@ -69,10 +73,10 @@ final class TransactionWorker {
 
 /// A transaction, from its beginning to its commit.
 ///
-/// The order of its locks is the same everywhere, so that transactions do not wait for each other in a circle: the
-/// store's facts, a recovery code, wallets in the order of their ids.
+/// Every transaction takes its locks in the same order, so that transactions cannot deadlock: the store's facts, a
+/// recovery code, and then wallets in order of their ids.
 final class StoreTransaction {
-    /// The use of the store's facts.
+    /// The way a transaction uses the store's facts.
     enum Access: Hashable, Sendable {
         /// Writes nothing.
         case reading
@@ -82,8 +86,8 @@ final class StoreTransaction {
         case changingFacts
     }
 
-    /// Another transaction was in the way, so nothing was done: a serialization failure, a deadlock, or a row that was
-    /// inserted at the same time.
+    /// The codes for a conflict with another transaction, after which nothing was done: a serialization failure, a
+    /// deadlock, or a row that was inserted at the same time.
     static let conflicts: Set<String> = ["40001", "40P01", "23505"]
 
     let session: StoreSession
@@ -105,8 +109,8 @@ final class StoreTransaction {
         self.session = session
         self.parts = parts
         _ = try session.run(access == .reading ? "begin read only" : "begin")
-        // The lock of the table is granted in the order of requests. That of the row is not: under load, those who
-        // share it overtake a revocation of the solution again and again.
+        // The table lock is granted in the order of requests. The row lock is not: under load, transactions that share
+        // it keep overtaking a revocation of the solution.
         if access == .changingFacts { _ = try session.run("lock table facts in exclusive mode") }
         let lock =
             switch access {
@@ -140,19 +144,22 @@ final class StoreTransaction {
 
 /// Wallets in a transaction.
 extension StoreTransaction {
-    /// The next wallets after place $1, at most $2, of which no damaged or missing narrow row may hide others.
+    /// Selects up to $2 wallets after place $1.
+    ///
+    /// No damaged or missing narrow row may hide other wallets.
     static let nextWallets = "select * from wallet_values where place > $1 order by place limit $2"
 
-    /// Returns a wallet's values without a lock; nil for an unknown one.
+    /// Returns a wallet's values without a lock, or nil if the wallet is unknown.
     func read(_ wallet: WalletID) throws -> StoredValues? {
         guard let found = try self.session.wallets([wallet])[wallet] else { return nil }
         guard let found else { throw StoreError.corrupt }
         return found
     }
 
-    /// Locks a wallet until the commit and returns its values; nil for an unknown one.
+    /// Locks a wallet until the commit and returns its values, or nil if the wallet is unknown.
     ///
-    /// Two statements: the first waits for other transactions, and only the second sees the wide row that they left.
+    /// This takes two statements: the first waits for other transactions, and only the second sees the wide row that
+    /// they left.
     func lock(_ wallet: WalletID) throws -> StoredValues? {
         let locked = try self.run(
             "select id from wallets where id = $1 for no key update",
@@ -162,7 +169,7 @@ extension StoreTransaction {
         return try self.read(wallet)
     }
 
-    /// Locks a wallet like ``lock(_:)-(WalletID)``; returns nil also for a damaged one, which stays as it is.
+    /// Locks a wallet like ``lock(_:)-(WalletID)``, but also returns nil for a damaged wallet, which is left unchanged.
     func lockIntact(_ wallet: WalletID) throws -> StoredValues? {
         do { return try self.lock(wallet) } catch StoreError.corrupt { return nil }
     }
@@ -198,7 +205,9 @@ extension StoreTransaction {
         guard changed.changed == 1 else { throw StoreError.corrupt }
     }
 
-    /// Ends a locked wallet permanently; returns false if it has already ended.
+    /// Ends a locked wallet permanently.
+    ///
+    /// Returns false if it has already ended.
     @discardableResult
     func end(_ values: StoredValues, as revocation: Revocation, at now: Timestamp) throws -> Bool {
         self.isOnRecord = true
@@ -219,7 +228,7 @@ extension StoreTransaction {
         return true
     }
 
-    /// Removes wallets with all their rows, of which no count remains.
+    /// Removes wallets and all their rows, so that none of their counts remain.
     func remove(_ wallets: [WalletID]) throws {
         guard !wallets.isEmpty else { return }
         let ids = PostgreSQLValue.byteArrays(wallets.map(\.bytes))

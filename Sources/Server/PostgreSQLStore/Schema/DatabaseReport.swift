@@ -1,6 +1,8 @@
 package import PostgreSQLClient
 
-/// A database as it describes itself, for operators; reading it changes nothing.
+/// A database's description of itself, for operators.
+///
+/// Reading it changes nothing.
 package struct DatabaseReport: Hashable, Sendable {
     /// PostgreSQL's version, such as `15.18`.
     package let version: String
@@ -9,9 +11,9 @@ package struct DatabaseReport: Hashable, Sendable {
     package let role: String
     /// The address of the connected host, as reported by that host.
     package let address: String
-    /// The version of the store's tables; nil if there are none.
+    /// The version of the store's tables, or nil if it has none.
     package let schemaVersion: Int64?
-    /// The policy that the store keeps for all servers; nil if there are no tables, or of another version.
+    /// The policy that the store keeps for all servers, or nil if the tables are missing or of another version.
     private let policy: StorePolicy?
     /// True if the database lacks commits that it has confirmed.
     package let lacksCommits: Bool
@@ -19,17 +21,17 @@ package struct DatabaseReport: Hashable, Sendable {
     package let isRestored: Bool
     /// The settings that a failover depends on.
     package let settings: [Setting]
-    /// The first setting with which a commit may be lost, with its remedy; nil if there is none.
+    /// The first setting that could cause a commit to be lost, with its remedy, or nil if all settings are safe.
     package let durabilityProblem: String?
     /// True if each commit waits for a named standby.
     package let waitsForStandby: Bool
     /// The number of standbys that receive the log.
     package let standbys: Int64
-    /// The number of those that acknowledge commits; nil if this role may not see it.
+    /// The number of standbys that acknowledge commits, or nil if this role is not allowed to see it.
     package let synchronousStandbys: Int64?
-    /// The rights that the role should not have, or lacks, each with its remedy.
+    /// The rights that the role lacks or should not have, each with its remedy.
     package let rightsProblems: [String]
-    /// The database's time, in milliseconds since 1970, and the time that it took to ask for it.
+    /// The database's time, in milliseconds since 1970, and the time that the query took.
     package let clock: Int64
     package let clockUncertainty: Duration
 
@@ -91,7 +93,7 @@ package struct DatabaseReport: Hashable, Sendable {
             mayCreate: mayCreate,
             ownsSchema: ownsSchema
         )
-        // Without rights on the schema, PostgreSQL rejects even the question for its tables.
+        // Without rights on the schema, PostgreSQL rejects even a query for its tables.
         self.schemaVersion = ownsSchema == false ? nil : try Schema.foundVersion(on: connection, within: limit)
         let isKnown = self.schemaVersion == Schema.version
         let kept = isKnown ? try ask("select policy, lost_commits, home = \(Schema.place) from facts") : nil
@@ -115,18 +117,18 @@ package struct DatabaseReport: Hashable, Sendable {
         self.clockUncertainty = ContinuousClock.now - start
     }
 
-    /// The settings that differ from those of all servers.
+    /// The settings that differ from the policy shared by all servers.
     package func differences(from policy: [String: String]) -> [PolicyDifference] {
         self.policy.map { StorePolicy(policy).differences(from: $0) } ?? []
     }
 
-    /// The policy that the store keeps for all servers, by the settings' names; nil if it has none.
+    /// The policy that the store keeps for all servers, by the settings' names, or nil if it has none.
     package var keptPolicy: [String: String]? { self.policy?.values }
 
-    /// The rights of a role that may serve: its own tables, and no power over other sessions.
+    /// The rights of a role that may serve: it owns its tables and has no power over other sessions.
     ///
     /// Threat: a role that may signal other sessions can cancel a commit's wait for a standby, and a superuser can
-    /// change every setting on which a commit's meaning rests.
+    /// change every setting that the meaning of a commit depends on.
     private static func rightsProblems(
         role: String,
         isSuperuser: Bool,

@@ -1,19 +1,21 @@
 /// The failures that a committed change must survive.
 package enum Durability: String, Hashable, Sendable {
-    /// The loss of the machine: a named standby has the change before it counts.
+    /// Loss of the machine: a named standby must have the change before it counts.
     case replicated
-    /// A crash of the machine only; for a database without standbys.
+    /// Only a crash of the machine.
+    ///
+    /// For a database without standbys.
     case local
 }
 
-/// The database's settings on which the meaning of a commit rests.
+/// The database settings that the meaning of a commit depends on.
 ///
-/// Invariant: no answer rests on a commit under settings that lose it. Every batch and every transaction returns the
-/// settings, since an administrator or a cluster manager may change them at any time: Patroni up to 4.1.5 falls back
-/// to `synchronous_standby_names = '*'` in strict mode, with which any client that streams the log counts as a
-/// standby.
+/// Invariant: no answer relies on a commit made under settings that can lose it. Every batch and every transaction
+/// returns the settings, since an administrator or a cluster manager may change them at any time: Patroni up to 4.1.5
+/// falls back to `synchronous_standby_names = '*'` in strict mode, which counts any client that streams the log as a
+/// standby. 
 struct DurabilitySettings: Hashable {
-    /// An SQL expression for all of them in one text.
+    /// An SQL expression that returns all of them as one text.
     static let expression = Self.expression(
         persistence: """
             (select string_agg(relpersistence::text, '') from pg_class
@@ -34,13 +36,15 @@ struct DurabilitySettings: Hashable {
 
     private let fields: [Substring]
 
-    /// Reads the result of ``expression``; nil if it is none.
+    /// Parses the result of ``expression``.
+    ///
+    /// Returns nil for any other text.
     init?(_ text: String) {
         self.fields = text.split(separator: "|", maxSplits: 6, omittingEmptySubsequences: false)
         guard self.fields.count == 7 else { return nil }
     }
 
-    /// The names of standbys for which a commit waits; empty if it waits for none.
+    /// The names of the standbys that a commit waits for, empty if it waits for none.
     var standbyNames: String { String(self.fields[6].trimmingSpaces) }
 
     /// The settings of the server by name, for operators.
@@ -49,10 +53,11 @@ struct DurabilitySettings: Hashable {
         return zip(names, self.fields).map { ($0, String($1)) } + [("synchronous_standby_names", self.standbyNames)]
     }
 
-    /// The problem of a table that is not in the log.
+    /// The problem with a table that is not in the log.
     static let unlogged = "a table of the store is unlogged, so a crash empties it; set it logged"
 
-    /// Returns the first setting with which a commit may be lost, with its remedy; nil if there is none.
+    /// Returns the first setting that could cause a commit to be lost, with its remedy, or nil if all settings are
+    /// safe.
     func problem(for durability: Durability) -> String? {
         let commit = self.fields[0]
         switch durability {

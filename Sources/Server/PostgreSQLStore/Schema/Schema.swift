@@ -4,20 +4,20 @@ internal import WalletStore
 
 /// The tables, and the migrations from earlier versions.
 ///
-/// A released version is never edited; a change is a further entry.
+/// A released version is never edited; each change is a new entry.
 enum Schema {
     /// The version that this program reads and writes.
     static let version = Int64(Schema.migrations.count)
 
-    /// The lock that one server holds while it creates or migrates the tables.
+    /// The lock that a server holds while it creates or migrates the tables.
     private static let migrationLock: Int64 = 0x7250_494E_0001
 
     /// Resolves the store's names only in its schema and in the system's.
     static let searchPath = "set search_path = remote_pin, pg_temp"
 
-    /// Counts the tables that a crash empties.
+    /// Counts the tables that a crash would empty.
     ///
-    /// Each connection asks once; each batch looks only at the tables that it uses.
+    /// Each connection runs this once; each batch checks only the tables that it uses.
     static let unloggedTables = """
         select count(*) from pg_class
         where relnamespace = 'remote_pin'::regnamespace and relkind = 'r' and relpersistence <> 'p'
@@ -25,9 +25,9 @@ enum Schema {
 
     /// The migration from each version n to n + 1; the first one creates a new store.
     ///
-    /// `wallets` has the narrow rows (``NarrowRow``): of fixed width, not compressed, with room in each page, so that
-    /// an update stays in its page and touches no index. `wallet_values` has the rest, named by the version in the
-    /// narrow row. No column is indexed that only a right PIN changes.
+    /// `wallets` contains the narrow rows (``NarrowRow``). They have a fixed width, are not compressed, and leave room
+    /// in each page, so that an update stays in its page and touches no index. `wallet_values` contains the rest,
+    /// identified by the version in the narrow row. No column that only a right PIN changes is indexed.
     private static let migrations = [
         """
         do $body$ begin
@@ -120,7 +120,7 @@ enum Schema {
 
     /// Creates the tables of an empty database for this key.
     ///
-    /// - Throws: ``PostgreSQLStoreOpenError/exists`` if they exist.
+    /// - Throws: ``PostgreSQLStoreOpenError/exists`` if the tables already exist.
     static func create(on connection: PostgreSQLConnection, _ parts: StoreParts) throws {
         let limit = parts.timeLimit
         _ = try connection.run("begin", within: limit)
@@ -138,7 +138,7 @@ enum Schema {
         _ = try connection.run("commit", commits: true, within: limit)
     }
 
-    /// The version of the tables; nil if there are none.
+    /// The version of the tables, or nil if the database has none.
     static func foundVersion(
         on connection: PostgreSQLConnection,
         within limit: Duration

@@ -5,7 +5,8 @@ internal import WalletStore
 
 /// Permanent blocks and their entries in the audit log, and the charges of restores.
 extension StoreTransaction {
-    /// Returns permanently blocked wallets in use whose block is not noted as recorded, among the next `most` wallets.
+    /// Returns those of the next `most` wallets that are in use and permanently blocked, but whose block is not noted
+    /// as recorded.
     func unrecordedBlocks(after place: UInt64?, lookingAt most: Int) throws -> UnrecordedBlocks {
         let rows = try self.run(
             """
@@ -15,7 +16,7 @@ extension StoreTransaction {
             """,
             [.after(place), .number(Int64(most))]
         )
-        // A damaged row is not judged; an access to its wallet reports the damage.
+        // A damaged row is not judged; the damage is reported when its wallet is accessed.
         let wallets = (0..<rows.count).compactMap { at -> WalletID? in
             guard rows.flag(at, 3) == false, let wallet = rows.bytes(at, 0).flatMap({ WalletID($0) }),
                 let narrow = rows.bytes(at, 1).flatMap({ NarrowRow(decoding: $0) }), narrow.state.revocation == nil,
@@ -39,9 +40,10 @@ extension StoreTransaction {
         )
     }
 
-    /// Blocks wallets permanently that an audit log records as blocked; returns the number of those that were not.
+    /// Permanently blocks the wallets that an audit log records as blocked.
     ///
-    /// Ignores unknown wallets, those that have ended, and those with damaged attempts, whose PINs are not judged.
+    /// Returns the number of newly blocked wallets. Ignores unknown wallets, those that have ended, and those with
+    /// damaged attempts, whose PINs are not judged.
     func blockPermanently(_ wallets: [WalletID]) throws -> Int {
         var blocked = 0
         for wallet in wallets.inLockOrder(\.self) {
@@ -56,7 +58,7 @@ extension StoreTransaction {
         return blocked
     }
 
-    /// Appends epochs, and restarts the period for a first session: sessions since the backup are unknown.
+    /// Appends epochs, and restarts the period for a first session, because sessions since the backup are unknown.
     ///
     /// The charge of an epoch also covers the commits that the store lacks.
     func open(_ epochs: [StoredEpoch]) throws {

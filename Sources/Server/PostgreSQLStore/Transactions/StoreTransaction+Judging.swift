@@ -2,14 +2,14 @@ internal import PostgreSQLClient
 internal import Vocabulary
 internal import WalletStore
 
-/// Attempts whose instruction writes, and confirmations of shares.
+/// Steps for attempts whose instruction writes, and for confirmations of shares.
 extension StoreTransaction {
     /// The class of the advisory locks of recovery codes.
     private static let codeLocks: Int64 = 0x7250_494E
 
     /// Counts and judges an attempt and writes its effect, in one transaction with the deny list.
     ///
-    /// Both rows are written for every verdict, so that a full disk does not tell a right PIN from a wrong one.
+    /// Both rows are written for every verdict, so that a full disk does not reveal whether a PIN was right.
     func certify(_ attempt: Attempt) throws -> (outcome: AttemptOutcome, leaf: AttemptLeaf?) {
         if case .linkRecoveryCode(let mac) = attempt.effect { try self.lock(recoveryCode: mac) }
         guard var values = try self.lock(attempt.walletID) else { throw StoreError.corrupt }
@@ -24,9 +24,9 @@ extension StoreTransaction {
         return (effect, leaf)
     }
 
-    /// Orders a link and a denial of one recovery code: the later of them sees the earlier one's commit.
+    /// Orders a link to a recovery code and the code's denial, so that the later one sees the earlier one's commit.
     ///
-    /// Without it, each could read the state before the other (write skew): the wallet would stay linked and in use.
+    /// Otherwise, each could read the state before the other (write skew), and the wallet would stay linked and in use.
     func lock(recoveryCode mac: [UInt8]) throws {
         try self.run(
             "select pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), $2))",
@@ -34,7 +34,7 @@ extension StoreTransaction {
         )
     }
 
-    /// Returns the time when a recovery code was denied; nil if it is not on the deny list.
+    /// Returns the time at which a recovery code was denied, or nil if it is not on the deny list.
     func denied(_ mac: [UInt8]) throws -> Timestamp? {
         let found = try self.run("select denied_at from denied_recovery_codes where mac = $1", [.bytes(mac)])
         return found.count == 0 ? nil : try found.time(0, 0)
@@ -45,7 +45,8 @@ extension StoreTransaction {
         if let revocation = values.row.state.revocation(isSolutionRevoked: self.facts.isSolutionRevoked) {
             return .revoked(revocation)
         }
-        // A PIN change that was sent before takes effect before this step or, as it names the old identity, never.
+        // A PIN change that was sent earlier takes effect before this step or, because it names the old identity,
+        // never.
         guard values.row.identity == confirmation.identity,
             confirmation.resealed.count == values.row.identity.count
         else { return .notOffered }
@@ -80,13 +81,13 @@ extension PostgreSQLRows {
         return value
     }
 
-    /// The place in this column after which the next page begins; nil if fewer than `most` rows were found.
+    /// The place in this column after which the next page begins, or nil if fewer than `most` rows were found.
     func nextPage(after column: Int, _ most: Int) -> UInt64? {
         self.count < most ? nil : self.number(self.count - 1, column).map { UInt64(bitPattern: $0) }
     }
 }
 
 extension PostgreSQLValue {
-    /// The place after which a page of rows begins; nil for the first page.
+    /// The place after which a page of rows begins, or nil for the first page.
     static func after(_ place: UInt64?) -> PostgreSQLValue { .number(place.map { Int64(bitPattern: $0) } ?? -1) }
 }

@@ -65,7 +65,7 @@ extension StoreTransaction {
     }
 }
 
-/// Removal of wallets that ended long ago.
+/// Steps that remove wallets that ended long ago.
 extension StoreTransaction {
     func purgeable(after place: UInt64?, lookingAt most: Int, endedBefore limit: Timestamp) throws -> Purgeable {
         let ended = try self.run(
@@ -77,7 +77,7 @@ extension StoreTransaction {
             [.after(place), .number(Int64(most))]
         )
         let wallets = try (0..<ended.count).compactMap { at -> WalletID? in
-            // A damaged row is not purged; an access to its wallet reports the damage.
+            // A damaged row is not purged; the damage is reported when its wallet is accessed.
             guard let state = ended.bytes(at, 1).flatMap({ NarrowRow(decoding: $0) })?.state,
                 state.revocation != nil, state.revokedAt < limit
             else { return nil }
@@ -121,7 +121,7 @@ extension StoreTransaction {
         )
     }
 
-    /// A wallet with damaged rows counts as ended: the others do not wait for it.
+    /// A wallet with damaged rows counts as ended, so that the others do not wait for it.
     func walletsToRefresh(limit: Int) throws -> [RefreshableWallet]? {
         let refresh = try self.run("select place, last from share_refresh")
         guard refresh.count == 1, let place = refresh.number(0, 0), let last = refresh.number(0, 1) else { return nil }
@@ -144,10 +144,10 @@ extension StoreTransaction {
         }
     }
 
-    /// Looks at each wallet again: it may have ended, or another one may have its id, since it was read.
+    /// Checks each wallet again, because it may have ended, or another wallet may have taken its id, since it was read.
     ///
-    /// The progress passes over no wallet that is not among these: another server may have begun a refresh since, and
-    /// a registration may have committed after others with higher places.
+    /// The progress skips no wallet that is not among these, because another server may have begun a refresh in the
+    /// meantime, and a registration may have been committed after others with higher places.
     func offer(_ shares: [OfferedShares]) throws {
         guard let last = shares.last else {
             try self.run(
@@ -209,7 +209,7 @@ extension StoreTransaction {
                 version: version,
                 activeSince: try rows.time(at, 1),
                 sealedAnewAt: rows.number(at, 2).map { Timestamp(milliseconds: $0) },
-                // Empty in a copy of a store whose earlier version had none.
+                // Empty if the store was copied from one whose earlier version had none.
                 check: rows.bytes(at, 3).flatMap { $0.isEmpty ? nil : $0 }
             )
         }

@@ -2,7 +2,7 @@ internal import PostgreSQLClient
 internal import Vocabulary
 internal import WalletStore
 
-/// The reads and changes of operators.
+/// Steps that read and change data for operators.
 extension StoreTransaction {
     func report(of wallet: WalletID) throws -> StoredWallet? {
         let rows = try self.run(
@@ -65,14 +65,14 @@ extension StoreTransaction {
         return true
     }
 
-    /// Replaces the policy of all servers by this server's.
+    /// Replaces the policy shared by all servers with this server's.
     func setPolicy() throws {
         self.isOnRecord = true
         try self.run("update facts set policy = $1", [.text(self.policy.text)])
     }
 
     func denied(after mac: RecoveryCodeMAC?, limit: Int) throws -> (entries: [StoredDenial], hasMore: Bool) {
-        // One more than requested shows whether others follow.
+        // Reading one more row than requested shows whether others follow.
         let rows = try self.run(
             "select mac, denied_at from denied_recovery_codes where mac > $1 order by mac limit $2",
             [.bytes(mac?.bytes ?? []), .number(Int64(limit) + 1)]

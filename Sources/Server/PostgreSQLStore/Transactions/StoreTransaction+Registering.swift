@@ -3,7 +3,7 @@ internal import Vocabulary
 internal import WalletStore
 
 extension StoreTransaction {
-    /// Registers a wallet with its attempt record, which it has from here on.
+    /// Registers a wallet with its attempt record, which exists from this point on.
     func register(_ registration: NewRegistration) throws -> RegisterOutcome {
         if self.facts.isSolutionRevoked { return .solutionRevoked }
         let barred = try self.run(
@@ -44,8 +44,9 @@ extension StoreTransaction {
         )
     }
 
-    /// Removes some registrations made before `limit` without a session, and the marks of those that had one; returns
-    /// the number of wallets removed, and whether more may follow.
+    /// Removes some registrations made before `limit` without a session, and the marks of those that had one.
+    ///
+    /// Returns the number of removed wallets, and whether more may follow.
     func sweep(unopenedSince limit: Timestamp, most: Int) throws -> (removed: Int, hasMore: Bool) {
         let due = try self.run(
             "select place, id from unopened where registered_at < $1 order by place limit $2",
@@ -54,7 +55,7 @@ extension StoreTransaction {
         var removed: [WalletID] = []
         for place in 0..<due.count {
             guard let number = due.number(place, 0) else { throw StoreError.corrupt }
-            // A damaged row stays, so that an access to its wallet reports the damage.
+            // A damaged row stays, so that the damage is reported when its wallet is accessed.
             if let wallet = due.bytes(place, 1).flatMap({ WalletID($0) }), let found = try self.lockIntact(wallet),
                 !found.row.state.sessionOpened, found.row.state.revocation == nil, found.row.key.number == number
             {

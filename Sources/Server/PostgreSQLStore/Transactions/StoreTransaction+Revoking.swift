@@ -2,7 +2,9 @@ internal import PostgreSQLClient
 internal import Vocabulary
 internal import WalletStore
 
-/// Ends of wallets. Each destroys the wallet's shares in its commit; a wallet that has ended stays as it is.
+/// Steps that end wallets.
+///
+/// Each destroys the wallet's shares in its commit. A wallet that has already ended is left unchanged.
 extension StoreTransaction {
     func revoke(byDeletionCode digest: SHA256Digest, at now: Timestamp) throws -> CodeRevocationOutcome {
         guard let wallet = try self.wallet(ofDeletionCode: digest) else { return .notRecognised }
@@ -16,7 +18,7 @@ extension StoreTransaction {
         try self.end(values, as: .byUser, at: now)
     }
 
-    /// Reads every wallet before it ends one: if one is unknown, nothing is written.
+    /// Reads every wallet before ending any, so that nothing is written if one is unknown.
     func revoke(wallets: [WalletID], at now: Timestamp) throws -> WalletsRevocationOutcome {
         let found = try self.lock(wallets)
         let known = Set(found.map(\.id))

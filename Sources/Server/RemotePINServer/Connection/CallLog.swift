@@ -11,7 +11,7 @@ struct CallLog: Sendable {
     private let logger: Logger
     private let connectionID: UInt64
     private let connection: ServerConnection
-    /// The wallet of the session, or nil if there is none yet.
+    /// The wallet of the session, or nil if no session has been opened.
     var wallet: WalletID?
     private(set) var correlationID: CorrelationID
 

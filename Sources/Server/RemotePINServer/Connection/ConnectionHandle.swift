@@ -16,7 +16,7 @@ struct ConnectionHandle: Sendable {
     let closed: @Sendable () async -> Void
     /// Returns whether no call is being answered and the peer's machine has acknowledged every answer.
     ///
-    /// Waits briefly for the acknowledgment, and returns false if there is none.
+    /// Waits briefly for the acknowledgment, and returns false if none arrives.
     var isIdle: @Sendable () async -> Bool = { false }
 }
 

@@ -7,8 +7,8 @@ internal import Vocabulary
 /// The registry guarantees G7 on this server: once a revocation returns, no more shares are sent. A connection joins a
 /// wallet *before* the store operation that may release the wallet's data, and leaves only once it is closed. A
 /// revocation first commits, then aborts all connections that have joined and waits until they are closed. A connection
-/// that joined before that is aborted, and one that joins later finds the revocation in the store. There is no third
-/// case.
+/// that joined before that is aborted, and one that joins later finds the revocation in the store. No other case is
+/// possible.
 final class ConnectionRegistry: Sendable {
     private struct Member {
         let connection: ConnectionHandle

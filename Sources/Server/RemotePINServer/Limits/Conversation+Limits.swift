@@ -30,9 +30,8 @@ extension Conversation {
 
     /// Takes one call from the source's allowance.
     ///
-    /// Returns the failure if there is none left. Sessions have a separate allowance, so that clients without a wallet
-    /// cannot use up the allowance of clients that have proved theirs, even if all of them share a mobile operator's
-    /// address.
+    /// Returns the failure if none is left. Sessions have a separate allowance, so that clients without a wallet cannot
+    /// use up the allowance of clients that have proved theirs, even if all of them share a mobile operator's address.
     func takeCall() -> CallFailure? {
         let isInSession = self.machine.isInSession
         return self.server.limits.take(isInSession ? .sessionCalls : .calls, of: self.account, at: self.calledAt)

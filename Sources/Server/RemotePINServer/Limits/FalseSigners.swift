@@ -7,7 +7,7 @@ internal import Vocabulary
 ///
 /// Threat: a false signature makes the server verify the whole batch again. A wallet can only cause this once an hour.
 final class FalseSigners: Sendable {
-    /// The time for which a wallet's signatures are verified separately.
+    /// The period during which a wallet's signatures are verified separately.
     static let time: Duration = .seconds(3600)
     /// The maximum number of wallets to remember.
     ///

@@ -60,7 +60,7 @@ struct Bucket: ~Copyable, Sendable {
 
     /// Takes one use.
     ///
-    /// If there is none left, returns how long to wait.
+    /// If none is left, returns the time to wait.
     func take(_ allowance: Allowance?, at now: Timestamp) -> Duration? {
         guard let allowance else { return nil }
         let (now, step) = (Self.microseconds(now), allowance.microsecondsEach)

@@ -18,7 +18,7 @@ package struct Allowance: Hashable, Sendable {
 
     /// Allows `count` uses per `time`.
     ///
-    /// Returns nil if `count` is 0, which means that there is no limit.
+    /// Returns nil if `count` is 0, which means no limit.
     package init?(_ count: Int, each time: Duration, burst: Int) {
         guard count > 0 else { return nil }
         self.init(burst: burst, oneMoreEach: max(time / count, .microseconds(1)))
@@ -27,7 +27,7 @@ package struct Allowance: Hashable, Sendable {
 
 /// Limits on the requests from one source.
 ///
-/// Nil means that there is no limit.
+/// Nil means no limit.
 package struct SourceLimits: Hashable, Sendable {
     /// The shortest delay that a refusal asks for.
     ///
@@ -44,7 +44,7 @@ package struct SourceLimits: Hashable, Sendable {
     ///
     /// It only serves to limit the load, because a code has 90 random bits.
     package var codes: Allowance
-    /// The time for which the server stops reading from a connection after a rate-limited call.
+    /// The period during which the server stops reading from a connection after a rate-limited call.
     ///
     /// A client that waits as requested does not notice the pause, but any other client is slowed down.
     package var pause: Duration

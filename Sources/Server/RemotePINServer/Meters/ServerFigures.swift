@@ -14,7 +14,7 @@ package struct ServerFigures: Sendable {
     package var blockedPINs = 0
     /// The number of PINs not judged because of the permanent block.
     package var permanentlyBlockedPINs = 0
-    /// The time at which the current status list was fetched, or nil if there is no list.
+    /// The time at which the current status list was fetched, or nil if no list is in use.
     package var statusListFetched: Timestamp?
     /// The time at which the list becomes stale, or nil if its age does not matter.
     package var statusListExpiry: Timestamp?

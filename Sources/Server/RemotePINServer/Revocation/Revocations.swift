@@ -10,7 +10,7 @@ internal import WalletStore
 ///
 ///     begun, durable ─▶ commit ─▶ done, durable ─▶ answer
 ///
-/// No committed end is therefore missing from the audit log, even after a crash in between.
+/// No committed end is therefore missing from the audit log, even after a crash between these steps.
 ///
 /// Invariant: the end of a wallet leaves exactly two entries, no matter what wallets and attackers request. A wrong PIN
 /// leaves no entry, and no end is recorded twice.
@@ -23,7 +23,7 @@ package final class Revocations: Sendable {
     package let recoveryCodeLocks = KeyedAsyncLock<RecoveryCodeMAC>()
     /// Serializes requests to end a wallet, so that concurrent requests record only one end.
     private let endLocks = KeyedAsyncLock<WalletID>()
-    /// The entry numbers of ends that were recorded as begun but not accepted by the store.
+    /// The entry numbers of wallet ends that were recorded as begun but not accepted by the store.
     private let begunEnds = Mutex<[BegunEnd: UInt64]>([:])
     /// Limits the log lines about unknown deletion codes, because clients control how often these occur.
     let unknownCodeLog = LogRateLimiter(burst: 20, each: .seconds(10))
@@ -54,7 +54,7 @@ package final class Revocations: Sendable {
         fileprivate var key: BegunEnd { BegunEnd(event: self.event, wallet: self.wallet) }
     }
 
-    /// Identifies an end recorded as begun.
+    /// Identifies a wallet's end that was recorded as begun.
     fileprivate struct BegunEnd: Hashable {
         let event: AuditEvent
         let wallet: WalletID
@@ -96,7 +96,7 @@ package final class Revocations: Sendable {
         }
     }
 
-    /// Records, logs and reports an end that has been committed.
+    /// Records, logs and reports the committed end of a wallet.
     private func finish(_ end: End, begun: UInt64, log: Logger) async {
         log.notice(end.message, metadata: ["wallet": "\(end.wallet)"])
         self.begunEnds.withLock { $0[end.key] = nil }

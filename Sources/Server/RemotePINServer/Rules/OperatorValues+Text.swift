@@ -26,7 +26,7 @@ extension Rollout {
 
     /// Decodes a text written by ``text``.
     ///
-    /// Returns nil for any other.
+    /// Returns nil for any other text.
     init?(text: String) {
         let words = text.split(separator: " ").map(String.init)
         switch (words.first, words.count) {
@@ -64,7 +64,7 @@ extension UpdateRule {
 
     /// Decodes a text written by ``text``.
     ///
-    /// Returns nil for any other.
+    /// Returns nil for any other text.
     init?(text: String) {
         let words = text.split(separator: " ").map(String.init)
         guard words.count >= 3 else { return nil }
@@ -89,7 +89,7 @@ extension UpdateRule {
 
     /// Decodes a text written by ``text(of:)``.
     ///
-    /// Returns nil for any other.
+    /// Returns nil for any other text.
     static func rules(text: String) -> [UpdateRule]? {
         let lines = text.split(separator: "\n")
         let rules = lines.compactMap { UpdateRule(text: String($0)) }

@@ -7,7 +7,7 @@ package import Vocabulary
 package struct UpdatePolicy: Hashable, Sendable {
     /// The version settings for one platform.
     ///
-    /// A value is nil if there is no requirement.
+    /// A nil value sets no requirement.
     package struct Versions: Hashable, Sendable {
         /// The minimum version.
         ///

@@ -29,7 +29,7 @@ struct BackupLabel: Hashable {
 
     /// The name of the backup in the audit log, made from the beginning of the digest.
     ///
-    /// Restores of the backup are counted by it.
+    /// Restores of the backup are counted under this name.
     var name: String { "sha256 \(Array(self.digest.prefix(8)).hex)" }
 
     /// The length of every label, large enough for the longest numbers.

@@ -27,7 +27,7 @@ package struct BackupMaker: Sendable {
     private let newestEntry: @Sendable () -> AuditMark
 
     /// - Parameters:
-    ///   - stateOf: The time as of which the store is current, if that is not the present.
+    ///   - stateOf: The point in time that the store reflects, if not the present.
     ///   - isDamaged: Whether the store was opened although it lacks counted attempts.
     ///   - newestEntry: Returns the newest audit log entry.
     package init(
@@ -50,7 +50,7 @@ package struct BackupMaker: Sendable {
     package struct Backup: Hashable, Sendable {
         /// The size of the file, including the label.
         package var byteCount: Int
-        /// The time as of which the backup is current.
+        /// The point in time that the backup reflects.
         package var takenAt: Timestamp
         package var epoch: Int
     }
@@ -90,8 +90,8 @@ package struct BackupMaker: Sendable {
         try await self.store.beginCopy(to: path)
         do {
             while true {
-                // An entry precedes its commit. For each commit that the copy lacks, there is therefore an entry after
-                // this one, or a begun entry before it with no recorded outcome.
+                // An entry precedes its commit. Each commit that the copy lacks therefore has an entry after this one,
+                // or a begun entry before it with no recorded outcome.
                 let mark = self.newestEntry()
                 let step = try await self.store.stepCopy(pages: Self.pagesAtOnce)
                 progress(step.copied, step.pages)

@@ -10,7 +10,7 @@ extension Restoration {
     /// The number of wallets whose values are read by one step.
     private static let stepSize = 500
 
-    /// Opens every sealed value, so that an outdated key file is noticed now rather than one wallet at a time.
+    /// Opens every sealed value, so that an outdated key file is discovered now rather than one wallet at a time.
     ///
     /// - Returns: The wallets in use with a value that cannot be opened although its key is the right one, or with an
     ///   attempt record whose MAC does not match. Ended wallets are not included, because they need none of their

@@ -31,7 +31,7 @@ package struct Restoration: Sendable {
         ///
         /// If false, such wallets prevent the restore.
         package var endsDamaged = false
-        /// The generation and step on record with a witness, or 0 if there is no witness.
+        /// The generation and step on record with a witness, or 0 without a witness.
         package var witnessed: (generation: UInt64, step: UInt64) = (0, 0)
         /// Called at the beginning of each stage.
         ///
@@ -81,7 +81,7 @@ package struct Restoration: Sendable {
         let logs: RestoreLogs
         /// The reason the logs do not cover all changes since the backup, or nil if they do.
         package var problem: LogProblem? { self.logs.problem }
-        /// The time as of which the backup is current.
+        /// The point in time that the backup reflects.
         package var takenAt: Timestamp { self.label.takenAt }
         /// The epoch of the backup, and the latest epoch found in the backup and the logs.
         package var backupEpoch: Int { self.label.epoch }
@@ -95,7 +95,7 @@ package struct Restoration: Sendable {
         package var replayed: ReplayReport
         /// The wallets ended because they were damaged.
         package var damaged: [WalletID]
-        /// The time as of which the backup was current.
+        /// The point in time that the backup reflects.
         package var takenAt: Timestamp
         /// The number of earlier restores of the same backup, each of which may have granted further attempts.
         package var earlierRestores: Int
@@ -145,8 +145,8 @@ package struct Restoration: Sendable {
 extension Restoration {
     /// Restores the backup unless `confirm` throws.
     ///
-    /// If there is a ``Plan/problem``, an operator must accept the loss. The data folder is locked before anything is
-    /// read, so that the plan stays valid: in the meantime, no other process can restore a backup, serve wallets or
+    /// If the plan has a ``Plan/problem``, an operator must accept the loss. The data folder is locked before anything
+    /// is read, so that the plan stays valid: in the meantime, no other process can restore a backup, serve wallets or
     /// revoke them. A damaged log is not continued but kept next to the new one.
     package func run(_ confirm: (Plan) throws -> Void = { _ in }) async throws -> Report {
         try await Self.translating {

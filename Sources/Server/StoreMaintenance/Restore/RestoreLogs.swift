@@ -16,7 +16,7 @@ package struct RestoreLogs {
     let replays: [AuditReplay]
     /// The reason the logs do not cover all changes since the backup, or nil if they do.
     let problem: LogProblem?
-    /// The highest store generation in any of the logs, or 0 if there are none.
+    /// The highest store generation in any of the logs, or 0 if no logs exist.
     let generation: UInt64
     /// The time since which attempt records have had MACs, or nil if no log shows it.
     let recordMACsSince: Timestamp?

@@ -35,7 +35,7 @@ package struct CopiedPage: Hashable, Sendable {
 package enum CopiedList: UInt8, CaseIterable, Sendable {
     /// The MACs of denied recovery codes, each with the time at which it was denied.
     case deniedRecoveryCodes = 1
-    /// The digests of hardware keys that may not register again.
+    /// The digests of hardware keys that are not allowed to register again.
     ///
     /// These entries have no time.
     case barredHardwareKeys

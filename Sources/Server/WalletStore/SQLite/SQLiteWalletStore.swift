@@ -58,7 +58,7 @@ package final class SQLiteWalletStore: WalletStore {
     /// Blocks the calling thread. A missing store is an error unless `creating` is true, because an empty store in its
     /// place would forget every count. If `acceptingDamage` is true, a store that lacks commits is opened as far as
     /// possible. Such a store may be copied but not served, and the next attempt to open it fails again. If
-    /// `acceptingMoved` is true, the same applies to a store that was moved. If there is a signer, every verdict gets a
+    /// `acceptingMoved` is true, the same applies to a store that was moved. If a signer is given, every verdict gets a
     /// receipt. `onRefusal` is called with the reason when steps are refused. `onFatal` is called after a file error
     /// that may lose counts, and must end the process.
     package static func open(
@@ -104,8 +104,8 @@ package final class SQLiteWalletStore: WalletStore {
                     }
                 }
             } catch {
-                // SQLite removes the log when the last connection is closed. Only then can the mark say that there is
-                // no log.
+                // SQLite removes the log when the last connection is closed. Only then can the mark say that no log
+                // exists.
                 try? database.close()
                 throw error
             }

@@ -58,7 +58,7 @@ extension Schema {
         ) STRICT;
         """
 
-    /// Version 10: the hardware keys of wallets whose devices may not register again.
+    /// Version 10: the hardware keys of wallets whose devices are not allowed to register again.
     ///
     /// The migration adds the keys of wallets whose end is recorded. The search for earlier ends adds the others. The
     /// second byte of a wallet's state is the reason for its end, which is 3 for a recovery code (``WalletState``).
@@ -77,7 +77,7 @@ extension Schema {
 
     /// Version 12: the newest audit log entry at the last audited change.
     ///
-    /// There is no row before the first one.
+    /// The table has no row before the first one.
     static let auditMark = """
         CREATE TABLE audit_mark (
             id INTEGER PRIMARY KEY CHECK (id = 1),

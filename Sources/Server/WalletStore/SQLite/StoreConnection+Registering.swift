@@ -22,7 +22,7 @@ extension StoreConnection {
         return .registered
     }
 
-    /// Bars the hardware key of a wallet whose device may not register again.
+    /// Bars the hardware key of a wallet whose device is not allowed to register again.
     ///
     /// The key stays barred after the wallet is purged. If the device registers with a new hardware key, the deny list
     /// rejects its next link to the recovery code.

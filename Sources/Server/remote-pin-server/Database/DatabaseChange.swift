@@ -3,16 +3,17 @@ internal import PostgreSQLStore
 internal import ServerCommandLine
 internal import WalletStore
 
-/// A change of the store of several servers by a command, on record in the audit log of one of them, which is stopped.
+/// A change that a command makes to a store shared by several servers, recorded in the audit log of one of them, which
+/// is stopped.
 ///
-/// The log has the change before it is committed, and the store names that entry in the same commit. So the change can
-/// neither be made without an entry nor lose its entry unnoticed.
+/// The change is in the log before it is committed, and the store names that entry in the same commit. The change can
+/// therefore neither be made without an entry nor lose its entry unnoticed.
 struct DatabaseChange {
     let store: PostgreSQLWalletStore
     let audit: AuditLog
     private let server: StoppedServer
 
-    /// Opens the store and the log for a change, and closes them after it.
+    /// Opens the store and the log for a change, and closes them afterwards.
     static func run(
         _ parts: StoreParts,
         of server: StoppedServer,

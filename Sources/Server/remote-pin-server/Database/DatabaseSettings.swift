@@ -11,7 +11,7 @@ internal import WalletStore
 /// The PostgreSQL database that the settings name, checked as far as possible without a connection.
 struct DatabaseSettings {
     let target: PostgreSQLTarget
-    /// Hosts and database, for messages.
+    /// The hosts and the database, for messages.
     let place: String
     /// This server's name.
     let server: String
@@ -19,7 +19,7 @@ struct DatabaseSettings {
     let timeLimit: Duration
     let scanLimit: Duration
 
-    /// Returns the database; nil if the store is embedded.
+    /// Returns the database, or nil if the store is embedded.
     static func named(by settings: ServerSettings) throws -> DatabaseSettings? {
         guard settings[SettingTable.storeKind] == .postgreSQL else { return nil }
         return try DatabaseSettings(settings)
@@ -56,7 +56,7 @@ struct DatabaseSettings {
         }
     }
 
-    /// The password in its file, without the end of its line.
+    /// The password from its file, without the line break.
     private static func password(_ settings: ServerSettings) throws -> String? {
         guard let file = settings[SettingTable.storePasswordFile] else { return nil }
         let setting = "`store.password-file`"
@@ -109,7 +109,7 @@ struct DatabaseSettings {
         return parts
     }
 
-    /// Asks the database for its description; changes nothing.
+    /// Asks the database for its description, without changing anything.
     func report() async throws -> DatabaseReport {
         do throws(PostgreSQLStoreOpenError) {
             return try await DatabaseReport.read(of: self.target, for: self.durability, within: self.timeLimit)
@@ -127,7 +127,7 @@ struct DatabaseSettings {
         }
     }
 
-    /// Converts the reason why the database cannot be used, with its remedy.
+    /// Converts the reason why the database cannot be used, and adds the remedy.
     func failure(_ error: PostgreSQLStoreOpenError) -> StartFailure {
         let kind: StartFailure.Kind
         switch error {

@@ -11,13 +11,14 @@ internal import Vocabulary
 internal import WalletStore
 
 extension RunningServer {
-    /// The largest difference between the clocks of server and database: a block's end is computed by one server and
-    /// compared by another.
+    /// The largest allowed difference between the clocks of the server and the database.
+    ///
+    /// The end of a block may be computed by one server and compared by another.
     private static let clockTolerance: Duration = .seconds(1)
 
-    /// Opens the PostgreSQL store, after checks of everything that a failover depends on.
+    /// Opens the PostgreSQL store after checking everything that a failover depends on.
     ///
-    /// Invariant: under a database that could lose commits, or with another clock, nothing is judged.
+    /// Invariant: nothing is judged if the database could lose commits or its clock differs.
     static func openDatabase(
         _ database: DatabaseSettings,
         _ files: ServerFiles,
@@ -62,8 +63,10 @@ extension RunningServer {
         )
     }
 
-    /// Reports the server as not ready while the database takes no step, so that a load balancer sends wallets to
-    /// other servers; returns at graceful shutdown or cancellation.
+    /// Reports the server as not ready while the database runs no steps, so that a load balancer sends wallets to other
+    /// servers.
+    ///
+    /// Returns at graceful shutdown or cancellation.
     static func followDatabase(_ store: any ServedStore, _ readiness: Readiness, log: Logger) async {
         await cancelWhenGracefulShutdown {
             var failures = 0

@@ -4,10 +4,10 @@ internal import Evidence
 internal import ServerSettings
 internal import Vocabulary
 
-/// The settings that decide about wallets and devices, by name, as the store of several servers keeps them.
+/// The settings that affect decisions about wallets and devices, by name, as kept by a store shared by several servers.
 ///
-/// Threat: of servers with different policies the most lenient one decides for all wallets, since a wallet chooses its
-/// server. The store therefore rejects a server with other values.
+/// Threat: among servers with different policies, the most lenient one decides for all wallets, because a wallet
+/// chooses its server. The store therefore rejects a server with other values.
 enum ServerPolicy {
     /// The sections whose settings all belong to the policy.
     private static let sections = ["pin.", "android.", "ios."]
@@ -17,7 +17,7 @@ enum ServerPolicy {
         for row in settings.rows where Self.sections.contains(where: { row.name.hasPrefix($0) }) {
             values[row.name] = row.value ?? ""
         }
-        // Files may lie elsewhere on each server.
+        // Files may be in different places on each server.
         values[SettingTable.androidRoots.name] = Self.digest(of: verifier.androidAnchors)
         values[SettingTable.iosRoots.name] = Self.digest(of: verifier.appleAnchors)
         values[SettingTable.androidStatusList.name] = settings[SettingTable.androidStatusList] == nil ? "none" : "set"
@@ -25,7 +25,7 @@ enum ServerPolicy {
         return values
     }
 
-    /// The policy of a server whose files were not checked yet.
+    /// The policy of a server whose files have not been checked yet.
     static func values(of settings: ServerSettings) throws -> [String: String] {
         let isLab = settings[SettingTable.labFolder] != nil
         return Self.values(settings, try AttestationSettings.verifier(settings, isLab: isLab, statusList: nil))

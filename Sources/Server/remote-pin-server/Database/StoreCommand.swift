@@ -7,7 +7,7 @@ internal import StoreMaintenance
 internal import Vault
 internal import WalletStore
 
-/// Commands about the PostgreSQL database of several servers.
+/// Commands for a PostgreSQL database shared by several servers.
 struct StoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store",
@@ -31,7 +31,7 @@ struct StoreCommand: AsyncParsableCommand {
     )
 }
 
-/// Creates the tables of an empty database.
+/// Creates the tables in an empty database.
 struct StoreInit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",
@@ -79,7 +79,7 @@ struct StoreInit: AsyncParsableCommand {
     }
 }
 
-/// Shows the database and what a failover would keep.
+/// Shows the database and what a failover would preserve.
 struct StoreStatus: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
@@ -145,7 +145,9 @@ struct StoreStatus: AsyncParsableCommand {
 }
 
 extension DatabaseSettings {
-    /// The database of the settings; throws if the store is embedded.
+    /// The database named in the settings.
+    ///
+    /// Throws if the store is embedded.
     static func required(by settings: ServerSettings) throws -> DatabaseSettings {
         guard let database = try Self.named(by: settings) else {
             throw StartFailure(
@@ -159,7 +161,7 @@ extension DatabaseSettings {
 }
 
 extension DatabaseReport {
-    /// The problems with which a server does not serve.
+    /// The problems that prevent a server from serving.
     var problems: [(kind: StartFailure.Kind, text: String)] {
         var problems: [(StartFailure.Kind, String)] = []
         if self.isTooOld {
@@ -181,14 +183,14 @@ extension DatabaseReport {
         )
     }
 
-    /// The fault of the store's tables, or nil if this program knows their version.
+    /// The fault in the store's tables, or nil if this program knows their version.
     var schemaFault: PostgreSQLStoreOpenError? {
         guard let found = self.schemaVersion else { return .missing }
         let known = Self.knownSchemaVersion
         return found == known ? nil : .otherVersion(found: found, known: known)
     }
 
-    /// The fault of the store's contents for a server with this policy, or nil if it could serve.
+    /// The fault in the store's contents for a server with this policy, or nil if it could serve.
     func fault(for policy: [String: String]) -> PostgreSQLStoreOpenError? {
         if self.lacksCommits { return .lostCommits }
         if self.isRestored { return .restored }
@@ -196,13 +198,13 @@ extension DatabaseReport {
         return differences.isEmpty ? nil : .otherPolicy(differences)
     }
 
-    /// Rejects a database with which a start of a server with this policy would fail.
+    /// Rejects a database that would make a server with this policy fail to start.
     func requireStore(in database: DatabaseSettings, for policy: [String: String]) throws {
         try self.requireUsable(at: database.place)
         if let fault = self.schemaFault ?? self.fault(for: policy) { throw database.failure(fault) }
     }
 
-    /// The losses that commits survive here, in sentences.
+    /// The losses that commits in this database survive, as sentences.
     func sentences(for database: DatabaseSettings) -> [String] {
         var sentences = self.problems.map { "problem: \($0.text)" }
         if self.waitsForStandby {

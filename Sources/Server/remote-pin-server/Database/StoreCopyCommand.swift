@@ -11,7 +11,7 @@ internal import MetricsEndpoint
 internal import Telemetry
 internal import WalletStore
 
-/// Copies the embedded store of a stopped server into the empty database of several servers.
+/// Copies the embedded store of a stopped server into an empty database shared by several servers.
 struct StoreCopyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "copy",

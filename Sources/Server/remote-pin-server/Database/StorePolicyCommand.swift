@@ -5,7 +5,7 @@ internal import PostgreSQLStore
 internal import ServerCommandLine
 internal import WalletStore
 
-/// Commands about the policy that all servers of a database share.
+/// Commands for the policy shared by all servers of a database.
 struct StorePolicyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "policy",
@@ -22,7 +22,7 @@ struct StorePolicyCommand: AsyncParsableCommand {
     )
 }
 
-/// Shows the policy of all servers beside this server's settings.
+/// Shows the policy shared by all servers next to this server's settings.
 struct StorePolicyShow: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
@@ -67,7 +67,7 @@ struct StorePolicyShow: AsyncParsableCommand {
     }
 }
 
-/// Replaces the policy of all servers by this server's settings.
+/// Replaces the policy shared by all servers with this server's settings.
 struct StorePolicySet: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",

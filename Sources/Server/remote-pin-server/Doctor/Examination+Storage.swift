@@ -139,7 +139,7 @@ extension Examination {
         self.check(backups)
     }
 
-    /// Returns the newest mark in the server's log, or nil if the log is not a file or there is no mark near its end.
+    /// Returns the newest mark in the server's log, or nil if the log is not a file or has no mark near its end.
     private func newestMark() -> AuditMark? {
         let most = 1 << 20
         guard let path = self.settings[SettingTable.logFile], let file = try? AppendFile(reading: path),

@@ -12,7 +12,7 @@ package struct AppAttestReceipt: Hashable, Sendable {
     package let signature: [UInt8]
     /// The included certificates, in order.
     package let certificates: [Certificate]
-    /// Whether there are signed attributes, as in receipts from 2020.
+    /// Whether the receipt has signed attributes, as in receipts from 2020.
     package let hasSignedAttributes: Bool
 
     package init(decoding bytes: [UInt8]) throws(DERError) {

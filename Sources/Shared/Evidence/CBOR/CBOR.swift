@@ -11,7 +11,7 @@ package indirect enum CBOR: Hashable, Sendable {
     case array([CBOR])
     /// A map with its entries in the order in which they were encoded.
     ///
-    /// There are no duplicate keys.
+    /// Keys are unique.
     case map([Entry])
     case boolean(Bool)
     case null
@@ -70,10 +70,10 @@ package enum CBORError: Error, Hashable {
     case duplicateKey
     /// Items are nested too deeply.
     case tooDeep
-    /// There are more items than in any attestation.
+    /// The encoding has more items than any attestation.
     case tooManyItems
     /// A text is not valid UTF-8.
     case notUTF8
-    /// There is a tag, a float or a reserved form.
+    /// The encoding contains a tag, a float or a reserved form.
     case unsupported(UInt8)
 }

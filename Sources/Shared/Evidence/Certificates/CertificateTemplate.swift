@@ -117,7 +117,7 @@ extension CertificateExtension {
         )
     }
 
-    /// Returns the nonce in an App Attest leaf, or nil if there is none or it has a different form.
+    /// Returns the nonce in an App Attest leaf, or nil if it is missing or has a different form.
     package static func nonce(in certificate: Certificate) -> [UInt8]? {
         guard let value = certificate.values(of: .appAttestNonce).first,
             let member = try? DERNode(parsing: value).sequence().first, member.contextTag == 1

@@ -25,7 +25,7 @@ extension DERNode {
 
     /// Returns the raw bytes of an INTEGER in two's complement.
     ///
-    /// There is at least one.
+    /// The result is never empty.
     func integerBytes() throws(DERError) -> [UInt8] {
         guard self.isUniversal(DERTag.integer) else { throw .expected("INTEGER") }
         let bytes = try self.primitive("INTEGER")

@@ -4,9 +4,9 @@ internal import SwiftASN1
 ///
 /// The evidence should be rejected.
 package enum DERError: Error, Hashable {
-    /// The bytes are not a DER value, or there are trailing bytes.
+    /// The bytes are not a DER value, or other bytes follow it.
     case notDER
-    /// There are more values than in any certificate.
+    /// The structure has more values than any certificate.
     case tooManyValues
     /// A value has an unexpected type.
     case expected(String)

@@ -1,6 +1,6 @@
 /// A key's properties by tag, in the order in which they were encoded.
 ///
-/// There are no duplicate tags.
+/// Tags are unique.
 package struct AuthorizationList: Hashable, Sendable {
     /// A single property.
     package struct Entry: Hashable, Sendable {

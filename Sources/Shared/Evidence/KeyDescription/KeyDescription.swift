@@ -98,7 +98,7 @@ package enum VerifiedBootState: Hashable, Sendable {
     case selfSigned
     /// There is no signer.
     case unverified
-    /// There is no signer, because the check failed.
+    /// No signer is known, because the check failed.
     case failed
     /// A state from a later schema, which is never equal to one of the above.
     case unknown(Int)

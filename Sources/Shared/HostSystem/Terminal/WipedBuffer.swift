@@ -2,7 +2,7 @@ internal import Glibc
 
 /// A fixed-size buffer whose bytes are wiped when they are removed or the buffer goes out of scope.
 ///
-/// This is used for typed bytes. It never grows, so there are no stale copies left in memory.
+/// This is used for typed bytes. It never grows, so no stale copies are left in memory.
 @safe package struct WipedBuffer: ~Copyable {
     private let storage: UnsafeMutableRawBufferPointer
     package private(set) var count = 0

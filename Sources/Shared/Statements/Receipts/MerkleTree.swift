@@ -16,7 +16,7 @@ package struct MerkleTree: Sendable {
 
     /// Creates the tree from concatenated leaves of the same length.
     ///
-    /// - Precondition: There is at least one leaf.
+    /// - Precondition: `leaves` contains at least one leaf.
     package init(leaves: [UInt8], each byteCount: Int) {
         self.leafCount = leaves.count / byteCount
         precondition(self.leafCount > 0 && leaves.count.isMultiple(of: byteCount), "a tree has whole leaves")

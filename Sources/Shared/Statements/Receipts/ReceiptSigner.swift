@@ -18,7 +18,7 @@ package struct ReceiptSigningKey: Sendable {
     package let key: ReceiptKey
     private let privateKey: P256.Signing.PrivateKey
 
-    /// The number of derived bytes from which the key is made.
+    /// The number of derived bytes that the key is made from.
     package static let seedByteCount = 48
 
     /// - Precondition: The seed has 48 bytes.

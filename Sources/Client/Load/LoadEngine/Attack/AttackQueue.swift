@@ -14,7 +14,7 @@ struct AttackQueue {
         self.ready = (0..<count).shuffled(using: &generator)[...]
     }
 
-    /// Takes the ready wallet whose last attack is longest ago.
+    /// Takes the ready wallet that was attacked least recently.
     mutating func take() -> Int? { self.ready.popFirst() }
 
     /// Adds a wallet that can be attacked again.

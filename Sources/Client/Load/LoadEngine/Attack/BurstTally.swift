@@ -11,7 +11,7 @@ struct BurstResult: Sendable {
     var judged = 0
     /// The number of guesses without a verdict.
     var failed = 0
-    /// Whether the right guess has no verdict, in which case it is unknown if it was accepted.
+    /// Whether the right guess has no verdict, so it is unknown whether it was accepted.
     var isRightUnknown = false
     /// The time between the first connection's write and the last connection's write.
     var spread = Duration.zero

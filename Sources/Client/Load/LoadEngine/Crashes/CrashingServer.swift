@@ -153,8 +153,8 @@ package final class CrashingServer: Sendable {
     private func crashOnce(atVerdict: Bool, telling events: RunEvents) async -> Bool {
         let program = self.state.withLock(\.program)
         let isAtVerdict = atVerdict ? await self.killAtVerdict(program, telling: events) : false
-        // The end of the plan does not cancel the restart, so that a hanging server is noticed. An early end does
-        // cancel it.
+        // The end of the plan does not cancel the restart, so a hanging server is detected. An early end does cancel
+        // it.
         let crash = Task { await self.crash(program, isAtVerdict: isAtVerdict, telling: events) }
         let ending = Task {
             await events.ends()

@@ -28,8 +28,8 @@ enum ConnectionLimits {
 
     /// Returns the local addresses to connect from in turn, or an empty list if the system can choose.
     ///
-    /// All addresses in 127.0.0.0/8 belong to this machine. There are about 28,000 ports per address and server, and
-    /// the server limits the number of connections per source.
+    /// All addresses in 127.0.0.0/8 belong to this machine. Each address has about 28,000 ports per server, and the
+    /// server limits the number of connections per source.
     static func sourceAddresses(for count: Int, host: String) -> [String] {
         guard host == "127.0.0.1" || host == "localhost", count > Self.connectionsPerAddress else { return [] }
         let addresses = (count + Self.connectionsPerAddress - 1) / Self.connectionsPerAddress

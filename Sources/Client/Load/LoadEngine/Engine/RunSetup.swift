@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// Opens a run's sessions before its clock starts.
 struct RunSetup {
-    /// The time for which opening a session is retried.
+    /// The time limit for retries when opening a session.
     private static let patience: Duration = .seconds(30)
     /// The number of excluded wallets at which the setup fails.
     ///

@@ -5,7 +5,7 @@ internal import Synchronization
 final class UserScheduler: Sendable {
     /// The interval at which the number of users is updated from the plan.
     private static let step: Duration = .milliseconds(50)
-    /// The time that a run that ends early waits for outstanding responses.
+    /// The maximum wait for outstanding responses if a run ends early.
     private static let grace: Duration = .seconds(1)
 
     private let run: RunContext
@@ -57,7 +57,7 @@ final class UserScheduler: Sendable {
                 await self.run.clock.sleep(until: min(end, now + Self.step))
             }
             for session in opened { try? session.close(in: self.run) }
-            // In an open loop, checks that are already due are still sent. The users end when there are none left.
+            // In an open loop, checks that are already due are still sent. The users end when no checks are left.
             if self.run.queue == nil { self.run.gauges.stop() } else { await self.drain() }
         }
         if self.run.events.endReason == nil, self.run.events.mayHaveCrashed {

@@ -72,7 +72,7 @@ final class VirtualUser {
 
     var clock: RunClock { self.run.clock }
 
-    /// Performs operations until the plan, the schedule or the run has no more for this user.
+    /// Performs operations until the plan, the schedule or the run has no more work for this user.
     func work() async {
         while self.run.gauges.wants(self.number) {
             let isDone: Bool
@@ -88,7 +88,7 @@ final class VirtualUser {
         self.leave()
     }
 
-    /// Performs operations as long as the session stays the same.
+    /// Performs operations while the session stays the same.
     ///
     /// Returns whether there are no operations left.
     private func serve(on connection: ClientConnection?) async -> Bool {

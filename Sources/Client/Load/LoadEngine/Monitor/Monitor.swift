@@ -16,7 +16,7 @@ final class Monitor: Sendable {
     /// The number of consecutive intervals for which a rate or percentile may miss its threshold before the run is
     /// aborted.
     private static let maxMissed = 5
-    /// The time for which responses after the end of the plan still count towards its last interval.
+    /// The time after the end of the plan during which responses still count towards its last interval.
     private static let lateness: Duration = .milliseconds(250)
 
     init(
@@ -79,7 +79,7 @@ final class Monitor: Sendable {
     /// Returns the time at which to take an interval with this end.
     ///
     /// Responses that arrive right after the end belong to the plan's last interval. This does not apply if there is a
-    /// backlog of unsent checks, because that would add the responses of more than a second.
+    /// backlog of unsent checks, because that would add responses from more than one second.
     private func wake(for time: Duration) -> Duration {
         let hasBacklog = self.run.queue.map { $0.waiting > 0 } ?? false
         return time == self.run.schedule.duration && !hasBacklog ? time + Self.lateness : time

@@ -42,7 +42,7 @@ package struct ProcessMeter: Sendable {
         )
     }
 
-    /// Parses a line of `/proc/PID/status`, as in `VmRSS:    1234 kB`.
+    /// Parses a line of `/proc/PID/status`, such as `VmRSS:    1234 kB`.
     static func bytes(_ name: String, in status: String) -> Int {
         for line in status.split(separator: "\n") where line.hasPrefix("\(name):") {
             let words = line.split(whereSeparator: { $0 == " " || $0 == "\t" })

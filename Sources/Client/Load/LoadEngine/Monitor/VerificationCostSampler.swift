@@ -57,7 +57,7 @@ final class VerificationCostSampler: Sendable {
         self.state.withLock { $0.isStopped = true }
     }
 
-    /// Returns the mean CPU time of a verification since the last call in µs, or nil if there was none.
+    /// Returns the mean CPU time of a verification since the last call in µs, or nil if there were none.
     func take() -> Double? {
         let (cpu, count) = self.state.withLock { state in
             defer { (state.cpu, state.count) = (.zero, 0) }

@@ -89,7 +89,7 @@ package final class Fleet: Sendable {
         }
     }
 
-    /// Returns the history that an earlier run saved for a wallet, or `fresh` if none did.
+    /// Returns a wallet's history as saved by an earlier run, or `fresh` if no run has saved one.
     package func history(of index: Int) throws(FleetError) -> HistorySummary {
         try self.record(in: self.slot(of: index)).history
     }

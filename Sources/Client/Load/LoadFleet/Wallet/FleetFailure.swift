@@ -4,11 +4,11 @@ package import Wire
 
 /// A reason why an operation on a wallet has no result.
 package enum FleetFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// There is no connection.
+    /// No connection could be established.
     ///
     /// Retry later, unless the server is not trusted.
     case connect(ConnectError)
-    /// There is no response.
+    /// No response arrived.
     ///
     /// The server may or may not have executed the call.
     case call(CallError)

@@ -70,7 +70,7 @@ package enum PINChoice: Hashable, Sendable {
     case right
     /// A wrong PIN.
     ///
-    /// Each variant below 999,999 is a different one.
+    /// Each variant below 999,999 is a different PIN.
     case wrong(UInt32)
 
     /// Returns the digits as a number.

@@ -8,7 +8,7 @@ package enum LoadUnit: String, Hashable, Sendable, CaseIterable {
     case perSecond
 }
 
-/// A part of a run in which the load is constant or changes at a constant rate.
+/// A period of a run during which the load is constant or changes at a constant rate.
 package struct Stage: Hashable, Sendable {
     /// The way the load changes during the stage.
     package enum Shape: Hashable, Sendable {

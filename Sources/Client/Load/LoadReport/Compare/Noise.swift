@@ -42,7 +42,7 @@ struct Noise: Sendable {
             1 / count.squareRoot()
         // The run's value is the sum over the batches.
         case .count, .errors, .unexpected, .unsent, .outcome, .violations: count.squareRoot()
-        // The run's value is that of a single batch.
+        // The run's value comes from a single batch.
         case .latency(.min), .latency(.max), .serviceTime(.min), .serviceTime(.max), .serverMemory: 1
         }
     }

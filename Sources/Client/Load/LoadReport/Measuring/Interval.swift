@@ -1,6 +1,6 @@
-/// The measurements of a part of a run, usually one second.
+/// The measurements for part of a run, usually one second.
 package struct Interval: Sendable, Equatable, Codable {
-    /// The whole microseconds since the start of the run, as in the JSON.
+    /// The number of whole microseconds since the start of the run, as stored in the JSON.
     private var startMicros: Int64
     private var endMicros: Int64
     /// Whether the interval belongs to the warm-up.

@@ -9,7 +9,7 @@ package enum Operation: String, Sendable, CaseIterable, Codable, CodingKeyRepres
     /// Registering a wallet.
     case register
 
-    /// Orders the cases as declared, as in every report.
+    /// Orders the cases as declared, which is also their order in every report.
     package static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
 
     /// The position among all cases.

@@ -6,7 +6,7 @@ package struct Sample: Sendable {
     package let latency: Duration
     /// The time since the first byte was sent.
     package let serviceTime: Duration
-    /// Whether the answer is the one that the operation was meant to produce.
+    /// Whether this is the answer that the operation was meant to produce.
     ///
     /// A right PIN rejected because of a block is unexpected but correct. An answer that no correct server would give
     /// is also a violation; see ``Recorder/recordViolation(_:)``.

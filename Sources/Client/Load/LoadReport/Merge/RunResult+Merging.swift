@@ -1,6 +1,6 @@
 /// The reason why results cannot be merged.
 package enum MergeError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// There are fewer than two results.
+    /// Fewer than two results were given.
     case tooFew
     /// A setting of the plan differs, or the same part occurs twice.
     ///
@@ -140,7 +140,7 @@ extension Interval {
 }
 
 extension RunEnd {
-    /// The severity of an end.
+    /// The severity of the way a run ended.
     ///
     /// A merged run has the most severe end of its parts.
     fileprivate var severity: Int {

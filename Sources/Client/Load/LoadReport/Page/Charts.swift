@@ -15,7 +15,7 @@ struct Charts {
         self.time = Scale.time(from: self.timeline.start, to: self.timeline.end)
     }
 
-    /// The plots for which there is data.
+    /// The plots that have data.
     var all: [Chart] {
         self.timeline.points.isEmpty
             ? [] : [self.rate, self.latency, self.percentiles, self.cores].compactMap(\.self)

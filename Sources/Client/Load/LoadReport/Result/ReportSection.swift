@@ -20,7 +20,7 @@ package struct ReportSection: Sendable, Equatable, Codable {
     }
 
     package let title: String
-    /// The result in one sentence, empty if there is none.
+    /// The result in one sentence, or an empty string if there is no result.
     package let summary: String
     package let columns: [String]
     /// The rows, each with one value per column.

@@ -43,7 +43,7 @@ extension RunResult {
     }
 }
 
-/// The reason a file is not a result.
+/// The reason why a file is not a valid result.
 ///
 /// The caller adds the file's name.
 package enum RunResultError: Error, Equatable, Sendable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-/// The result of a run, which every report is made from.
+/// The result of a run, used to create every report.
 package struct RunResult: Sendable, Equatable {
     package var setting: RunSetting
     /// The intervals in chronological order, including the warm-up.

@@ -101,7 +101,7 @@ struct Metric: Sendable, Equatable {
         return Self.value(count(figures), of: figures.count, isShare)
     }
 
-    /// Returns a part of a whole as a count or a fraction.
+    /// Returns a part as a count or as a fraction of the whole.
     ///
     /// Returns nil if the whole is empty, because zero errors without any operations prove nothing.
     private static func value(_ part: Int, of whole: Int, _ isShare: Bool) -> Double? {

@@ -36,7 +36,7 @@ package struct Trend: Sendable {
         }
     }
 
-    /// The series, with the one that contains the newest run first.
+    /// The series, starting with the one that contains the newest run.
     let series: [Series]
 
     package init(of runs: [Run]) {

@@ -70,7 +70,7 @@ extension Trend.Series {
 
     /// Creates the plots, with the number of the run on the x axis.
     ///
-    /// There are none for a single run.
+    /// A single run has no plots.
     fileprivate func charts(prefix: String) -> [Chart] {
         guard self.runs.count > 1 else { return [] }
         let rate = self.points { $0.rate }

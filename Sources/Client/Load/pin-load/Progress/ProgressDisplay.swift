@@ -120,7 +120,7 @@ final class ProgressDisplay: Sendable {
 }
 
 extension Duration {
-    /// The duration as on a clock, for example `0:09`, `12:34` or `1:02:03`.
+    /// The duration in clock format, for example `0:09`, `12:34` or `1:02:03`.
     var clockText: String {
         let seconds = Int((self / .seconds(1)).rounded())
         func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }

@@ -1,7 +1,7 @@
 package import WalletFlows
 
 extension FailureCause {
-    /// An explanation of the code and the next step, as in docs/wallet-errors.md.
+    /// An explanation of the code and the next step, as given in docs/wallet-errors.md.
     package var explanation: String {
         switch self {
         case .connectionRefused:

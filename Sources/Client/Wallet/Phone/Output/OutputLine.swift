@@ -27,7 +27,7 @@ package enum OutputLine: Sendable {
 
     /// Returns the lines for a wallet event.
     ///
-    /// There is a second line for screens that report a failure.
+    /// Screens that report a failure get a second line.
     package static func lines(_ event: WalletEvent) -> [OutputLine] {
         switch event {
         case .step(let step): [.step(step.description)]

@@ -2,7 +2,7 @@ internal import ConfigText
 
 /// The scenario format as a JSON schema, which lets editors complete and check scenario files.
 package enum ScenarioSchema {
-    /// The text of the schema, as in docs/scenario.schema.json.
+    /// The text of the schema, as published in docs/scenario.schema.json.
     package static var text: String {
         SchemaWriter(
             title: "A scenario of the wallet",

@@ -11,9 +11,9 @@ package struct Scenario: Sendable {
     package let title: String
     /// The tags matched by `wallet run --tag`.
     package let tags: [String]
-    /// The repetition's number, starting at 1, or nil if the scenario runs only once.
+    /// The repetition number, starting at 1, or nil if the scenario runs only once.
     package var repetition: Int?
-    /// The server settings that differ from the lab defaults, written as in the server's configuration file.
+    /// The server settings that differ from the lab defaults, in the format of the server's configuration file.
     let server: [String: String]
     let device: DeviceChange
     let wallet: AppConfiguration

@@ -18,7 +18,7 @@ struct TestPINs {
         if let (_, text) = self.known.first(where: { $0.entry.isEqual(to: entry) }) { return text }
         let used = self.known.filter { $0.entry.brokenRule == entry.brokenRule }.count
         let candidates = Self.candidates(entry.brokenRule)
-        // For each rule there are as many candidates as PINs that break it, and a thousand candidates that break none.
+        // Each rule has as many candidates as PINs that break it, and a thousand candidates break no rule.
         let text = candidates[min(used, candidates.count - 1)]
         // The caller's entry is wiped once the flows release it. This copy lasts until the recording ends.
         if case .complete(let copy) = input.enteredAgain() { self.known.append((copy, text)) }

@@ -3,7 +3,7 @@ package struct ScenarioResult: Hashable, Sendable {
     package var path: String
     package var caseID: String
     package var title: String
-    /// The repetition's number, starting at 1, or nil if the scenario ran only once.
+    /// The repetition number, starting at 1, or nil if the scenario ran only once.
     package var repetition: Int?
     package var outcome: Outcome
     /// The failures of earlier attempts, if `--retries` is used.
@@ -91,7 +91,7 @@ package struct ScenarioResult: Hashable, Sendable {
         }
     }
 
-    /// The test case and title, with the repetition's number if there are several.
+    /// The test case and title, with the repetition number if the scenario was repeated.
     var name: String { "\(self.caseID)\(self.repetition.map { " (\($0))" } ?? "") \(self.title)" }
 }
 

@@ -3,7 +3,7 @@ internal import Lab
 internal import LabFiles
 internal import Vocabulary
 
-/// Freezing the server, and replacing its certificate.
+/// Methods that freeze the server and replace its certificate.
 extension LabServer {
     /// Suspends the process.
     ///

@@ -70,7 +70,7 @@ final class ScenarioPhone {
         if isLocked, !self.wasLocked { self.picture.lock() }
         self.wasLocked = isLocked
         self.picture.show(await PhoneStatus(self.phone, isLocked: isLocked))
-        // There is no user to point at an action.
+        // No user points at an action.
         self.picture.selected = nil
     }
 

@@ -2,7 +2,7 @@ internal import Foundation
 internal import HostSystem
 internal import Phone
 
-/// Copying phones and app data.
+/// Methods that copy phones and app data.
 extension ScenarioRun {
     /// Creates a new phone from a copy of all the current phone's files.
     func clone(as name: String) throws(StepProblem) {

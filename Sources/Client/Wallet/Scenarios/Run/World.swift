@@ -78,8 +78,8 @@ struct World {
         return lab
     }
 
-    /// Waits for a delayed answer: on the lab's clock if there is one, so that the scenario does not block, or in real
-    /// time.
+    /// Waits for a delayed answer, either on the lab's clock, so that the scenario does not block, or in real time if
+    /// there is no lab.
     var wait: SimulatedNetwork.Wait {
         guard let lab = self.lab else { return SimulatedNetwork.realTime }
         return { try await lab.advance(by: $0) }

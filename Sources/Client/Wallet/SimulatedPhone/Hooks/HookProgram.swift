@@ -49,7 +49,7 @@ struct HookProgram: Sendable {
         StandardStreams.ignoreBrokenPipes()
         var options = PlatformOptions()
         options.createSession = true
-        // There is no point in a graceful shutdown, because the answer is no longer needed.
+        // A graceful shutdown is pointless, because the answer is no longer needed.
         options.teardownSequence = [
             .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .milliseconds(100))
         ]

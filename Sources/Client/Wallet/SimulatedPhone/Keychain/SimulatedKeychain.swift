@@ -50,7 +50,7 @@ struct SimulatedKeychain: Keychain {
     }
 }
 
-/// A part of the phone that can answer prompts.
+/// A component of the phone that can answer prompts.
 protocol PromptResponder: Sendable {
     /// Shows a prompt.
     ///

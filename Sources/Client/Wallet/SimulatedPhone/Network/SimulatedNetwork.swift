@@ -91,7 +91,7 @@ private final class SimulatedChannel: CallChannel {
     ///
     /// After that, calls fail without using up a condition.
     private let hasEnded = Mutex(false)
-    /// Whether a frozen server has yet to read a call from the connection.
+    /// Whether the connection carries a call that a frozen server has not read yet.
     private let isHeld = Mutex(false)
 
     init(
@@ -136,7 +136,7 @@ private final class SimulatedChannel: CallChannel {
             throw error
         }
         if delay > .zero { try await self.receiveLate(after: delay) }
-        // The phone may have gone offline while the call was in flight. The answer is lost in that case.
+        // The phone may have gone offline while the call was in flight, in which case the answer is lost.
         try await self.checkNetwork()
         return result
     }

@@ -45,9 +45,9 @@ package struct DeviceProfile: Hashable, Sendable {
     /// Whether the network is available.
     package enum Network: String, Hashable, Sendable, CaseIterable {
         case on
-        /// There is no network, so the app asks the user to check the connection.
+        /// The phone has no network, so the app asks the user to check the connection.
         case off
-        /// There is a network, but the server cannot be reached.
+        /// The phone has a network connection, but cannot reach the server.
         case unreachable
     }
 

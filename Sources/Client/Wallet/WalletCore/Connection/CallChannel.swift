@@ -30,7 +30,7 @@ extension CallChannel {
         return results
     }
 
-    /// Sends a call and returns the answer, or the error if there was none.
+    /// Sends a call and returns the answer, or the error if no answer arrived.
     package func result(of call: Call) async -> Result<CallResult, CallChannelError> {
         do throws(CallChannelError) {
             return .success(try await self.call(call))

@@ -36,7 +36,8 @@ final class WalletConnection {
         /// The server's half of the biometric slot's key, or nil if the server did not send one or the wallet has
         /// been locked.
         var presenceShare: Share?
-        /// The share that will replace ``presenceShare``, or nil if there is none or the wallet has been locked.
+        /// The share that will replace ``presenceShare``, or nil if no replacement is planned or the wallet has been
+        /// locked.
         var nextPresenceShare: Share?
         /// The counter for the next instruction.
         ///
@@ -83,7 +84,7 @@ final class WalletConnection {
 
     /// Drops the presence shares.
     ///
-    /// There cannot be another session on this connection.
+    /// No further session is possible on this connection.
     func endSession() {
         self.session?.presenceShare = nil
         self.session?.nextPresenceShare = nil

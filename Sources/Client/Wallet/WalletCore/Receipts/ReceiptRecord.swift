@@ -27,7 +27,7 @@ struct ReceiptRecord: Codable, Hashable, Sendable {
     /// they may.
     private var late: UInt64 = 0
     private var lateUntilMs: Int64 = 0
-    /// A receipt signed with a key that the next session has yet to introduce, and the number of messages it answers.
+    /// A receipt signed with a key that only the next session will introduce, and the number of messages it answers.
     private var waiting: Waiting?
     private var lastRightMs: Int64?
     /// The number of wrong PINs to report at the next unlock.
@@ -66,7 +66,7 @@ struct ReceiptRecord: Codable, Hashable, Sendable {
         self.lastRightMs = now.milliseconds
     }
 
-    /// What to show at the next unlock, or nil if there is nothing to show.
+    /// The notice to show at the next unlock, or nil if there is nothing to report.
     var notice: AttemptNotice? {
         guard self.wrongPINs > 0 || !self.tampering.isEmpty else { return nil }
         return AttemptNotice(
@@ -185,7 +185,7 @@ extension ReceiptRecord {
     }
 
     private mutating func noteFacts(of leaf: AttemptLeaf, at time: Timestamp) {
-        // If a right PIN is judged twice, there are no wrong ones before it the second time.
+        // If a right PIN is judged twice, no wrong ones precede it the second time.
         if leaf.wrongPINs > 0 {
             self.wrongPINs = max(self.wrongPINs, leaf.wrongPINs)
             self.wrongSinceMs = self.lastRightMs

@@ -55,9 +55,9 @@ struct LocalRegistration: Codable, Hashable, Sendable {
     /// until a valid PIN has opened the slot of a successor.
     var pairs: [PINPair]
     var progress: StoredProgress
-    /// Whether there has been a session.
+    /// Whether a session has been opened.
     ///
-    /// Until then, the token can be registered again.
+    /// Before that, the token can be registered again.
     var hadSession: Bool
     /// Nil if biometrics are off.
     var biometrics: BiometricSlot?

@@ -12,7 +12,7 @@ public enum StorageError: Error, Hashable, Sendable, CustomStringConvertible {
     ///
     /// The wallet must be deleted.
     case notAsWritten(LocalFile)
-    /// The file is missing, but there is data that depends on it.
+    /// The file is missing, but other data depends on it.
     ///
     /// The wallet must be deleted.
     case missing(LocalFile)
@@ -49,8 +49,8 @@ final class LocalStore {
     /// Reads all files and updates a state written by an earlier version.
     ///
     /// If there is no registration, any access data left behind by an interrupted wipe or enrollment is removed. In
-    /// both cases there is a state file. If there is access data but no state file, the wallet's state was lost, and it
-    /// must not look as if it had never been set up.
+    /// both cases, a state file exists. If access data exists but no state file does, the wallet's state was lost, and
+    /// it must not look as if it had never been set up.
     init(_ disk: any LocalDisk) throws {
         self.disk = disk
         self.state = LocalState()
@@ -65,7 +65,7 @@ final class LocalStore {
             throw StorageError.missing(.state)
         }
         if let bytes = try disk.read(.serverState) {
-            // If the file cannot be read we drop it, since it does not prove anything and will be replaced with the
+            // If the file cannot be read, we drop it, since it does not prove anything and will be replaced with the
             // server's next answer.
             self.serverState = Self.decode(CachedServerState.self, bytes) ?? CachedServerState()
         }
@@ -132,7 +132,7 @@ final class LocalStore {
 
     func saveAccessData(_ sealed: [UInt8]) throws { try self.disk.write(sealed, to: .accessData) }
 
-    /// Removes the access data, and the state if there is nothing left in it.
+    /// Removes the access data, and the state if nothing is left in it.
     func removeAccessData() throws {
         try self.disk.remove(.accessData)
         if self.state.isEmpty { try self.disk.remove(.state) }

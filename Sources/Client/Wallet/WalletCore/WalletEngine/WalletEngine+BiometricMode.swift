@@ -26,7 +26,7 @@ extension WalletEngine {
             state.registration?.biometrics = nil
         }
         self.unlocked?.item = nil
-        // The change is already committed. If the item cannot be removed now, it will be at the next unlock.
+        // The change is already committed. If the item cannot be removed now, it will be removed at the next unlock.
         try? self.removeItems(except: nil)
         return .biometricsChanged
     }

@@ -9,8 +9,8 @@ internal import Wire
 extension WalletEngine {
     /// Shows a prompt.
     ///
-    /// If the wallet is unlocked and has a keychain item, the prompt is the one that guards the item, and it opens the
-    /// item for the next operation.
+    /// If the wallet is unlocked and has a keychain item, the prompt guards the item and opens it for the next
+    /// operation.
     ///
     /// Unlocking does not keep the item open. Changing the PIN and turning off biometrics prompt again, and in the safe
     /// mode they cannot proceed without the item.
@@ -82,8 +82,8 @@ extension WalletEngine {
         }
     }
 
-    /// Returns the pair without the item's seal around its slot, or nil if there is a seal and no prompt has opened the
-    /// item.
+    /// Returns the pair without the item's seal around its slot, or nil if the slot has a seal and no prompt has opened
+    /// the item.
     func unsealedPair(_ pair: PINPair) throws -> PINPair? {
         guard let registration = self.store.state.registration, registration.biometricMode == .safe else { return pair }
         guard let item = self.openedItem else { return nil }

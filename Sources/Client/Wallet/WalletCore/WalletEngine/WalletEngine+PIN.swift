@@ -6,7 +6,7 @@ internal import Wire
 
 /// PF2.8: instructions authorized by a PIN.
 extension WalletEngine {
-    /// The result of an instruction, and the pair with which its PIN was tried.
+    /// The result of an instruction, and the pair that its PIN was tried with.
     struct InstructionOutcome {
         var result: InstructResult
         var pair: PINPair

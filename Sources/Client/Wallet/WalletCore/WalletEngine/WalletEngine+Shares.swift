@@ -95,11 +95,11 @@ extension WalletEngine {
 
     /// Seals the PIN's slot under the unlock share and the next one.
     ///
-    /// Returns false if there is a slot that cannot be sealed now.
+    /// Returns false if a slot cannot be sealed now.
     ///
-    /// Both slots are created from scratch. If a write failed after an earlier replacement, there may not be a stored
-    /// slot under the current share. In the safe mode, a slot also needs the keychain item, which must have been opened
-    /// by a prompt. The slots of PIN changes are left alone, in case a change takes effect before ConfirmShares.
+    /// Both slots are created from scratch. If a write failed after an earlier replacement, the stored slot under the
+    /// current share might be missing. In the safe mode, a slot also needs the keychain item, which must have been
+    /// opened by a prompt. The slots of PIN changes are left alone, in case a change takes effect before ConfirmShares.
     private func prepare(_ next: Share, for entry: PINEntry, _ outcome: InstructionOutcome) throws -> Bool {
         guard let unlocked = self.unlocked, let share = unlocked.unlockShare,
             let registration = self.store.state.registration, let pair = registration.pair(outcome.pair.id.value)

@@ -18,10 +18,10 @@ extension WalletEngine {
     ///
     /// Opens a new session if the current one has been reported already.
     ///
-    /// If there is no hardware key, because the app was restored to another phone, the wallet cannot authenticate. The
-    /// server may also not know the wallet, because its store was restored to a time before the registration, or
-    /// because the wallet was revoked and purged. In both cases we continue with the unlock, which will find that
-    /// nothing can be opened and offer the reset (SB9).
+    /// If the hardware key is missing because the app was restored to another phone, the wallet cannot authenticate.
+    /// The server may also have no record of the wallet, because its store was restored to a time before the
+    /// registration, or because the wallet was revoked and purged. In both cases, we continue with the unlock, which
+    /// will find that nothing can be opened and offer the reset (SB9).  
     func askStatus() async throws -> Answer {
         guard let registration = self.store.state.registration else { return .status(.active) }
         guard self.device.hasKey else {

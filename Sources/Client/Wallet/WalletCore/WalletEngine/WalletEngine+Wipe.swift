@@ -65,7 +65,7 @@ extension WalletEngine {
 
     /// Reports the wipe once.
     ///
-    /// Returns nil if there is nothing left to report, or a failure that might be resolved by using a new connection.
+    /// Returns nil if nothing is left to report, or a failure that might be resolved by using a new connection.
     private func reportWipe(of walletID: WalletID) async throws -> Failure? {
         let connection: WalletConnection
         switch try await self.openSession(for: walletID) {

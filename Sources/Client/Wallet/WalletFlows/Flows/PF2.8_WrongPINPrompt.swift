@@ -1,8 +1,8 @@
 /// PF2.8/2–4 and 6–8: the prompt shown after a wrong PIN that does not result in a block.
 ///
-/// The founding document numbers these prompts for rounds of four attempts, which flows.md generalizes. There is a
-/// separate prompt after the second-to-last attempt, and after the first attempt unless it is also the second-to-last.
-/// All attempts in between share a prompt that states the number of attempts left.
+/// The founding document numbers these prompts for rounds of four attempts, which flows.md generalizes. A separate
+/// prompt follows the second-to-last attempt, and another follows the first attempt unless it is also the
+/// second-to-last. All attempts in between share a prompt that states the number of attempts left.
 enum WrongPINPrompt: Hashable {
     case first
     case between

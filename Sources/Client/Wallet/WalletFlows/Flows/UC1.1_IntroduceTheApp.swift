@@ -14,7 +14,7 @@ struct IntroduceTheApp: Flow {
 
     var state = State.first
 
-    // There is no wallet yet for which to keep a link (PF2.7).
+    // No wallet exists yet to keep a link for (PF2.7).
     var takesLink: Bool { true }
 
     func enter(_ snapshot: Snapshot) -> Transition {

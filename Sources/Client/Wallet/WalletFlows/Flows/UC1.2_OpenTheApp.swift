@@ -99,7 +99,7 @@ struct OpenTheApp: Flow {
     private static func fail(_ failure: Failure, _ snapshot: Snapshot) -> Transition {
         switch failure {
         case .noInternet, .serverUnreachable:
-            // A known revocation stays in force. If none is known, a new one will be discovered by the unlock.
+            // A known revocation stays in effect. If none is known, a new one will be discovered by the unlock.
             if let revocation = snapshot.lastRevocation { return RevokedWallet.transition(to: revocation) }
             return Self.enterApp(snapshot)
         case .deviceInsecure, .revoked, .generic:

@@ -116,7 +116,7 @@ struct SetUpRemotePIN: Flow {
             ? self.to(.configuring, after: "UC2.1/1.2a") : self.to(.secured, after: "UC2.1/1.2b")
     }
 
-    /// Skips the screen if there is no code because the server does not offer this feature.
+    /// Skips the screen if the wallet has no code because the server does not offer this feature.
     private func showCode(_ snapshot: Snapshot) -> Transition {
         guard let code = snapshot.deletionCode else { return self.to(.keepingWrittenDown) }
         return .show(

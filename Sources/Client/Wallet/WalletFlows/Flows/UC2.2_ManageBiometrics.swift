@@ -100,10 +100,10 @@ struct ManageBiometrics: Flow {
         return change.offering(.back, "UC2.2/1.1c", .finish(.returned))
     }
 
-    /// Asks for the unlock method if there is more than one.
+    /// Asks for the unlock method if several are available.
     ///
-    /// If there is a sensor, a biometric must be enrolled first, even if there is a passcode. If there is no sensor,
-    /// the passcode is sufficient.
+    /// If the phone has a sensor, a biometric must be enrolled first, even if the phone has a passcode. If it has no
+    /// sensor, the passcode is sufficient.
     private func chooseMethod(_ snapshot: Snapshot) -> Transition {
         switch (snapshot.biometrics, snapshot.hasPasscode) {
         case (.face, true), (.fingerprint, true):

@@ -14,8 +14,8 @@ internal import Vocabulary
 ///        └──Back─────────┘
 ///     unlocked ──▶ setup unfinished: UC2.1 · no PID: UC3.1 · else PF2.7, then the screen below or UC7.1
 ///
-/// Invariant: in the safe mode, there is no way from the prompt to the PIN. Migrating from the PIN-fallback mode to the
-/// safe mode requires the PIN once, so the prompt is skipped.
+/// Invariant: in the safe mode, the prompt never leads to the PIN. Migrating from the PIN-fallback mode to the safe
+/// mode requires the PIN once, so the prompt is skipped.
 struct UnlockTheApp: Flow {
     /// The destination after the unlock.
     enum Purpose: Sendable {

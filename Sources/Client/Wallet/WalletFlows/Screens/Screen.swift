@@ -6,7 +6,7 @@ public struct Screen: Hashable, Sendable {
     public var kind: Kind
     /// The title in the user's language.
     public var title: String
-    /// The text below the title in the user's language, or an empty string if there is none.
+    /// The text below the title in the user's language, or an empty string if the screen has no text.
     public var message: String
     /// Named values.
     ///
@@ -14,7 +14,7 @@ public struct Screen: Hashable, Sendable {
     public var values: [String: Value]
     /// The input fields.
     ///
-    /// There is at most one for a PIN and one for a biometric.
+    /// A screen has at most one for a PIN and one for a biometric.
     public var inputs: [Input]
     /// The actions, in display order.
     public var actions: [Action]
@@ -87,7 +87,7 @@ public enum ActionID: String, Hashable, Sendable, CaseIterable {
     case cancel
     /// Starts changing the PIN.
     case changePIN = "change-pin"
-    /// Closes a message, or the app if it may not be used.
+    /// Closes a message, or the app if its use is not allowed.
     case close
     /// Deletes a revoked wallet's data and sets up a new wallet.
     case createNewWallet = "create-new-wallet"
