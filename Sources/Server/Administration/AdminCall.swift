@@ -72,8 +72,8 @@ package enum AdminEffect: Sendable {
 
 /// A group of commands that run one at a time, from the first audit entry to the last.
 ///
-/// This way, a denial and the command that reverses it appear in the audit log in the order in which they were
-/// committed, so replaying the log leads to the same state.
+/// This way, a denial and the command that reverses it appear in the audit log in the order they were committed, so
+/// replaying the log leads to the same state.
 package enum AdminLane: Hashable, Sendable {
     /// The state that operators set in the store.
     case store

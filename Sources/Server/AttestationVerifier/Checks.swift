@@ -1,4 +1,4 @@
-// The checks, with names that operators can read, in the order in which the verifiers run them.
+// The checks, with names that operators can read, in the order the verifiers run them.
 
 extension AndroidVerifier {
     /// The checks of a key attestation.

@@ -9,7 +9,7 @@ extension AuditLog {
         package var clock: any WallClock
         /// The store's epoch, which increases with every restore.
         package var epoch: Int
-        /// Whether the log may continue in a later epoch than that of its newest entry.
+        /// Whether the log may continue in a later epoch than its newest entry's.
         ///
         /// Only set by the restore that opens the epoch, and by servers that share a store.
         package var opensEpoch = false

@@ -190,8 +190,8 @@ package final class AuditLog: Sendable {
         } catch {
             throw .file(error)
         }
-        // Even if only the line feed is missing, these bytes are not an entry, because no caller was told that it was
-        // written.
+        // Even if only the line feed is missing, these bytes are not an entry, because no caller received confirmation
+        // that it was written.
         let lineEnd: [UInt8] = remains.last == 0x0A ? [] : [0x23, 0x0A]
         remains += lineEnd
         let record = AuditRecord(

@@ -1,4 +1,4 @@
-/// The format in which a log service receives audit entries.
+/// The format of the audit entries sent to a log service.
 package enum AuditRecordFormat: Sendable {
     /// The native protocol of journald: fields with lengths (systemd, "Native Journal Protocol").
     case journal

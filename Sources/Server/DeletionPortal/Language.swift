@@ -1,4 +1,4 @@
-/// A language in which the page is available.
+/// A language that the page is available in.
 enum Language: String, CaseIterable {
     case english = "en"
     case dutch = "nl"

@@ -18,7 +18,7 @@ package import Vocabulary
 package struct PortalServer: Sendable {
     /// Limits on the number of connections and on timeouts.
     struct Limits: Sendable {
-        /// The timeout for an idle connection and for a request's header.
+        /// The timeout for an idle connection and for a request header.
         var idle: Duration = .seconds(15)
         /// The timeout for a request's body.
         var body: Duration = .seconds(10)

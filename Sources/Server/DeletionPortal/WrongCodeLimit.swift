@@ -4,10 +4,10 @@ internal import Vocabulary
 
 /// A limit on wrong codes per source and hour.
 ///
-/// Right codes are not counted. It limits the load. Security does not depend on it, because a code has 90 random bits
-/// and the server has its own limit. No limit applies across all sources, because an attacker could use it to prevent
-/// an owner from deleting a wallet. Memory is bounded: under a flood of sources, the oldest records are dropped, which
-/// can only allow more attempts.
+/// Right codes are not counted. The limit only reduces the load. Security does not depend on it, because a code has 90
+/// random bits and the server has its own limit. No limit applies across all sources, because an attacker could use it
+/// to prevent an owner from deleting a wallet. Memory is bounded: under a flood of sources, the oldest records are
+/// dropped, which can only allow more attempts.
 final class WrongCodeLimit: Sendable {
     /// The number of wrong codes from a source that are looked up.
     static let allowed = 10

@@ -38,7 +38,7 @@ package final class EventHooks: Sendable {
     }
 
     private let state: Mutex<State>
-    /// The receiver sets in the order in which they are served, one after another.
+    /// The receiver sets in the order they are served, one after another.
     private let sets: AsyncStream<ReceiverSet>
     private let following: AsyncStream<ReceiverSet>.Continuation
     private let limits: Limits

@@ -28,7 +28,7 @@ package struct EpochCharge: Hashable, Sendable {
 }
 
 extension AttemptRecord {
-    /// Applies restore charges, in the order in which the restores happened.
+    /// Applies restore charges, in the order the restores happened.
     ///
     /// Invariant (G3): the number of failures never decreases and never reaches the allowance, because only PINs may
     /// permanently block a wallet. A permanent block is preserved. A running block keeps its end unless a charge starts

@@ -52,7 +52,7 @@ internal import CPostgreSQL
         self.bytes(row, column).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// A `boolean`; nil for NULL and for other types.
+    /// A `boolean`, or nil for NULL and for other types.
     package func flag(_ row: Int, _ column: Int) -> Bool? {
         guard let bytes = self.bytes(row, column), bytes.count == 1 else { return nil }
         return bytes[0] != 0

@@ -116,7 +116,9 @@ struct StoredValues {
         self.next = NextShares()
     }
 
-    /// The narrow row to write in place of ``onFile``, from which it always differs.
+    /// The narrow row to write in place of ``onFile``.
+    ///
+    /// It always differs from ``onFile``.
     func narrow(by key: RecordKey) -> [UInt8] {
         var state = self.row.state
         state.writes &+= 1

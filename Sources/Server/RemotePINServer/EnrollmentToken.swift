@@ -3,7 +3,7 @@ internal import Vocabulary
 
 /// The token that completes an enrollment.
 ///
-/// It contains the future wallet's id and the time limit. The server does not store any of it, because the vault's MAC
+/// It contains the future wallet id and the time limit. The server does not store any of it, because the vault's MAC
 /// proves that the server issued the token. The SHA-256 digest of the token is the attestation challenge, so the
 /// evidence must have been made for this enrollment.
 struct EnrollmentToken: Hashable {

@@ -42,7 +42,7 @@ package struct ServerSettings: Sendable {
     /// The value of a setting.
     package subscript<Value>(_ setting: Setting<Value>) -> Value { self.values[setting] }
 
-    /// Returns the source of a setting's value.
+    /// Returns the source of a setting value.
     package func origin(of name: String) -> SettingOrigin { self.values.origin(of: name) }
 
     /// Returns the settings whose values differ from an older configuration.

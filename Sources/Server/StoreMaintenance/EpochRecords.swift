@@ -6,8 +6,8 @@ package import WalletStore
 /// The records of epochs.
 ///
 /// Each has a MAC by the vault that also covers the previous record's MAC. An attacker who can write to the database
-/// but cannot use the vault can remove records, which is detected by means of the epochs in the audit log. The attacker
-/// can neither forge nor change a record, so a rule cannot be replaced with a more lenient one.
+/// but cannot use the vault can remove records, which the epochs in the audit log reveal. The attacker can neither
+/// forge nor change a record, so a rule cannot be replaced with a more lenient one.
 package enum EpochRecords {
     /// Returns whether every record is unchanged since it was created by a restore with this vault.
     package static func areGenuine(_ epochs: [StoredEpoch], by vault: any Vault) async throws(VaultError) -> Bool {

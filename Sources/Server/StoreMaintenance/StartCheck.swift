@@ -111,7 +111,7 @@ package enum OlderStore: Error, Hashable, Sendable, CustomStringConvertible {
     case denial(RecoveryCodeMAC)
     /// The revocation of the solution is missing, or its reversal.
     case solution
-    /// The attempt records have no MACs although they had them before.
+    /// The attempt records have no MACs, although they had them before.
     case recordMACs
 
     package var description: String {

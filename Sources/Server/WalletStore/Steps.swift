@@ -130,8 +130,8 @@ package struct Attempt: Sendable {
     package var namedKeyID: PINKeyID
     /// The sealed identity that the session opened.
     ///
-    /// It is compared with the stored one byte by byte. The PIN key's id is not sufficient, because clients choose it
-    /// and may use it twice, whereas no two sealed values are equal.
+    /// It is compared with the stored one byte by byte. The PIN key id is not sufficient, because clients choose it and
+    /// may use it twice, whereas no two sealed values are equal.
     package var identity: Sealed
     /// The PIN key in that identity.
     ///
@@ -252,7 +252,7 @@ package struct ShareConfirmation: Hashable, Sendable {
     /// The sealed next share as the session received it, or nil if it is not being confirmed.
     package var unlock: Sealed?
     package var presence: Sealed?
-    /// The sealed identity for which the session's last PIN was right.
+    /// The sealed identity that the session's last PIN was right for.
     package var identity: Sealed
     /// The same identity sealed again, so that a PIN change prepared with the old value no longer has any effect.
     package var resealed: Sealed

@@ -32,7 +32,7 @@ package protocol WalletStore: OperatorStore {
     /// Returns the outcome and, if there is a verdict, its receipt.
     func certify(_ attempt: Attempt) async throws(StoreError) -> CertifiedOutcome
 
-    /// Replaces a wallet's shares with the next ones, under which it has sealed its data, and destroys the old ones.
+    /// Replaces a wallet's shares with the next ones, which it has sealed its data with, and destroys the old ones.
     func confirm(_ confirmation: ShareConfirmation) async throws(StoreError) -> ShareConfirmationOutcome
 
     /// Revokes the wallet whose deletion code has this SHA-256 digest and destroys its shares.

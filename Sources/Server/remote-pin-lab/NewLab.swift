@@ -67,7 +67,7 @@ struct NewLab {
                 "android.boot-patch-level": "2025-01-01",
                 "android.roots": "[../authority/\(LabAuthority.File.androidRoot)]",
                 "android.status-list": "../authority/\(LabAuthority.File.statusList)",
-                // The age of the list is that of its file, and a lab's clock may be moved by years.
+                // The age of the list is the age of its file, and a lab's clock may be moved by years.
                 "android.stale-status-list": "warn",
                 "ios.apps": "[\(LabApp.iOSTeam).\(LabApp.iOSBundle)]",
                 "ios.roots": "[../authority/\(LabAuthority.File.appleRoot)]",

@@ -120,7 +120,7 @@ struct EvidenceExpectations: ParsableArguments {
         return policy
     }
 
-    /// Creates the verifier and returns the present time: the lab's clock in a lab, the system clock otherwise.
+    /// Creates the verifier and returns the current time: the lab's clock in a lab, the system clock otherwise.
     private func verifier() throws -> (EvidenceVerifier, Timestamp) {
         guard self.config != nil || self.lab != nil else {
             let policy = AttestationPolicy(android: AndroidPolicy(apps: nil), apple: ApplePolicy(appIDs: []))

@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// A lock that can be held across suspension points.
 ///
-/// Waiting tasks acquire the lock in the order in which they arrived.
+/// Waiting tasks acquire the lock in the order they arrived.
 package final class AsyncLock: Sendable {
     private let waiters = Mutex(LockWaiters())
 

@@ -5,7 +5,7 @@ package enum BuildID {
     /// Incremented for each release.
     package static let version = "0.1.0"
 
-    /// The commit from which this was built, with `-dirty` if there were uncommitted changes.
+    /// The commit that this was built from, with `-dirty` if there were uncommitted changes.
     ///
     /// Nil if the build did not set it.
     package static var git: String? {

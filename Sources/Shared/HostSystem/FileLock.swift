@@ -19,7 +19,7 @@ package final class FileLock: Sendable {
 
     /// Acquires the lock without waiting.
     ///
-    /// If another process is holding it, throws an error with that process's id.
+    /// If another process is holding it, throws an error with the id of that process.
     package convenience init(_ path: String) throws(LockError) {
         try self.init(path, LOCK_EX | LOCK_NB)
     }

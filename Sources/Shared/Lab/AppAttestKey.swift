@@ -15,7 +15,7 @@ package struct AppAttestKey: Sendable {
         self.environment = environment
     }
 
-    /// The key's id: the SHA-256 digest of its public half.
+    /// The key id: the SHA-256 digest of its public half.
     package var id: SHA256Digest { sha256(self.key.publicKey.bytes) }
 
     /// The authenticator data for attesting this key, before it has signed anything.

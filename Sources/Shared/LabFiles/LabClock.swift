@@ -68,7 +68,7 @@ package final class FollowedLabClock: WallClock {
     }
 }
 
-/// The format of the clock's file: a decimal number of milliseconds followed by a line feed.
+/// The format of the clock file: a decimal number of milliseconds followed by a line feed.
 enum LabClockFile {
     static func read(_ path: String) throws(LabError) -> Int64 {
         let bytes: [UInt8]

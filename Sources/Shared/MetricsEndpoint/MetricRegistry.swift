@@ -40,7 +40,7 @@ package final class MetricRegistry: MetricsFactory {
 
     /// - Parameters:
     ///   - definitions: The catalogue, in exposition order.
-    ///   - onFault: Called with the metric's name and the fault, for logging. A fault is a bug in the program.
+    ///   - onFault: Called with the metric name and the fault, for logging. A fault is a bug in the program.
     package init(
         _ definitions: [MetricDefinition],
         onFault: @escaping @Sendable (String, MetricFault) -> Void = { _, _ in }

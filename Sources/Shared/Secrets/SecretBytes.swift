@@ -65,8 +65,8 @@ internal import Glibc
 
     /// Keeps the memory page that contains these bytes out of swap space until the process ends (mlock(2)).
     ///
-    /// This is meant for a few keys that live as long as the process. It has no effect if the process may not lock any
-    /// more pages.
+    /// This is meant for a few keys that live as long as the process. It has no effect if the process is not allowed to
+    /// lock any more pages.
     package borrowing func keepOutOfSwap() {
         unsafe _ = mlock(self.storage.baseAddress, self.storage.count)
     }

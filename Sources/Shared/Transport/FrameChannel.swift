@@ -102,7 +102,7 @@ final class FrameChannel: FrameReceiver {
 
     /// Sends a frame, first waiting for the peer to read earlier bytes if necessary.
     ///
-    /// Returns false if the connection has ended. Otherwise, the frame has been queued, but it may not have arrived.
+    /// Returns false if the connection has ended. Otherwise, the frame has been queued, but it might not have arrived.
     ///
     /// - Parameter isUse: Whether the frame restarts the idle timeout.
     func send(_ payload: [UInt8], isUse: Bool = true) async -> Bool {

@@ -14,7 +14,7 @@ package final class LocalConnection: Sendable {
     ///
     /// Throws ``ConnectError/refused`` if no server is listening on it.
     ///
-    /// - Parameter id: Reads the call's id from an answer. If it returns nil because the bytes are not an answer, the
+    /// - Parameter id: Reads the call id from an answer. If it returns nil because the bytes are not an answer, the
     ///   connection is closed.
     package static func connect(
         path: String,

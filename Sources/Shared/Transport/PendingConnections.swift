@@ -26,7 +26,7 @@ struct PendingConnections {
     private var inProgress: [UInt64: Entry] = [:]
     private var bySource: [PeerSource: Int] = [:]
 
-    /// The number of oldest connections from which the one to displace is chosen.
+    /// The number of oldest connections among which one is chosen to be displaced.
     private static let candidates = 16
     /// The size of the random sample.
     ///
@@ -35,7 +35,7 @@ struct PendingConnections {
     /// The number of ids to search for the oldest connections, including connections that have ended.
     private static let searched = 256
 
-    /// - Parameter capacity: The maximum number of connections. By default there is no maximum, and only
+    /// - Parameter capacity: The maximum number of connections. By default, there is no maximum, and only
     ///   ``displace(startedBefore:)`` displaces connections.
     init(capacity: Int = .max) {
         self.capacity = capacity

@@ -3,7 +3,7 @@ internal import NIOPosix
 internal import Synchronization
 internal import Vocabulary
 
-/// The socket on which a server listens for clients.
+/// The socket that a server listens on for clients.
 package final class RPCListener: Sendable {
     /// The actual port of the socket, even if port 0 was requested.
     package let port: Int

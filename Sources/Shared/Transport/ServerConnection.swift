@@ -68,7 +68,7 @@ package final class ServerConnection: Sendable {
 
     /// Sends an answer, first waiting for the client to read earlier ones if necessary.
     ///
-    /// Returns false if the connection has ended. Otherwise, the answer has been queued, but it may not have arrived.
+    /// Returns false if the connection has ended. Otherwise, the answer has been queued, but it might not have arrived.
     ///
     /// - Parameter isUse: Whether the answer restarts the idle timeout. A refusal never does.
     @discardableResult

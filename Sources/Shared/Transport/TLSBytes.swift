@@ -114,7 +114,7 @@ private func writeBytes(
     return 1
 }
 
-/// `BIO_ctrl(3)`: only accepts a flush, for which there is nothing to do.
+/// `BIO_ctrl(3)`: only accepts a flush, which requires no action.
 private func control(_: OpaquePointer?, _ command: Int32, _: Int, _: UnsafeMutableRawPointer?) -> Int {
     command == BIO_CTRL_FLUSH ? 1 : 0
 }

@@ -99,7 +99,7 @@ extension SSLContext {
 
 /// `SSL_CTX_set_tlsext_ticket_key_evp_cb(3)`: prepares the contexts for encrypting or decrypting a ticket.
 ///
-/// When decrypting, returns 0 if the ticket's key is no longer accepted, which leads to a full handshake. Otherwise
+/// When decrypting, returns 0 if the ticket key is no longer accepted, which leads to a full handshake. Otherwise
 /// returns 2, which makes libssl issue a new ticket as well.
 private func prepareTicket(
     _ ssl: OpaquePointer?,

@@ -10,7 +10,7 @@
 ///     36–43   number of the wallet's judged attempts
 ///     44–51   time of the last of these wrong PINs, milliseconds since 1970, or 0 if there are none
 ///
-/// Numbers are big-endian. For a right PIN, the number of wrong PINs is that of the streak it has ended.
+/// Numbers are big-endian. For a right PIN, the number of wrong PINs is the length of the streak that it ended.
 package struct AttemptLeaf: Hashable, Sendable {
     package enum Outcome: UInt8, Hashable, Sendable {
         case right = 1

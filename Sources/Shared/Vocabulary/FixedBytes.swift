@@ -65,7 +65,7 @@ public struct FixedBytes<Kind: FixedBytesKind>: Hashable, Sendable, CustomString
 extension [UInt8] {
     /// Returns whether the bytes are equal.
     ///
-    /// This always reads every byte, but does not make a function call for each one like `==`.
+    /// This always reads every byte, but unlike `==`, it does not make a function call for each one.
     public func hasSameBytes(as other: [UInt8]) -> Bool {
         guard self.count == other.count else { return false }
         var difference: UInt8 = 0

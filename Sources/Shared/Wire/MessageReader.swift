@@ -9,7 +9,7 @@ typealias Unpacker<Message> = (
 
 /// Decodes `frame` using a message's `unpack` function and passes the message to `read`.
 ///
-/// - Parameter id: The field that contains the call's id, for use in errors.
+/// - Parameter id: The field that contains the call id, for use in errors.
 @inline(__always) @safe
 func decode<Message, Value>(
     _ frame: [UInt8],

@@ -83,7 +83,7 @@ func encode<Message>(_ initialize: Initializer<Message>, _ write: (MessageWriter
 
     /// Pads the message to the given length, not counting its tag and length, by filling a field with zeros.
     ///
-    /// - Precondition: The field's number is at most 15, and the other fields leave 3 to 129 bytes for this one.
+    /// - Precondition: The field number is at most 15, and the other fields leave 3 to 129 bytes for this one.
     @safe func pad(_ field: BytesField, to byteCount: Int) {
         let base = unsafe UnsafeRawPointer(self.message).assumingMemoryBound(to: ProtobufCMessage.self)
         // One byte each for the field's tag and for its length.

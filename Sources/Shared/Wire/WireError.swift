@@ -25,7 +25,7 @@ package enum WireError: Error, Hashable, Sendable {
     /// A signed body contains an unknown instruction. Answer `unsupported` and continue.
     case unknownInstruction
 
-    /// The call's id, if it was readable.
+    /// The call id, if it was readable.
     package var id: UInt64? {
         switch self {
         case .invalid(_, let id), .missing(_, let id): id
@@ -52,7 +52,7 @@ package enum WireField: String, Hashable, Sendable {
     case unlockShare, update, walletID
 }
 
-/// A ``WireError`` without the call's id.
+/// A ``WireError`` without the call id.
 enum FieldFault: Error {
     case invalid(WireField)
     case missing(WireField)

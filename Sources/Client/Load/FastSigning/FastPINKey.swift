@@ -10,10 +10,10 @@ package struct FastSignature: Sendable {
 
 /// A PIN key in a form that can sign thousands of statements per second.
 ///
-/// For keys that do not protect anything. The signer computes R for each nonce anyway, so it can report R at no extra
-/// cost. Nonces are prepared in batches. Signing leaves copies of the private key in memory, and its timing depends on
-/// the key. A wallet must therefore never link this target. It uses ``PINKey`` instead, and discards the key after one
-/// signature.
+/// Use it only for keys that do not protect anything. The signer computes R for each nonce anyway, so it can report R
+/// at no extra cost. Nonces are prepared in batches. Signing leaves copies of the private key in memory, and its timing
+/// depends on the key. A wallet must therefore never link this target. It uses ``PINKey`` instead, and discards the key
+/// after one signature.
 package final class FastPINKey: Sendable {
     package let publicKey: P256PublicKey
     private let scalar: SecretBytes

@@ -149,7 +149,7 @@ private func read(_ bytes: RawSpan, into number: OpaquePointer) -> Bool {
     }
 }
 
-/// Returns the 32 bytes of a number in big-endian order, or nil if it is longer.
+/// Returns a number as 32 bytes in big-endian order, or nil if it is longer.
 private func bytes(of number: OpaquePointer) -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: 32)
     return unsafe BN_bn2binpad(number, &bytes, Int32(bytes.count)) == Int32(bytes.count) ? bytes : nil

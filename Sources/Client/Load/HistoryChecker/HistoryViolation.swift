@@ -7,7 +7,7 @@ package import Vocabulary
 package enum HistoryViolation: Error, Hashable, Sendable {
     case rightPINCalledWrong
     case wrongPINCalledValid
-    /// The verdict was right, but the share was another wallet's.
+    /// The verdict was right, but the share belonged to another wallet.
     case shareOfAnotherWallet
     /// A PIN was judged at least this long before the block could have ended.
     case judgedDuringBlock(early: Duration)
@@ -29,7 +29,7 @@ package enum HistoryViolation: Error, Hashable, Sendable {
     ///
     /// For example, it says that a blocked attempt was judged.
     case receiptContradictsVerdict
-    /// A receipt's number was used before, or contradicts the order of attempts in time.
+    /// A receipt number was used before, or contradicts the order of attempts in time.
     case impossibleNumber(UInt64)
     /// The server counted an attempt that none of the wallet's operations can have caused.
     case unexplainedAttempt(number: UInt64)

@@ -17,7 +17,7 @@ package import Vocabulary
 package struct WalletHistory: Sendable {
     let rules: CheckerRules
     var possibilities: [Possibility]
-    /// Operations without a response, in the order in which they were sent.
+    /// Operations without a response, in the order they were sent.
     var inFlight: [SentOperation] = []
     /// Operations that will not receive a response but may still have a place in the order.
     var lost: [SentOperation] = []

@@ -19,7 +19,7 @@ package struct LoadShare: Hashable, Sendable {
 
     /// Parses a share such as `2/4`, the second of four.
     ///
-    /// - Parameter place: The option's name, for error messages.
+    /// - Parameter place: The option name, for error messages.
     package init(parsing text: String, place: String) throws(PlanProblem) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
         guard parts.count == 2, let number = parts[0], let count = parts[1], Self.allowedCounts.contains(count),

@@ -4,7 +4,7 @@ internal import ConfigText
 package enum NameText {
     /// Parses the name of a choice.
     ///
-    /// - Parameter place: The option's name, for error messages.
+    /// - Parameter place: The option name, for error messages.
     package static func read<Choice: RawRepresentable<String> & CaseIterable>(
         _ text: String,
         place: String

@@ -291,7 +291,7 @@ extension Phone {
         get async { await self.wallet?.setup }
     }
 
-    /// The wallet's id on the server, or nil before the setup, after a wipe, or if the app is not running.
+    /// The wallet id on the server, or nil before the setup, after a wipe, or if the app is not running.
     package var walletID: WalletID? {
         get async { await self.wallet?.walletID }
     }

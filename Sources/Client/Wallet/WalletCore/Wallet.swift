@@ -77,7 +77,7 @@ public actor Wallet {
 
     /// Deletes a wallet whose files are unusable (``StorageError/notAsWritten(_:)`` or ``StorageError/missing(_:)``).
     ///
-    /// The server is not notified, since the wallet's id cannot be read from damaged files. The user can revoke the
+    /// The server is not notified, since the wallet id cannot be read from damaged files. The user can revoke the
     /// wallet with its deletion code.
     public static func reset(disk: any LocalDisk, device: any Device) async throws(WalletError) {
         do {
@@ -198,7 +198,7 @@ public actor Wallet {
     /// How far the setup has progressed.
     public var setup: SetupProgress { self.engine.facts().setup }
 
-    /// The wallet's id on the server, or nil before the setup and after a wipe.
+    /// The wallet id on the server, or nil before the setup and after a wipe.
     public var walletID: WalletID? { self.engine.store.state.registration?.walletID.value }
 
     /// Closes the connection to the server.

@@ -2,7 +2,7 @@ public import WalletFlows
 
 /// An event sent to a ``Wallet``'s observer.
 ///
-/// Events arrive in the order in which they occur.
+/// Events arrive in the order they occur.
 public enum WalletEvent: Sendable {
     /// A step was taken in a flow.
     case step(StepID)

@@ -16,7 +16,7 @@ public enum AppEvent: Hashable, Sendable {
     case linkAccepted(kind: LinkKind, url: String)
     /// The server's receipts contradict the attempts made by this wallet.
     ///
-    /// The user is also told after the next unlock.
+    /// The user is also notified after the next unlock.
     case tampering(Tampering)
 
     /// The name used by programs.
@@ -34,7 +34,7 @@ public enum AppEvent: Hashable, Sendable {
         }
     }
 
-    /// The event's values, keyed by name.
+    /// The event values, keyed by name.
     public var values: [String: Screen.Value] {
         switch self {
         case .suspended, .closed, .storeOpened, .pidRequested, .scanRequested: [:]

@@ -6,7 +6,7 @@ package struct AttemptNotice: Hashable, Sendable {
     package var wrongPINs: Int
     /// The time of the last right PIN, or nil if the wallet has no receipt for it.
     package var since: Timestamp?
-    /// The contradictions found in receipts, without duplicates, in the order in which they were found.
+    /// The contradictions found in receipts, without duplicates, in the order they were found.
     package var tampering: [Tampering]
 
     package init(wrongPINs: Int, since: Timestamp?, tampering: [Tampering]) {

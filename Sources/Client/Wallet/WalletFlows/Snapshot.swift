@@ -8,7 +8,7 @@ package import Vocabulary
 package struct Snapshot: Sendable {
     /// The time of the event, according to the wallet's clock.
     package var now: Timestamp
-    /// The app version to which the update policy's answers apply.
+    /// The app version that the update policy's answers apply to.
     package var appVersion: AppVersion
     package var isRooted = false
     /// How far this wallet's setup has progressed.

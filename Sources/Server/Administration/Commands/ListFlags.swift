@@ -4,7 +4,7 @@ internal import RemotePINServer
 internal import ServerCommandLine
 package import Vocabulary
 
-/// `flags list`: lists every flag and the wallets for which it is on.
+/// `flags list`: lists every flag and the wallets that it is on for.
 package struct ListFlags: AdminCall {
     package static let name = "flags list"
     package static var commandLine: (any ParsableCommand.Type)? { Command.self }

@@ -20,7 +20,7 @@ package struct AdminRoles: Sendable {
         self.confirmation = confirmation
     }
 
-    /// Returns the highest role of a peer, or nil if it may not run any command.
+    /// Returns the highest role of a peer, or nil if it is not allowed to run any command.
     ///
     /// Root and the server's user can change all of the server's files anyway, so restricting their role would not stop
     /// them.

@@ -64,7 +64,7 @@ final class JudgingWorker {
                 again += try self.run(batch, on: session)
             } catch {
                 self.parts.onRefusal("\(error)")
-                // Rejected by the database: another one may be the primary by now.
+                // Rejected by the database: another database may be the primary by now.
                 self.reconnection.drop()
                 self.known = [:]
                 if case PostgreSQLFailure.outcomeUnknown = error {

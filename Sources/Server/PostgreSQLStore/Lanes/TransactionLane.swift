@@ -174,7 +174,7 @@ extension StoreTransaction {
         do { return try self.lock(wallet) } catch StoreError.corrupt { return nil }
     }
 
-    /// Locks wallets and returns the known ones, in the order of their ids.
+    /// Locks wallets and returns the known ones, in order of their ids.
     func lock(_ wallets: some Sequence<WalletID>) throws -> [StoredValues] {
         try Set(wallets).inLockOrder(\.self).compactMap { try self.lock($0) }
     }
@@ -243,7 +243,7 @@ extension StoreTransaction {
 }
 
 extension Sequence {
-    /// Returns the elements in the order of their wallets' ids.
+    /// Returns the elements in order of their wallets' ids.
     ///
     /// Every transaction locks wallets in this order, so that no two wait for each other.
     func inLockOrder(_ wallet: (Element) -> WalletID) -> [Element] {

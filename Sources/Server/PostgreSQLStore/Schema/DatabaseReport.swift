@@ -13,7 +13,7 @@ package struct DatabaseReport: Hashable, Sendable {
     package let address: String
     /// The version of the store's tables, or nil if it has none.
     package let schemaVersion: Int64?
-    /// The policy that the store keeps for all servers, or nil if the tables are missing or of another version.
+    /// The policy that the store keeps for all servers, or nil if the tables are missing or have another version.
     private let policy: StorePolicy?
     /// True if the database lacks commits that it has confirmed.
     package let lacksCommits: Bool
@@ -122,7 +122,7 @@ package struct DatabaseReport: Hashable, Sendable {
         self.policy.map { StorePolicy(policy).differences(from: $0) } ?? []
     }
 
-    /// The policy that the store keeps for all servers, by the settings' names, or nil if it has none.
+    /// The policy that the store keeps for all servers, by setting name, or nil if it has none.
     package var keptPolicy: [String: String]? { self.policy?.values }
 
     /// The rights of a role that may serve: it owns its tables and has no power over other sessions.

@@ -2,7 +2,7 @@ internal import PostgreSQLClient
 internal import Vocabulary
 internal import WalletStore
 
-/// Steps for attempts whose instruction writes, and for confirmations of shares.
+/// Steps for attempts with an instruction that writes, and for confirmations of shares.
 extension StoreTransaction {
     /// The class of the advisory locks of recovery codes.
     private static let codeLocks: Int64 = 0x7250_494E

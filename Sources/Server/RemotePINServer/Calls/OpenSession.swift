@@ -26,7 +26,7 @@ extension Conversation {
             if let result = try await self.begin(proven, release: release, of: call.walletID) {
                 return result
             }
-            // The wallet's identity has changed, and the proof may not match the new one. Start over.
+            // The wallet's identity has changed, and the proof might not match the new one. Start over.
         }
         throw CallFailure.contended
     }

@@ -82,7 +82,7 @@ struct CorrelationID: Hashable, Sendable, CustomStringConvertible {
     /// The id of a new connection.
     static func random() -> CorrelationID { CorrelationID(bits: .random(in: .min ... .max) & ~Self.callMask) }
 
-    /// The low bits of the call's id.
+    /// The low bits of the call id.
     var call: UInt64 {
         get { self.bits & Self.callMask }
         set { self.bits = self.bits & ~Self.callMask | newValue & Self.callMask }

@@ -95,7 +95,7 @@ final class SourceTable: Sendable {
         }
     }
 
-    /// Returns the account of a source that may not be connected to this server, such as a client of the portal.
+    /// Returns the account of a source that might not be connected to this server, such as a client of the portal.
     func account(of source: PeerSource, at now: Timestamp) -> SourceAccount {
         self.state.withLock { state in
             if let entry = state.entries[source] { return entry.account }

@@ -10,7 +10,7 @@ final class LastSessions: Sendable {
     ///
     /// For all others, the store keeps an older time.
     private static let capacity = 100_000
-    /// The number of wallets at which the times are written, even if little time has passed.
+    /// The number of wallets that triggers a write, even if little time has passed.
     private static let batch = 50_000
     /// The interval between writes, measured with the server's clock.
     private static let interval: Duration = .seconds(60)

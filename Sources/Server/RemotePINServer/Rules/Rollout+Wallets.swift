@@ -4,7 +4,7 @@ internal import Vocabulary
 extension Rollout {
     /// Returns whether a feature is turned on for a wallet.
     ///
-    /// For a percentage, a hash of the feature and the wallet's id assigns the wallet to one of 100 buckets, and the
+    /// For a percentage, a hash of the feature and the wallet id assigns the wallet to one of 100 buckets, and the
     /// feature is turned on for the buckets below the percentage. Once included, a wallet therefore stays included as
     /// the percentage grows, on every server and after a restart. Different features start with different wallets.
     func includes(_ wallet: WalletID, for flag: FeatureFlag) -> Bool {

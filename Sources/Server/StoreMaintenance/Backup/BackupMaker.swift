@@ -148,7 +148,7 @@ package struct BackupMaker: Sendable {
 ///
 /// No file is left behind.
 package enum BackupFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The backup's file cannot be written.
+    /// The backup file cannot be written.
     ///
     /// Choose another file or free some disk space.
     case file(FileError)

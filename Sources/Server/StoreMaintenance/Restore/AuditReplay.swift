@@ -99,7 +99,7 @@ struct AuditReplay {
         self.steps.filter { self.done.contains($0.key) }.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    /// Returns the number of restores whose details contain a backup's name.
+    /// Returns the number of restores whose details contain a backup name.
     func restores(of backup: String) -> Int { self.restores.values.count { $0.contains(backup) } }
 
     /// Returns the step that repeats a revocation, or nil for any other command.

@@ -109,7 +109,7 @@ package struct Restoration: Sendable {
         self.parts = parts
     }
 
-    /// Reads the backup's label and the audit logs without changing anything.
+    /// Reads the backup label and the audit logs without changing anything.
     package func plan() async throws -> Plan {
         try await Self.translating {
             let label = try await self.label()

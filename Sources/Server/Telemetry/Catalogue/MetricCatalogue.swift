@@ -304,7 +304,7 @@ package enum MetricCatalogue {
 extension MetricRegistry {
     /// Creates the registry of a server or portal, with the whole catalogue.
     ///
-    /// - Parameter onFault: Called with the metric's name and the fault, for the log. A fault is a bug in the program.
+    /// - Parameter onFault: Called with the metric name and the fault, for the log. A fault is a bug in the program.
     package convenience init(onFault: @escaping @Sendable (String, MetricFault) -> Void = { _, _ in }) {
         self.init(MetricCatalogue.all, onFault: onFault)
     }

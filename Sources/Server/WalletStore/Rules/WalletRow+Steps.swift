@@ -5,7 +5,7 @@ package import Vocabulary
 ///
 /// They apply to all stores and do not depend on storage.
 extension WalletRow {
-    /// Returns the reason why a registration may not replace this wallet, or nil if it may.
+    /// Returns the reason why a registration must not replace this wallet, or nil if it may.
     package func rejection(of registration: NewRegistration) -> RegisterOutcome? {
         guard self.state.revocation == nil, !self.state.sessionOpened,
             self.hardwareKey == registration.hardwareKeyDigest

@@ -110,7 +110,7 @@ struct BatchWriter {
         return nil
     }
 
-    /// Writes the synced commit's number to the mark, before any answer is sent.
+    /// Writes the number of the synced commit to the mark, before any answer is sent.
     private func noteCommit() {
         do throws(FileError) {
             try self.mark?.note(self.connection.generation)

@@ -30,7 +30,7 @@ final class CommitQueue: Sendable {
     }
 
     private struct State {
-        /// Steps that may not need to write.
+        /// Steps that might not need to write.
         ///
         /// They run before the next transaction.
         var reads: [PendingStep] = []

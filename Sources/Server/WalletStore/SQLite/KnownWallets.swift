@@ -55,8 +55,8 @@ final class KnownWallets: Sendable {
         self.wallets.withLock { $0[wallet] = nil }
     }
 
-    /// Makes a connection report the wallet rows that it changes, and changes to the solution, by means of triggers
-    /// that are private to the connection.
+    /// Makes a connection report the wallet rows that it changes, and changes to the solution, using triggers that are
+    /// private to the connection.
     ///
     /// A connection reports to the cache that was attached last.
     func attach(to db: Database) throws {

@@ -71,7 +71,7 @@ struct StoreCheck {
         // The page must be a table leaf with a single cell.
         guard page.count >= 512, page[0] == 13, page[3] == 0, page[4] == 1 else { return nil }
         let cell = Int(page[8..<10].bigEndian)
-        // Skip the payload's length, row id 1, and the four-byte header: its length, NULL in place of the id, and the
+        // Skip the payload length, row id 1, and the four-byte header: its length, NULL in place of the id, and the
         // types of both values.
         let start = cell + 6
         guard start <= page.count, page[cell + 1] == 1, page[cell + 2] == 4, page[cell + 3] == 0 else { return nil }

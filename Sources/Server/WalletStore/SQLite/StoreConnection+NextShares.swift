@@ -12,7 +12,7 @@ import Vocabulary
 ///
 /// Invariant: a PIN change sent by a wallet before a confirmation takes effect before the confirmation or never,
 /// because the wallet may have sealed the slot for that PIN under the old share alone. The confirmation therefore
-/// requires the identity for which the wallet's PIN was valid, and replaces its sealed value, which a PIN change names.
+/// requires the identity that the wallet's PIN was valid for, and replaces its sealed value, which a PIN change names.
 extension StoreConnection {
     /// Returns the wallet's next shares.
     ///

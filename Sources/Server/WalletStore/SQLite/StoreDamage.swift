@@ -2,7 +2,7 @@
 package enum StoreDamage: Hashable, Sendable, CustomStringConvertible {
     /// A frame of the write-ahead log does not match its checksum although commits follow it.
     ///
-    /// Frame 0 is the log's header.
+    /// Frame 0 is the log header.
     case log(frame: Int)
     /// The server was not shut down cleanly, and the write-ahead log is gone.
     case logMissing

@@ -174,7 +174,7 @@ extension DatabaseReport {
         return problems
     }
 
-    /// Rejects a database in which a server must not judge.
+    /// Rejects a database that a server must not use to judge attempts.
     func requireUsable(at place: String) throws {
         guard let first = self.problems.first else { return }
         throw StartFailure(

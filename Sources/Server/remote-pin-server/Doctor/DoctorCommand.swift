@@ -69,7 +69,7 @@ struct DoctorCommand: AsyncParsableCommand {
         return examination.findings
     }
 
-    /// Fails if this user may not read the file.
+    /// Fails if this user is not allowed to read the file.
     ///
     /// Any other fault is left to the checks.
     private static func requireReadable(_ file: String) throws {

@@ -21,7 +21,7 @@ package struct AuthenticatorData: Hashable, Sendable {
     package struct Credential: Hashable, Sendable {
         /// The 16 bytes that identify the environment.
         package var aaguid: [UInt8]
-        /// The key's id: the SHA-256 digest of its public key.
+        /// The key id: the SHA-256 digest of its public key.
         package var id: [UInt8]
         /// The public key as a COSE map (RFC 9052 §7).
         package var key: CBOR

@@ -9,7 +9,7 @@ package indirect enum CBOR: Hashable, Sendable {
     case bytes([UInt8])
     case text(String)
     case array([CBOR])
-    /// A map with its entries in the order in which they were encoded.
+    /// A map with its entries in the order they were encoded.
     ///
     /// Keys are unique.
     case map([Entry])

@@ -1,4 +1,4 @@
-/// A key's properties by tag, in the order in which they were encoded.
+/// A key's properties by tag, in the order they were encoded.
 ///
 /// Tags are unique.
 package struct AuthorizationList: Hashable, Sendable {
@@ -16,7 +16,7 @@ package struct AuthorizationList: Hashable, Sendable {
     /// The value of a property.
     package enum Value: Hashable, Sendable {
         case integer(Int128)
-        /// A SET, in the order in which it was encoded.
+        /// A SET, in the order it was encoded.
         case integers([Int128])
         /// A property that does not have a value apart from being present.
         case present
@@ -140,7 +140,7 @@ package enum AuthorizationTag: UInt, CaseIterable, Sendable {
 }
 
 extension AuthorizationTag {
-    /// The ASN.1 form of a tag's value.
+    /// The ASN.1 form of a tag value.
     enum Form {
         case integer
         case integers

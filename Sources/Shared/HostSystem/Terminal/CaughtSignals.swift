@@ -6,7 +6,7 @@ internal import Synchronization
 /// By default, these are the signals that end or stop a process.
 ///
 /// A signal handler may only call very few functions (signal-safety(7)) and runs on an arbitrary thread, so it only
-/// writes the signal's number. The reader of the pipe restores the terminal and then raises the signal again. Only one
+/// writes the signal number. The reader of the pipe restores the terminal and then raises the signal again. Only one
 /// value may exist at a time.
 struct CaughtSignals: ~Copyable {
     let readEnd: Int32

@@ -2,7 +2,7 @@ internal import LoadPlan
 internal import LoadReport
 internal import Vocabulary
 
-/// The wallets in an attack, in the order in which they can be attacked.
+/// The wallets in an attack, in the order they can be attacked.
 struct AttackQueue {
     private var ready: ArraySlice<Int>
     private var blocked: [(until: Timestamp, index: Int)] = []

@@ -8,7 +8,7 @@ final class VerdictTrigger: Sendable {
     private let isArmed = Atomic(false)
     private let action = Mutex<(@Sendable () -> Void)?>(nil)
 
-    /// Arranges for the action to run once, on the thread on which the verdict arrives.
+    /// Arranges for the action to run once, on the thread that the verdict arrives on.
     func arm(_ action: @escaping @Sendable () -> Void) {
         self.action.withLock { $0 = action }
         self.isArmed.store(true, ordering: .releasing)

@@ -9,7 +9,7 @@ internal import Synchronization
 final class ArrivalQueue: Sendable {
     /// A check that a connection has taken from the queue.
     ///
-    /// It may not be due yet.
+    /// It might not be due yet.
     struct Arrival: Hashable, Sendable {
         let due: Duration
         /// Whether it has already been admitted.

@@ -6,7 +6,7 @@ internal import Synchronization
 struct RunSetup {
     /// The time limit for retries when opening a session.
     private static let patience: Duration = .seconds(30)
-    /// The number of excluded wallets at which the setup fails.
+    /// The number of excluded wallets that makes the setup fail.
     ///
     /// At that point, the wallets are unlikely to be the cause.
     private static let maxExcluded = 64

@@ -7,7 +7,7 @@ internal import Vocabulary
 
 /// Injects the faults and revocations of a proof during a run, and reports how clients were affected.
 package final class Proof: Sendable {
-    /// A fault, and the period from its injection to that of the next fault.
+    /// A fault, and the period from its injection to the injection of the next fault.
     struct Injection: Sendable {
         let fault: String
         /// The times, since the start of the run, at which the fault was injected and healed.

@@ -8,7 +8,7 @@ package import Vocabulary
 ///
 /// A record is 64 bytes long and contains the values chosen by the server and those that change (``FleetRecord``).
 /// Everything else is derived from the seed in the header. 10,000,000 wallets take 640,008,192 bytes on disk and in the
-/// system's file cache, but almost no memory in this process.
+/// system file cache, but almost no memory in this process.
 ///
 /// These invariants hold even if the process is killed at any instruction:
 /// - The file only contains wallets that exist on the server, because a slot is written after the response to Register.

@@ -24,7 +24,7 @@ where Choice: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
     ///
     /// They need not add up to 100.
     ///
-    /// - Parameter place: The option's name, for error messages.
+    /// - Parameter place: The option name, for error messages.
     package init(parsing text: String, place: String) throws(PlanProblem) {
         var weights: [Choice: Double] = [:]
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {

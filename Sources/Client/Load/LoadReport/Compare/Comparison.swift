@@ -140,7 +140,7 @@ package struct Comparison: Sendable {
 }
 
 extension RunResult {
-    /// The reason the measurements may not represent the plan, or nil if the run completed and passed.
+    /// The reason the measurements might not represent the plan, or nil if the run completed and passed.
     fileprivate var concern: String? {
         let parts =
             (self.end == .completed ? [] : [self.end.text])

@@ -7,7 +7,7 @@ package struct Interval: Sendable, Equatable, Codable {
     ///
     /// Reports show such intervals, but only their violations count towards the metrics.
     package var isWarmup: Bool
-    /// Whether the interval lies after the end of the plan or of the run.
+    /// Whether the interval comes after the end of the plan or of the run.
     ///
     /// Answers to operations still in flight are counted, but the duration of the interval is not.
     package var isTail: Bool

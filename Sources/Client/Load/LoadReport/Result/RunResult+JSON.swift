@@ -45,7 +45,7 @@ extension RunResult {
 
 /// The reason why a file is not a valid result.
 ///
-/// The caller adds the file's name.
+/// The caller adds the file name.
 package enum RunResultError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The file is not JSON, or it is some other JSON.
     case notAResult

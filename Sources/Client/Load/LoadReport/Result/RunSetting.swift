@@ -1,6 +1,6 @@
 /// The configuration of a run: the command, plan, server and machine.
 package struct RunSetting: Sendable, Equatable, Codable {
-    /// The words of the command line, starting with the program's name.
+    /// The words of the command line, starting with the program name.
     package var command: [String]
     /// The start time in ms since 1970.
     package var startMilliseconds: Int64

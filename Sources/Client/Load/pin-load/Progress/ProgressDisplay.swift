@@ -23,7 +23,7 @@ struct ProgressText: Sendable {
 
 /// The display of a running command on standard error.
 ///
-/// On a terminal, the display redraws a block of lines in place. Otherwise it prints a line for each state.
+/// On a terminal, the display redraws a block of lines in place. Otherwise, it prints a line for each state.
 final class ProgressDisplay: Sendable {
     private struct State {
         /// The number of lines on the terminal that the next block replaces.
@@ -66,7 +66,7 @@ final class ProgressDisplay: Sendable {
 
     /// Refreshes the display twice per second on a terminal.
     ///
-    /// Otherwise it prints a line after one second, then every five seconds.
+    /// Otherwise, it prints a line after one second, then every five seconds.
     private func follow(_ text: @Sendable () -> ProgressText) async {
         var pause: Duration = self.isBlock ? .milliseconds(500) : .seconds(1)
         while true {

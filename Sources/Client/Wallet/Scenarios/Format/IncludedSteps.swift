@@ -56,7 +56,7 @@ enum IncludedSteps {
         return value
     }
 
-    /// Prefixes the step's text with its file and line.
+    /// Prefixes the step text with its file and line.
     static func placed(_ step: Step, in file: String) -> Step {
         var step = step
         step.text = "\(file.split(separator: "/").last ?? ""):\(step.line) \(step.text)"

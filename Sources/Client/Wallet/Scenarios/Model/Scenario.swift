@@ -129,7 +129,7 @@ struct SetUp: Hashable, Sendable {
     var pin: String
     var enablesBiometrics: Bool
     var obtainsPID: Bool
-    /// The name under which later steps can use the deletion code.
+    /// The name that later steps use for the deletion code.
     var codeName: String?
 }
 

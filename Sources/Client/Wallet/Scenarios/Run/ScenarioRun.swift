@@ -220,7 +220,7 @@ final class ScenarioRun {
 }
 
 extension Screen {
-    /// The screen's text for a report, one line per element.
+    /// The screen text for a report, one line per element.
     var lines: [String] {
         guard !self.step.isEmpty else { return ["no app is running"] }
         var lines = ["\(self.step) (\(self.kind.rawValue)) \(self.title)"]

@@ -60,7 +60,7 @@ struct PromptRules: Hashable, Sendable {
         if self.profile.sensor == .lockout { self.profile.sensor = .match }
     }
 
-    /// Returns the input that the owner makes according to the profile, using the sensor or the passcode.
+    /// Returns the input that the owner provides according to the profile, using the sensor or the passcode.
     private mutating func presented(toSensor: Bool) -> Presentation {
         switch self.profile.sensor {
         case .match, .lockout: return toSensor ? .match : .passcode

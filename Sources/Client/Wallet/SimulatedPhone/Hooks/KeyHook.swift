@@ -121,7 +121,7 @@ struct KeyHook: Sendable {
         }
     }
 
-    /// Returns the program's name for the current key, or nil if there is no key.
+    /// Returns the name that the program gave the current key, or nil if there is no key.
     func handle() throws(DeviceError) -> String? {
         guard let bytes = try self.device.files.read(.keyHandle, atMost: Self.handleLimit) else { return nil }
         return String(decoding: bytes, as: UTF8.self)

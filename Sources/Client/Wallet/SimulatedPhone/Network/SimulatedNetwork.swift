@@ -207,7 +207,7 @@ private final class SimulatedChannel: CallChannel {
 }
 
 extension Call {
-    /// The call's name in a profile, or nil if wallets never make this call.
+    /// The call name in a profile, or nil if wallets never make this call.
     fileprivate var name: NetworkCondition.CallName? {
         switch self {
         case .hello: .hello

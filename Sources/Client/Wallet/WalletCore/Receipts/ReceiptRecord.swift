@@ -23,8 +23,8 @@ struct ReceiptRecord: Codable, Hashable, Sendable {
     private var countsFromZero = false
     /// The number of messages sent since the last receipt, including the current one.
     private var unanswered: UInt64 = 0
-    /// The number of messages sent before the last receipt that may still reach the server, and the time until which
-    /// they may.
+    /// The number of messages sent before the last receipt that may still reach the server, and the time after which
+    /// they no longer can.
     private var late: UInt64 = 0
     private var lateUntilMs: Int64 = 0
     /// A receipt signed with a key that only the next session will introduce, and the number of messages it answers.

@@ -1,6 +1,6 @@
 internal import HostSystem
 
-/// The storage for a wallet's files, and the only interface through which this target writes.
+/// The storage for a wallet's files, and the only interface that this target writes through.
 ///
 /// Every write is atomic, and durable by the time it returns. Tests use their own implementation to count writes and to
 /// terminate the process before or after one.
@@ -21,7 +21,7 @@ public protocol LocalDisk: Sendable {
 public struct LocalDiskError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The operation, the file and the cause.
     ///
-    /// Never includes the file's contents.
+    /// Never includes the file contents.
     public let description: String
 
     /// Creates an error from a description of its cause.

@@ -24,7 +24,7 @@ struct LocalState: Codable, Hashable, Sendable {
     /// Removed after the first session.
     var enrollment: PendingEnrollment?
     var registration: LocalRegistration?
-    /// The id of a wallet that was wiped on this device, if the server has not been told yet.
+    /// The id of a wallet that was wiped on this device, if the server has not been notified yet.
     var unreportedWipe: StoredID<WalletIDKind>?
 
     /// Whether the file can be removed.
@@ -103,8 +103,7 @@ enum StoredProgress: String, Codable, Hashable, Sendable {
     }
 }
 
-/// The data stored on the device for a PIN: the PIN key's id on the server, the salt, and the data key sealed in a
-/// slot.
+/// The data stored on the device for a PIN: the PIN key id on the server, the salt, and the data key sealed in a slot.
 struct PINPair: Codable, Hashable, Sendable {
     var id: StoredID<PINKeyIDKind>
     var salt: StoredBytes

@@ -3,8 +3,8 @@ internal import Vocabulary
 
 /// The format of `state.json`, which contains the state and a checksum of all its values.
 ///
-/// The checksum detects damage. For example, a flipped bit in a key's name could make a wallet look as if it had not
-/// been set up. The checksum does not protect against deliberate changes to the file; only the slots and the server do.
+/// The checksum detects damage. For example, a flipped bit in a key name could make a wallet look as if it had not been
+/// set up. The checksum does not protect against deliberate changes to the file; only the slots and the server do.
 struct StateFile: Codable {
     /// The first version with a checksum.
     private static let checkedVersion = 3

@@ -4,8 +4,7 @@ internal import Vocabulary
 internal import WalletFlows
 internal import Wire
 
-/// Unlocking with biometrics (UC2.3/1.2), and all other system prompts, with which the phone's owner opens the keychain
-/// item.
+/// Unlocks with biometrics (UC2.3/1.2), and shows all other system prompts that open the keychain item.
 extension WalletEngine {
     /// Shows a prompt.
     ///

@@ -165,7 +165,7 @@ extension WalletEngine {
     ///
     /// Until then, it may still be replaced by a delayed duplicate of the registration.
     ///
-    /// - Parameter registering: The connection on which the registration was confirmed. The peer on this connection has
+    /// - Parameter registering: The connection that the registration was confirmed on. The peer on this connection has
     ///   sent the unlock share. On any other connection, the presence share is not proven yet.
     private func openFirstSession(after registering: WalletConnection?, _ entry: PINEntry) async throws -> Outcome {
         let opening: Opening

@@ -11,7 +11,7 @@ extension WalletEngine {
         var result: InstructResult
         var pair: PINPair
         var walletID: WalletID
-        /// The connection on which the answer was received.
+        /// The connection that the answer was received on.
         var connection: WalletConnection
     }
 

@@ -43,7 +43,7 @@ struct ApplyUpdatePolicy: Flow {
     }
 }
 
-/// PF1.4/2 and 3: this version may not be used.
+/// PF1.4/2 and 3: this version must not be used.
 ///
 /// No other part of the app can be reached from here.
 struct BlockedVersion: Flow {

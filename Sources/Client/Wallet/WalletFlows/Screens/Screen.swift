@@ -62,7 +62,7 @@ public struct Screen: Hashable, Sendable {
 
     /// An action that can be selected.
     public struct Action: Hashable, Sendable {
-        /// The action's name for programs.
+        /// The action name for programs.
         ///
         /// It does not depend on the language.
         public var id: ActionID

@@ -46,7 +46,7 @@ struct DriveRefusal: Error {
         self.id = id
     }
 
-    /// Returns a copy with the command's name and id.
+    /// Returns a copy with the command name and id.
     func of(_ command: DriveRequest) -> DriveRefusal {
         var refusal = self
         refusal.command = command.name.rawValue

@@ -31,7 +31,7 @@ enum PINRedaction {
             // lose its leading zeros.
             for _ in value { redacted.append(UInt8(ascii: "*")) }
             position = value.upperBound
-            // Skip the closing quote. Otherwise it would be mistaken for the start of a string and hide the next key.
+            // Skip the closing quote. Otherwise, it would be mistaken for the start of a string and hide the next key.
             if position < line.count, line[position] == UInt8(ascii: "\"") {
                 redacted.append(line[position])
                 position += 1

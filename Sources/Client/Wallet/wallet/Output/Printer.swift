@@ -4,7 +4,7 @@ internal import Phone
 internal import WalletCore
 internal import WalletFlows
 
-/// Prints a command's output: the last screen as text, or all events as JSON lines.
+/// Prints command output: the last screen as text, or all events as JSON lines.
 final class Printer: Sendable {
     private struct State {
         var isFirst = true

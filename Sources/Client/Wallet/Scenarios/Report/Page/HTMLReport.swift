@@ -120,7 +120,7 @@ private struct ListValues {
     }
 }
 
-/// The values for a scenario's page.
+/// The values for a scenario page.
 ///
 /// The template looks them up by name.
 private struct ScenarioValues {
@@ -186,7 +186,7 @@ private struct ScenarioValues {
     }
 }
 
-/// A step on a scenario's page.
+/// A step on a scenario page.
 private struct StepValues {
     let number: Int
     let state: String
