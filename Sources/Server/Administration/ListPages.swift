@@ -17,7 +17,7 @@ package struct ListPage: Hashable, Sendable {
 /// A client reads a list in pages. The audit log has a single entry for the whole command, written for the first page.
 ///
 /// Threat: a client could read a list without leaving an entry by requesting a later page directly. Therefore, the
-/// entry is only skipped for a page that follows one read by the same user, and only once.
+/// entry is skipped only for a page that follows one read by the same user, and only once.
 final class ListPages: Sendable {
     private struct Expected: Hashable {
         let page: ListPage

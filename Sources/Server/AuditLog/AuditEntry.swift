@@ -183,7 +183,7 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
         .unknown,
     ]
 
-    /// Whether this event is only written by servers that add a MAC to every attempt record.
+    /// Whether this event is written only by servers that add a MAC to every attempt record.
     ///
     /// Earlier versions did not record starts.
     package var showsRecordMACs: Bool { self == .started || self == .recordsAdopted }

@@ -87,7 +87,7 @@ internal import Vocabulary
 
     /// Returns whether each claim is true.
     ///
-    /// There may be at most ``most`` claims.
+    /// At most ``most`` claims are allowed.
     func verdicts(on claims: ArraySlice<SignatureClaim>, jointly: Bool) -> [Bool] {
         // The index of each claim's numbers, or nil if the claim is false regardless of the equation.
         var count = 0

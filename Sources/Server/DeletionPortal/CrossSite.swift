@@ -1,6 +1,6 @@
 /// Detects requests from other sites by headers that a browser sets and that pages cannot change.
 ///
-/// Every browser since 2023 sends Sec-Fetch-Site over HTTPS. Origin is only compared if it names a site, since the
+/// Every browser since 2023 sends Sec-Fetch-Site over HTTPS. Origin is compared only if it names a site, since the
 /// portal's Referrer-Policy makes it `null`. If a browser sends neither header, the form is protected by its
 /// ``FormSeal``.
 enum CrossSite {

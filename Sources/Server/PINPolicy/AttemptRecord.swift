@@ -2,7 +2,7 @@ package import Vocabulary
 
 /// The wrong PINs of a wallet since the last correct one.
 ///
-/// The attempt is counted before the PIN is judged, and the count is only reset if the PIN turns out to be correct. The
+/// The attempt is counted before the PIN is judged, and the count is reset only if the PIN turns out to be correct. The
 /// caller must make the updated record durable before any client learns the verdict (G4).
 /// ``judge(_:policy:now:isRight:)`` is the only place that implements this order.
 ///

@@ -6,7 +6,7 @@ internal import GRDBSQLite
 /// This uses SQLite's online backup (`sqlite3_backup_init(3)`). Since the source's own connection also updates pages
 /// that have already been copied, the copy never has to restart, and it is identical to the source when it is done.
 ///
-/// Safety invariants: The copy keeps its source alive. It is only used on the source's thread, which is why it is not
+/// Safety invariants: The copy keeps its source alive. It is used only on the source's thread, which is why it is not
 /// `Sendable`. The destination is not read before ``finish()``.
 @safe package final class DatabaseCopy {
     /// The SQLite code that caused the copy to fail.

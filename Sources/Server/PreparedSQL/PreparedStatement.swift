@@ -7,7 +7,7 @@ internal import GRDBSQLite
 /// (observers, column names, rows) is several times the cost of SQLite itself (Benchmarks/experiments.md). GRDB still
 /// opens, configures and closes the connection, and runs all other statements.
 ///
-/// Safety invariants: The statement keeps its database alive. It is only used on the database's thread, which is why it
+/// Safety invariants: The statement keeps its database alive. It is used only on the database's thread, which is why it
 /// is not `Sendable`. Bound values are stored in memory that the statement owns and only changes while it is not
 /// running. Results are copied or compared before the statement advances.
 @safe package final class PreparedStatement {

@@ -50,7 +50,7 @@ package struct StartCheck {
 
     /// Compares the store with the changes recorded as done.
     ///
-    /// Changes that can be reversed are only compared if no other server changes the store, because a reversal may be
+    /// Changes that can be reversed are compared only if no other server changes the store, because a reversal may be
     /// in another server's log.
     package func check(_ store: any ServedStore) async throws {
         let generation = try await self.leastGeneration(of: store)

@@ -40,7 +40,7 @@ extension RunningServer {
         metrics: any MetricsFactory
     ) async throws -> WitnessKeeper? {
         let meters = WitnessMeters(metrics)
-        // A witness is only supported for the SQLite store.
+        // A witness is supported only for the SQLite store.
         guard let witness = Self.witness(settings), let store = store as? SQLiteWalletStore else { return nil }
         let keeper = WitnessKeeper(
             WitnessKeeper.Parts(

@@ -7,7 +7,7 @@ struct UnixSocketAddress: Sendable {
 
     private let bytes: [UInt8]
 
-    /// - Precondition: There are at most ``longestPathByteCount`` bytes.
+    /// - Precondition: The path has at most ``longestPathByteCount`` bytes.
     init(_ bytes: [UInt8]) {
         precondition(bytes.count <= Self.longestPathByteCount, "the caller has checked the length")
         self.bytes = bytes

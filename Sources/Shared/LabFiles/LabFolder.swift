@@ -38,7 +38,7 @@ package struct LabFolder: Hashable, Sendable {
     /// Returns a path for the server's socket that is short enough wherever the lab is located.
     ///
     /// The socket is in the server's folder if possible. Otherwise, it is in a new, randomly named folder inside
-    /// `runtimeFolder`, so that two labs never share one. The path is only chosen once and then stored in the
+    /// `runtimeFolder`, so that two labs never share one. The path is chosen only once and then stored in the
     /// configuration.
     package func socketPath(runtimeFolder: String?) -> String {
         let inside = "\(self.serverFolder)/admin.sock"

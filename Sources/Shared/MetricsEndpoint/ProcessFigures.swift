@@ -49,7 +49,7 @@ struct ProcessFigures {
 
     /// The machine's boot time.
     ///
-    /// It is only read once per process.
+    /// It is read only once per process.
     private static let bootTime: Double? = {
         let lines = Self.text(of: "/proc/stat")?.split(separator: "\n") ?? []
         return lines.first { $0.hasPrefix("btime ") }.flatMap { Double($0.dropFirst("btime ".count)) }

@@ -2,7 +2,7 @@
 ///
 /// This is a class because messages go through NIO, which requires copyable values. All copies share a single
 /// allocation, which is wiped when the last of them is released. The description of a share does not reveal it, and
-/// there is no `==`.
+/// shares have no `==`.
 package final class Share: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     private let bytes: SecretBytes
 

@@ -7,7 +7,7 @@ package import Wire
 ///
 /// Several calls may be in flight, each with its own timeout.
 package final class ClientConnection: Sendable {
-    /// The exported secret that is only known to the two ends of this connection.
+    /// The exported secret that is known only to the two ends of this connection.
     package let channelBinding: ChannelBinding
     /// Whether the handshake resumed an earlier connection with a ticket.
     package let isResumed: Bool

@@ -4,7 +4,7 @@ internal import Vocabulary
 
 /// Lets a task receive and send a connection's frames one at a time.
 ///
-/// We use this instead of NIOAsyncChannel for three reasons: frames are only decoded while there is room in the queue,
+/// We use this instead of NIOAsyncChannel for three reasons: frames are decoded only while there is room in the queue,
 /// an answer that can be sent immediately is sent without suspending, and a connection can be aborted so that not a
 /// single further byte is sent.
 final class FrameChannel: FrameReceiver {

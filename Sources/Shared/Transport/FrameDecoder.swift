@@ -35,7 +35,7 @@ struct FrameDecoder {
     /// Once ``next()`` has returned nil, these are the start of an incomplete frame.
     var isMidFrame: Bool { self.pending.readableBytes > 0 }
 
-    /// Whether the unread bytes are the start of a long frame, which is only permitted for Register.
+    /// Whether the unread bytes are the start of a long frame, which is permitted only for Register.
     var isMidLongFrame: Bool {
         guard let length = self.pending.getInteger(at: self.pending.readerIndex, as: UInt32.self) else { return false }
         return length > Frame.longestOrdinaryByteCount

@@ -2,7 +2,7 @@ internal import NIOCore
 
 /// Decides when an idle connection is closed.
 ///
-/// The timeout is only restarted by a useful answer, never by anything the peer sends. If a call is in progress at the
+/// The timeout is restarted only by a useful answer, never by anything the peer sends. If a call is in progress at the
 /// deadline, the deadline is extended once, by the time limit for a frame.
 struct IdleTimeout {
     /// Nil if the connection may stay idle forever, as on a client.

@@ -37,7 +37,7 @@ final class PinnedKeys: Sendable {
     }
 }
 
-/// Names are only read from the subject alternative names, and a wildcard must be a complete label (RFC 9525 §6.3).
+/// Names are read only from the subject alternative names, and a wildcard must be a complete label (RFC 9525 §6.3).
 private let nameFlags = UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS)
 
 extension SSLContext {
@@ -58,7 +58,7 @@ extension SSLContext {
         guard try self.addAuthorities(pem) > 0 else { throw .trust }
     }
 
-    /// Adds all certificates in a PEM text to the trusted ones and returns how many there were.
+    /// Adds all certificates in a PEM text to the trusted ones and returns their number.
     private func addAuthorities(_ pem: [UInt8]) throws(TLSContextError) -> Int {
         guard let length = Int32(exactly: pem.count), length > 0, let source = unsafe BIO_new(BIO_s_mem()) else {
             throw .trust

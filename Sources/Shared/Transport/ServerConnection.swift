@@ -7,7 +7,7 @@ package import Wire
 /// One task receives the requests in order. Any task may send answers or close the connection. The server stops reading
 /// once ``TransportLimits/maxInFlight`` requests are queued.
 package final class ServerConnection: Sendable {
-    /// The exported secret that is only known to the two ends of this connection.
+    /// The exported secret that is known only to the two ends of this connection.
     package let channelBinding: ChannelBinding
     /// The client's address, for logs.
     package var peer: String { self.frames.peer }

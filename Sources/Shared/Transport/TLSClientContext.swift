@@ -34,6 +34,6 @@ package final class TLSClientContext: Sendable {
 
     /// The number of unused tickets.
     ///
-    /// A ticket is only used once.
+    /// A ticket is used only once.
     var ticketCount: Int { self.context.tickets?.count ?? 0 }
 }

@@ -179,7 +179,7 @@ internal import Vocabulary
     /// Whether the handshake resumed an earlier connection with a ticket.
     var isResumed: Bool { unsafe SSL_session_reused(self.ssl) == 1 }
 
-    /// Returns the exported secret that is only known to the two ends of this connection (RFC 9266 §2).
+    /// Returns the exported secret that is known only to the two ends of this connection (RFC 9266 §2).
     ///
     /// Must only be called after the handshake.
     borrowing func channelBinding() throws(TLSFailure) -> ChannelBinding {

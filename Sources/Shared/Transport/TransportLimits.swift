@@ -29,7 +29,7 @@ package struct TransportLimits: Hashable, Sendable {
     ///
     /// Beyond that, a new connection displaces one without a session.
     ///
-    /// A new connection is only refused if all others have a session. The last quarter is reserved for connections that
+    /// A new connection is refused only if all others have a session. The last quarter is reserved for connections that
     /// have a session or are fresh (see ``freshness``).
     package var connections = 10_000
     /// The maximum time for which a new connection may occupy a place in the last quarter without having a session.

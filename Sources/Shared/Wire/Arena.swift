@@ -11,7 +11,7 @@ internal import Glibc
 /// individually, so no error path in protobuf-c can leak memory or free it twice. Message trees contain shares, so the
 /// memory is wiped.
 ///
-/// - Important: A pointer into an arena is only valid while the arena exists. Pointers never leave this target; values
+/// - Important: A pointer into an arena is valid only while the arena exists. Pointers never leave this target; values
 ///   are copied out.
 @safe struct Arena: ~Copyable {
     let state: UnsafeMutablePointer<ArenaState>

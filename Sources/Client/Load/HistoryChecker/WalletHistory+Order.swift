@@ -9,7 +9,7 @@ extension WalletHistory {
         case waits
         /// One more operation can be placed, in these ways.
         case places([Possibility])
-        /// No order explains this operation's response, or there is no operation for this number.
+        /// No order explains this operation's response, or no operation exists for this number.
         case contradiction(SentOperation, missing: UInt64?)
     }
 

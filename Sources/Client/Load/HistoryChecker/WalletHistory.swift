@@ -101,7 +101,7 @@ package struct WalletHistory: Sendable {
     ///
     /// Returns a violation if the responses so far cannot have come from a correct server. The violation may concern an
     /// earlier response whose explanation depended on this one. After a violation, the history continues from an
-    /// unknown state, so that a fault is only reported once.
+    /// unknown state, so that a fault is reported only once.
     package mutating func complete(_ id: Int, _ response: WalletResponse, at now: Timestamp) -> HistoryViolation? {
         guard let index = self.inFlight.firstIndex(where: { $0.id == id }) else { return .answerToAnotherQuestion }
         self.events += 1
@@ -236,7 +236,7 @@ extension WalletHistory {
         self.reset()
     }
 
-    /// Continues after a violation by assuming that the server is right, so that a fault is only reported once.
+    /// Continues after a violation by assuming that the server is right, so that a fault is reported only once.
     mutating func continueAfter(_ operation: SentOperation) {
         let isLast = self.inFlight.isEmpty && self.backlog.operations.allSatisfy { $0.began <= operation.began }
         self.reset()

@@ -13,7 +13,7 @@ public protocol Device: Sendable {
     var osVersion: String { get }
     /// The manufacturer's name for the model.
     var model: String { get }
-    /// Whether there are signs that the system is rooted or jailbroken.
+    /// Whether the system shows signs of being rooted or jailbroken.
     var isRooted: Bool { get }
     /// Whether the phone has a network connection.
     var hasNetwork: Bool { get }

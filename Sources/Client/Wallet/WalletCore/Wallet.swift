@@ -149,7 +149,7 @@ public actor Wallet {
 
     /// Presents an input to the open system prompt.
     ///
-    /// This is only needed if the device does not answer prompts itself (see ``Device/answersPrompts``).
+    /// This is needed only if the device does not answer prompts itself (see ``Device/answersPrompts``).
     ///
     /// - Throws: ``WalletError/noPrompt`` if no prompt is open.
     public func present(_ presentation: Presentation) async throws(WalletError) -> Screen {

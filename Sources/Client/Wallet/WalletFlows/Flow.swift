@@ -82,7 +82,7 @@ extension Flow {
 
     /// Moves to `state`, followed by its entry action unless `next` is given.
     ///
-    /// The result does not refer to the current state, so a PIN that is only held by this state is wiped.
+    /// The result does not refer to the current state, so a PIN that is held only by this state is wiped.
     func to(_ state: State, _ next: Transition.Next = .enter, after steps: StepID...) -> Transition {
         var flow = self
         flow.state = state

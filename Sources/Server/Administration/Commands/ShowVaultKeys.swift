@@ -63,7 +63,7 @@ package struct VaultKeysReply: Codable, Hashable, Sendable {
         ///
         /// Omitted if unknown.
         package var activeSince: Timestamp?
-        /// Whether the version is only needed for older backups.
+        /// Whether the version is needed only for older backups.
         package var retirable: Bool
         package var inKeyFile: Bool
     }

@@ -8,7 +8,7 @@ internal import WalletStore
 extension Conversation {
     /// Judges an attempt that links a recovery code, and revokes the wallet if the code is on the deny list.
     ///
-    /// The revocation is only recorded after the commit in which the PIN turned out to be correct. A wrong PIN, a
+    /// The revocation is recorded only after the commit in which the PIN turned out to be correct. A wrong PIN, a
     /// repeated or outdated attempt, or a wallet that is already linked leaves no audit entry. The lock prevents the
     /// same code from being denied between the verdict and the revocation.
     func judge(_ attempt: Attempt, linking code: RecoveryCodeMAC) async throws -> CertifiedOutcome {

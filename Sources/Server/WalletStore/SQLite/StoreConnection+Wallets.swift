@@ -69,7 +69,7 @@ extension StoreConnection {
     ///
     /// Its width is fixed.
     ///
-    /// Invariant (G4): an attempt is only counted on top of the record that it replaces. The statement compares the
+    /// Invariant (G4): an attempt is counted only on top of the record that it replaces. The statement compares the
     /// stored record with the one that the attempt was judged from. If they differ, the step fails and is repeated from
     /// the stored record (``BatchWriter``).
     func keep(_ found: Attempted, of wallet: WalletID) throws {

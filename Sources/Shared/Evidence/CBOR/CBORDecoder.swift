@@ -13,7 +13,7 @@ extension CBOR {
 
     /// Decodes exactly one item.
     ///
-    /// There must not be any trailing bytes.
+    /// Trailing bytes are not allowed.
     package init(decoding bytes: [UInt8]) throws(CBORError) {
         var decoder = CBORDecoder(bytes[...])
         self = try decoder.item(depth: 1)

@@ -33,7 +33,7 @@ package struct Certificate: Hashable, Sendable {
 
     /// Decodes exactly one certificate.
     ///
-    /// There must not be any trailing bytes.
+    /// Trailing bytes are not allowed.
     package init(decoding encoded: [UInt8]) throws(DERError) {
         var outer = DERMembers(try DERNode(parsing: encoded).sequence("Certificate"))
         let signedPart = try outer.next("tbsCertificate")

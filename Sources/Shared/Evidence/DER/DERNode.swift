@@ -27,7 +27,7 @@ struct DERNode {
 
     /// Parses exactly one value.
     ///
-    /// There must not be any trailing bytes.
+    /// Trailing bytes are not allowed.
     init(parsing bytes: [UInt8]) throws(DERError) {
         guard DERBudget.admits(bytes) else { throw .tooManyValues }
         do {

@@ -108,7 +108,7 @@ final class CheckedWallet: Sendable {
 
     func enter() { self.state.withLock { $0.users += 1 } }
 
-    /// Returns whether there are no users left and no pending operation can still be judged.
+    /// Returns whether no users are left and no pending operation can still be judged.
     ///
     /// The summary is then exact.
     func leave() -> Bool {

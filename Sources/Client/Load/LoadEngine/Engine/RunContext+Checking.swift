@@ -115,7 +115,7 @@ extension RunContext {
         case .fleet(let error): self.events.end(.aborted, failure: .fleet(error))
         case .call(.closed): self.events.connectionWasLost()
         case .refused(.rateLimited): self.gauges.rateLimited.add(1, ordering: .relaxed)
-        // A call is only cancelled by the end of a run.
+        // A call is cancelled only by the end of a run.
         case .call(.cancelled): return .interrupted
         default: break
         }

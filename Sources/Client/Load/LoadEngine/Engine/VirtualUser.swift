@@ -90,7 +90,7 @@ final class VirtualUser {
 
     /// Performs operations while the session stays the same.
     ///
-    /// Returns whether there are no operations left.
+    /// Returns whether no operations are left.
     private func serve(on connection: ClientConnection?) async -> Bool {
         repeat {
             guard self.run.gauges.wants(self.number) else { return true }

@@ -156,7 +156,7 @@ extension LoadOptions {
 
     /// Returns the plan.
     ///
-    /// If there are mistakes in the options, throws all of them at once.
+    /// If the options contain mistakes, throws all of them at once.
     func plan() throws(PlanError) -> LoadPlan {
         var reader = OptionReader()
         let stages = self.stages(&reader)

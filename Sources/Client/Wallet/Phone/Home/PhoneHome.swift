@@ -2,7 +2,7 @@ internal import HostSystem
 
 /// A phone's folder.
 ///
-/// It is only readable by its owner and used by one process at a time.
+/// It is readable only by its owner and used by one process at a time.
 ///
 ///     HOME/wallet.yaml   server, trust, language: may be edited by the user
 ///     HOME/app/          state, sealed data, slots, salts: included in copies of the storage

@@ -5,7 +5,7 @@ internal import WalletFlows
 /// The same PIN always gets the same replacement, which breaks the same PIN rule, if any.
 ///
 /// A recording must never contain a PIN that the person also uses elsewhere. To recognize repeated PINs, the typed ones
-/// are kept in memory while the recording is in progress. Recording is only possible with a lab.
+/// are kept in memory while the recording is in progress. Recording is possible only with a lab.
 struct TestPINs {
     private var known: [(entry: PINEntry, text: String)] = []
 

@@ -20,7 +20,7 @@ struct KeychainItems: Sendable {
 
     /// Reads the file.
     ///
-    /// There are no items if it does not exist.
+    /// The result is empty if the file does not exist.
     init(_ files: DeviceFiles) throws(KeychainError) {
         self.files = files
         guard let bytes = try KeychainError.translating({ () throws(DeviceError) in try files.read(.keychain) }) else {

@@ -19,7 +19,7 @@ final class WalletConnection {
     private var isSessionReported = false
     /// Whether a share received on this connection has opened a slot.
     ///
-    /// This proves that the peer is the server: signatures are only valid for a single connection, so a peer that
+    /// This proves that the peer is the server: signatures are valid only for a single connection, so a peer that
     /// relays calls cannot obtain the share.
     private(set) var isServerProven = false
     /// Whether the session has ended because the wallet was locked.

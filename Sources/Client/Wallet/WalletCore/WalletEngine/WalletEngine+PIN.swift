@@ -17,7 +17,7 @@ extension WalletEngine {
 
     /// Sends CheckPin.
     ///
-    /// The wallet is only unlocked if the PIN's slot can be opened.
+    /// The wallet is unlocked only if the PIN's slot can be opened.
     ///
     /// In the safe mode, a locked wallet does not send CheckPin. Its slots are sealed, so it could not tell whether an
     /// answer is genuine.

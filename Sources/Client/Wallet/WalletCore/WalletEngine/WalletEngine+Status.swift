@@ -53,7 +53,7 @@ extension WalletEngine {
 
     /// Drops the token, so that the next enrollment begins with a new one.
     ///
-    /// Everything else is kept, because the old registration is only replaced once the server has confirmed the new
+    /// Everything else is kept, because the old registration is replaced only once the server has confirmed the new
     /// one.
     private func abandonEnrollment() throws -> Answer {
         try self.change { $0.enrollment = nil }

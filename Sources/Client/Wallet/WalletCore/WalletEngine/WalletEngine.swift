@@ -10,9 +10,9 @@ internal import Wire
 /// single ``Wallet``, which requests one effect at a time. Its methods can throw any error; ``perform(_:)`` converts it
 /// to a `Failure`.
 ///
-/// Invariant (docs/protocol.md): `valid` is only proven by a share that opens the PIN slot. Without that proof, no
+/// Invariant (docs/protocol.md): `valid` is proven only by a share that opens the PIN slot. Without that proof, no
 /// reply can make the engine delete or rewrite the registration, slots or access data. Unproven information from the
-/// server is only stored in ``CachedServerState``.
+/// server is stored only in ``CachedServerState``. 
 final class WalletEngine {
     let store: LocalStore
     let device: any Device
@@ -187,7 +187,7 @@ final class WalletEngine {
 
 /// The keys of an unlocked wallet.
 ///
-/// They are only held in memory and wiped with the last reference.
+/// They are held only in memory and wiped with the last reference.
 final class UnlockedKeys {
     let dataKey: SecretBytes
     var accessData: AccessData
