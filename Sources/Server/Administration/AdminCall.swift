@@ -45,7 +45,7 @@ package protocol AdminCall: Codable, Sendable {
     /// Returns the outcome to record in the audit log, if it does not follow from the arguments.
     func auditResult(of reply: Reply) -> String
 
-    /// The wallets that the command ended, if others than its subject may be among them.
+    /// The wallets that the command ended, if they may include others than its subject.
     func auditedWallets(of reply: Reply) -> Set<WalletID>
 
     /// The page of a list that this call reads, or nil for the first page and for other calls.

@@ -18,7 +18,9 @@ package struct AuditRecord: Hashable, Sendable {
     package var generation: UInt64?
     /// The name of the server, if several servers share the store.
     package var server: String?
-    /// The names of all servers that the shared store knew; in entries of starts and stops.
+    /// The names of all servers that the shared store knew.
+    ///
+    /// Only in entries for starts and stops.
     package var servers: [String]?
 
     package init(
@@ -165,7 +167,9 @@ package struct AuditEvent: RawRepresentable, Hashable, Sendable {
     ///
     /// The detail contains each changed setting.
     package static let storePolicy = AuditEvent(rawValue: "store policy set")
-    /// An operator opened an epoch in the database of several servers; the detail contains its number and rule.
+    /// An operator opened an epoch in a database shared by several servers.
+    ///
+    /// The detail contains its number and rule.
     package static let storeEpoch = AuditEvent(rawValue: "store epoch")
     /// Key versions that no longer seal any value were removed.
     package static let retireVault = AuditEvent(rawValue: "vault retire")

@@ -17,13 +17,19 @@ package enum PostgreSQLStoreOpenError: Error, Hashable, Sendable {
     ///
     /// Open an epoch.
     case lostCommits
-    /// The database was restored from a dump, or is a copy, so it may lack commits; open an epoch.
+    /// The database was restored from a dump, or is a copy, so it may lack commits.
+    ///
+    /// Open an epoch.
     case restored
-    /// The mark of the last confirmed commits is that of another server; correct the name.
+    /// The mark of the last confirmed commits belongs to another server.
+    ///
+    /// Correct the name.
     case markOfAnotherServer(String, path: String)
     /// The mark of the last confirmed commits cannot be read or written.
     case files(String)
-    /// These settings differ from the store's policy, which holds for all servers; correct them, or the policy.
+    /// These settings differ from the store's policy, which applies to all servers.
+    ///
+    /// Correct them or the policy.
     case otherPolicy([PolicyDifference])
     /// The database contains only part of the store that is being copied into it.
     ///

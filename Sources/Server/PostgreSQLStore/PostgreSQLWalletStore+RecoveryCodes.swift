@@ -1,7 +1,7 @@
 package import Vocabulary
 package import WalletStore
 
-/// Denials of recovery codes, whose wallets no index finds.
+/// Denials of recovery codes, whose wallets cannot be found with an index.
 extension PostgreSQLWalletStore {
     /// The number of wallets that one step of a search reads.
     static let searchedAtOnce = 10_000

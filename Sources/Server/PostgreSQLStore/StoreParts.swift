@@ -20,10 +20,11 @@ package struct StoreParts: Sendable {
     ///
     /// Until then, the store judges nothing.
     package var acceptsOtherPolicy = false
-    /// The file in which this server remembers the last confirmed commits; nil to forget them with the process.
+    /// The file that this server records the last confirmed commits in, or nil to keep them in memory only.
     package var commitMark: String?
-    /// Opens a store that lacks confirmed commits, or that was restored from a dump, to open an epoch in it; it judges
-    /// nothing before.
+    /// Whether to open a store that lacks confirmed commits or was restored from a dump, to open an epoch in it.
+    ///
+    /// Until then, the store judges nothing.
     package var acceptsLostCommits = false
     /// Whether to open a store with an unfinished copy, to continue the copy.
     ///

@@ -1,6 +1,6 @@
 /// A store as used by a server: for wallets and maintenance, until it is closed.
 package protocol ServedStore: AnyObject, WalletStore, MaintenanceStore {
-    /// Whether other servers change the store, too.
+    /// Whether other servers also change the store.
     var isShared: Bool { get }
 
     /// The generation of this server's last commit, which is durable: a number that rises with every commit that this

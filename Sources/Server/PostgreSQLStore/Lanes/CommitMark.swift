@@ -1,18 +1,20 @@
 package import HostSystem
 
-/// A thread of the store that commits, with numbers of its own.
+/// A thread of the store that commits, with its own numbers.
 package enum CommitLane: String, CaseIterable, Sendable {
     case judging
     case transactions
 }
 
-/// The last commits that the database confirmed to a server, as the server keeps them in a file beside its audit log.
+/// The last commits that the database confirmed to a server, as recorded by the server in a file next to its audit log.
 ///
-/// It is a line of fixed length, overwritten in place: `remote-pin commits 1`, epoch, numbers and name, and all of it
-/// once more. A mark whose halves differ was written in part by a power failure, and is none.
+/// It is a line of fixed length, overwritten in place: `remote-pin commits 1`, epoch, numbers and name, and the same
+/// bytes again. A mark whose halves differ was only partly written because of a power failure, and is ignored.
 package struct CommitMark: Hashable, Sendable {
     package let server: String
-    /// The store's epoch; numbers of an earlier epoch say nothing about a later one, which has charged their loss.
+    /// The store's epoch.
+    ///
+    /// Numbers from an earlier epoch say nothing about a later one, which has charged for their loss.
     package var epoch: Int64 = 1
     package var numbers: [CommitLane: Int64] = [:]
 
@@ -29,13 +31,15 @@ package struct CommitMark: Hashable, Sendable {
     /// The number of commits.
     package var total: UInt64 { self.numbers.values.reduce(0) { $0 &+ UInt64(bitPattern: $1) } }
 
-    /// Whether a store with these numbers has the commits of another mark, or charges their loss.
+    /// Whether a store with these numbers has the commits in another mark, or charges for their loss.
     func contains(_ other: CommitMark) -> Bool {
         guard self.epoch == other.epoch else { return self.epoch > other.epoch }
         return other.numbers.allSatisfy { lane, number in self.numbers[lane, default: 0] >= number }
     }
 
-    /// Takes the higher numbers; returns whether that changed any.
+    /// Takes the higher numbers.
+    ///
+    /// Returns whether any of them changed.
     mutating func raise(to other: CommitMark) -> Bool {
         guard other.epoch >= self.epoch else { return false }
         let before = self
@@ -66,7 +70,9 @@ package struct CommitMark: Hashable, Sendable {
         }
     }
 
-    /// Reads a mark; nil if it is missing or was written in part.
+    /// Reads a mark.
+    ///
+    /// Returns nil if it is missing or was only partly written.
     package static func read(at path: String) throws(FileError) -> CommitMark? {
         guard DurableFile.exists(path) else { return nil }
         return CommitMark(decoding: try DurableFile.read(path, atMost: Self.byteCount + 1))

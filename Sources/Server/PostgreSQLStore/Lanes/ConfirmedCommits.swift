@@ -2,24 +2,26 @@ internal import HostSystem
 internal import PostgreSQLClient
 internal import Synchronization
 
-/// The numbers of the last commits that the database confirmed to this server; shared by its lanes.
+/// The numbers of the last commits that the database confirmed to this server.
+///
+/// Shared by the server's lanes.
 ///
 /// Invariant (G3, G7): a database that lacks a confirmed commit judges nothing. Each commit of a lane also writes the
-/// lane's next number, and commits are ordered. So after a failover or a restore, a lower number than the confirmed one
-/// proves that counted attempts or revocations are lost. Any lane that connects compares the numbers of both, and
-/// marks the store, which stops all servers until an operator opens an epoch.
+/// lane's next number, and commits are ordered. After a failover or a restore, a lower number than the confirmed one
+/// therefore proves that counted attempts or revocations are lost. Any lane that connects compares the numbers of both,
+/// and marks the store, which stops all servers until an operator opens an epoch.
 ///
 /// The numbers are also kept in a file outside the database (``CommitMark``), so that a restart does not forget them.
 ///
-/// A position in the log would not do: a statement cannot read that of its own commit, and the position that a later
-/// one reads includes commits of others that nobody was told of.
+/// A position in the log would not work. A statement cannot read the position of its own commit, and the position that
+/// a later statement reads includes commits by others that were never reported to anyone.
 final class ConfirmedCommits: Sendable {
     private let server: String
     private let file: RecordFile?
     private let onRefusal: @Sendable (String) -> Void
     private let newest: Mutex<CommitMark>
 
-    /// Reads the mark of an earlier process, if the parts name a file for it.
+    /// Reads the mark left by an earlier process, if the parts name a file for it.
     init(_ parts: StoreParts) throws(PostgreSQLStoreOpenError) {
         self.server = parts.server
         self.onRefusal = parts.onRefusal
@@ -55,7 +57,7 @@ final class ConfirmedCommits: Sendable {
     /// The number of this server's confirmed commits.
     var total: UInt64 { self.newest.withLock(\.total) }
 
-    /// Notes a confirmed commit, before any answer that rests on it.
+    /// Notes a confirmed commit, before any answer that depends on it.
     func note(_ number: Int64, of lane: CommitLane, epoch: Int64) {
         var mark = CommitMark(server: self.server)
         mark.epoch = epoch

@@ -108,11 +108,10 @@ enum Schema {
         """,
     ]
 
-    /// An SQL expression for the place of this database: another one after a restored dump, and the same after a
-    /// failover.
+    /// An SQL expression for the place of this database, which changes when a dump is restored, but not in a failover.
     ///
-    /// `facts` keeps the place, and a dump has the one of its source. So a server notices a restored dump even if its
-    /// own commits are all in it.
+    /// `facts` stores the place, and a dump contains the place of its source. A server therefore detects a restored
+    /// dump even if it contains all of the server's commits.
     static let place = """
         concat_ws('/', (select system_identifier from pg_control_system()),
             (select oid from pg_database where datname = current_database()), 'remote_pin.facts'::regclass::oid)

@@ -4,7 +4,7 @@ package import WalletStore
 /// A server that the store knows, by its commits or by its audit log.
 package struct KnownServer: Hashable, Sendable {
     package let name: String
-    /// The newest entry of its audit log at its last change on record; nil before the first.
+    /// The newest entry in its audit log at its last recorded change, or nil before the first one.
     package let mark: StoredAuditMark?
     /// The numbers of its commits in the store.
     package let commits: CommitMark
@@ -12,7 +12,7 @@ package struct KnownServer: Hashable, Sendable {
 
 /// The loss of commits, and the epoch that ends it.
 extension StoreTransaction {
-    /// Returns every server that the store knows, in the order of their names.
+    /// Returns every server that the store knows, sorted by name.
     func servers() throws -> [KnownServer] {
         let rows = try self.run(
             """
@@ -49,7 +49,7 @@ extension StoreTransaction {
     ///
     /// - Parameters:
     ///   - marks: The newest entry of each log, by the server's name.
-    ///   - lost: The servers whose logs are lost; each of them begins a new one.
+    ///   - lost: The servers whose logs are lost; each of them begins a new log.
     func open(_ epochs: [StoredEpoch], with marks: [String: StoredAuditMark], without lost: [String]) throws {
         try self.open(epochs)
         for (server, mark) in marks { try self.keep(mark, of: server) }
@@ -57,8 +57,8 @@ extension StoreTransaction {
         try self.run("update facts set home = \(Schema.place)")
     }
 
-    /// Returns the addresses of other sessions that servers opened; those of roles that this one may not see are
-    /// missing.
+    /// Returns the addresses of other sessions opened by servers, except those of roles that this role is not allowed
+    /// to see.
     func sessions(named application: String) throws -> [String] {
         let rows = try self.run(
             """

@@ -39,10 +39,13 @@ extension StoreTransaction {
         return ending
     }
 
-    /// Denies a code, ordered with every link to it; returns the time of an earlier denial, nil if this is the first.
+    /// Denies a code, ordered with respect to every link to it.
+    ///
+    /// Returns the time of an earlier denial, or nil if this is the first.
     ///
     /// Invariant (G7): from the commit on, no wallet is linked to the code: a link takes the same lock and ends its
-    /// wallet. So a search that begins after the commit finds every linked wallet, and needs no lock while it reads.
+    /// wallet. A search that begins after the commit therefore finds every linked wallet, and needs no lock while it
+    /// reads.
     func deny(recoveryCode mac: RecoveryCodeMAC, at now: Timestamp) throws -> Timestamp? {
         try self.lock(recoveryCode: mac.bytes)
         if let before = try self.denied(mac.bytes) { return before }
@@ -55,7 +58,7 @@ extension StoreTransaction {
     }
 
     /// Returns the wallets linked to a recovery code, including ended ones, among the next `most` wallets after a
-    /// place, and the place after which to continue; nil at the end.
+    /// place, and the place to continue after, or nil at the end.
     ///
     /// Reads every wide row: an index would be written only for a right PIN.
     func wallets(
@@ -80,7 +83,8 @@ extension StoreTransaction {
             [.number(place), .number(last), .bytes(mac.bytes)]
         )
         let found = try (0..<rows.count).compactMap { at -> WalletID? in
-            // A wallet without a link has the MAC of zeros. A damaged row is not judged, and holds up no other wallet.
+            // A wallet without a link has a MAC of all zeros. A damaged row is not judged, and does not delay any other
+            // wallet.
             guard rows.bytes(at, 1).flatMap({ NarrowRow(decoding: $0) })?.state.isLinked == true else { return nil }
             return try rows.identifier(at, 0)
         }

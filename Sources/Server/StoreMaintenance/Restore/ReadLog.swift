@@ -14,7 +14,7 @@ struct ReadLog {
     let beginning: (epoch: Int, at: Timestamp)
     let facts: Facts
 
-    /// What the entries of a log tell about its server and its store.
+    /// The information about a server and its store in the entries of a log.
     struct Facts {
         /// The highest generation of the store.
         var generation: UInt64 = 0
@@ -26,7 +26,7 @@ struct ReadLog {
         var server: String?
         /// The names of all servers of the store that the log mentions.
         var servers: Set<String> = []
-        /// Whether the last start has an orderly stop, so that no commit followed.
+        /// Whether the last start was followed by a clean stop, so that no commit followed.
         var endsWithStop = true
 
         mutating func read(_ record: AuditRecord) {
@@ -44,14 +44,17 @@ struct ReadLog {
         }
     }
 
-    /// The damage to the log; an entry that a crash left incomplete does not count.
+    /// The damage to the log.
+    ///
+    /// An entry left incomplete by a crash does not count.
     var damage: AuditProblem? {
         if case .tornTail? = self.verification.problem { nil } else { self.verification.problem }
     }
 
     /// Reads a log.
     ///
-    /// - Parameter mark: The newest entry at the time of the backup; nil if the backup has no change of the log.
+    /// - Parameter mark: The newest entry at the time of the backup, or nil if the backup contains no change from the
+    ///   log.
     init(at path: String, since mark: AuditMark?, vault: any Vault) async throws {
         var (first, replay, facts): (AuditRecord?, AuditReplay, Facts) = (nil, AuditReplay(after: mark), Facts())
         let reader = try AuditReader(path, vault: vault)

@@ -4,7 +4,7 @@ package import Vault
 internal import Vocabulary
 package import WalletStore
 
-/// The audit logs of all servers of a shared store, of which an epoch repeats the revocations and permanent blocks.
+/// The audit logs of all servers of a shared store, whose revocations and permanent blocks are repeated by an epoch.
 ///
 /// Invariant (G7): every change on record since the store's state is repeated, whichever server made it. Each server
 /// has a separate log, so an epoch needs all of them.
@@ -23,14 +23,14 @@ package struct ServerLogs {
         package var ofEpoch: (epoch: Int, generation: UInt64) {
             self.logs.map(\.facts.ofEpoch).max { $0 < $1 } ?? (0, 0)
         }
-        /// Whether the server was stopped in order, so that no commit followed the last entry.
+        /// Whether the server shut down cleanly, so that no commit followed the last entry.
         package var endsWithStop: Bool { self.logs.last?.facts.endsWithStop ?? false }
         fileprivate var steps: [(step: AuditReplay.Step, at: Timestamp)] {
             self.logs.flatMap { $0.replay.timedSteps() }
         }
     }
 
-    /// The servers that have a log, in the order of their names.
+    /// The servers that have a log, sorted by name.
     package let servers: [Server]
     /// The files whose server is unknown, because neither an entry names it nor the store one of their entries.
     package let unknown: [String]
@@ -42,10 +42,10 @@ package struct ServerLogs {
     /// The largest difference between the clocks of two servers: each differs from the database's by a second at most.
     private static let clockTolerance: Duration = .seconds(2)
 
-    /// Reads the logs, and those next to them that were set aside; changes nothing.
+    /// Reads the logs, and those next to them that were set aside, without changing anything.
     ///
     /// - Parameters:
-    ///   - paths: The files, in any order; missing ones are left out.
+    ///   - paths: The files, in any order. Missing ones are left out.
     ///   - known: The servers that the store knows, each with the newest entry that the store names.
     package init(at paths: [String], known: [String: AuditMark?], vault: any Vault) async throws {
         var (found, unknown): ([String: [ReadLog]], [String]) = ([:], [])
@@ -69,7 +69,8 @@ package struct ServerLogs {
         (self.unknown, self.names, self.epoch) = (unknown, names, epoch)
     }
 
-    /// The server that wrote a log: as its entries say, or else the one of which the store names an entry of the log.
+    /// The server that wrote a log, according to its entries or, failing that, to the store, which names an entry in
+    /// the log.
     private static func server(
         of log: ReadLog,
         _ known: [String: AuditMark?],
@@ -125,7 +126,9 @@ extension ServerLogs {
         return merged
     }
 
-    /// Repeats all changes on a store that judges nothing; has no effect on one that already contains them.
+    /// Repeats all changes on a store that judges nothing.
+    ///
+    /// Has no effect on a store that already contains them.
     package func repeatChanges(
         on store: any ServedStore,
         onProgress: (_ done: Int, _ all: Int) throws -> Void

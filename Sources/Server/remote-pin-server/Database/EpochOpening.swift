@@ -11,15 +11,15 @@ internal import WalletStore
 ///
 ///     read all logs ─▶ no server judges ─▶ changes repeated ─▶ on record ─▶ epoch opened, with the logs it rests on
 ///
-/// It may be killed at any moment and run again: until its last commit no server judges anything, and a change that is
-/// repeated twice has no further effect.
+/// It may be killed at any moment and run again: until its last commit, no server judges anything, and repeating a
+/// change twice has no further effect.
 struct EpochOpening {
     /// A server and what its commits in the database show.
     struct Server {
         let name: String
         let log: String?
         let problem: String?
-        /// The number of its confirmed commits that the database lacks; nil if it is unknown.
+        /// The number of its confirmed commits that the database lacks, or nil if unknown.
         let lostCommits: UInt64?
         let isLeftOut: Bool
     }
@@ -37,7 +37,7 @@ struct EpochOpening {
     /// The number of the epoch to open, later than any in the database or in a log.
     var number: Int { max(self.epochs.count + 1, self.logs.epoch) + 1 }
 
-    /// Reads the database and all logs; changes nothing.
+    /// Reads the database and all logs, without changing anything.
     init(
         in store: PostgreSQLWalletStore,
         by server: StoppedServer,
@@ -77,9 +77,9 @@ struct EpochOpening {
         }
     }
 
-    /// Returns the number of a server's confirmed commits that the database lacks; nil if its log does not tell.
+    /// Returns the number of a server's confirmed commits that the database lacks, or nil if its log does not show it.
     ///
-    /// After an end that was not in order, commits followed the last entry; the mark beside the log has their number.
+    /// After an unclean shutdown, commits followed the last entry. The mark next to the log has their number.
     private static func lost(by server: ServerLogs.Server, _ stored: CommitMark, _ epoch: Int64) -> UInt64? {
         guard server.problem == nil, let path = server.path else { return nil }
         let mark = (try? CommitMark.read(at: CommitMark.path(ofAuditLog: path))).flatMap { $0 }
@@ -134,7 +134,7 @@ struct EpochOpening {
         }
     }
 
-    /// The number of confirmed commits that the database lacks; nil if it is unknown.
+    /// The number of confirmed commits that the database lacks, or nil if unknown.
     var lostCommits: UInt64? {
         self.servers.reduce(.some(0)) { sum, server in
             sum.flatMap { sum in server.lostCommits.map { sum + $0 } }
@@ -202,9 +202,12 @@ struct EpochOpening {
         return report
     }
 
-    /// Opens this server's log, which no other process has open; a damaged one is set aside.
+    /// Opens this server's log, which no other process has open.
     ///
-    /// The store learns of no entry before the last commit: it would take the changes up to that entry as its own.
+    /// A damaged log is set aside.
+    ///
+    /// The store is not notified of any entry before the last commit, because it would consider the changes up to that
+    /// entry its own.
     private func openAudit() async throws -> AuditLog {
         let path = self.server.auditPath
         let own = self.logs.servers.first { $0.name == self.database.server }
