@@ -135,7 +135,8 @@ struct FakePhone {
         self.server.withState { $0.keepsLate = true }
         self.crashPoint.arm(nil)
         try await FakePhone.beginChange(to: pin, in: wallet)
-        self.crashPoint.arm(.before(1))
+        // After the writes of the new pair and of the count.
+        self.crashPoint.arm(.before(2))
         _ = try? await wallet.enter(PINInput(typed: pin.utf8))
         self.crashPoint.arm(nil)
         try #require(self.server.withState(\.late).count == 1)

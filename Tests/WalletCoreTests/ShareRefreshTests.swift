@@ -174,7 +174,7 @@ struct ShareRefreshTests {
             let app = try await Self.use(phone)
             phone.disk.failing.withLock { $0 = nil }
             phone.server.withState { $0.keepsLate = true }
-            phone.crashPoint.arm(.before(1))
+            phone.crashPoint.arm(.before(2))
             let (old, new) = (EngineUnderTest.entry(FakePhone.oldPIN), EngineUnderTest.entry(FakePhone.newPIN))
             #expect(await app.perform(.changePIN(old: old, new: new)) == .failed)
             phone.crashPoint.arm(nil)

@@ -1,5 +1,6 @@
 import Secrets
 import Statements
+import Synchronization
 import TestSupport
 import Testing
 import Vocabulary
@@ -37,6 +38,17 @@ struct WalletReceiptTests {
         self.phone.server.deliverLate()
         #expect(await app.check(FakePhone.newPIN) == .done)
         #expect(app.engine.findings.isEmpty && self.notice?.tampering ?? [] == [])
+    }
+
+    @Test("a PIN is not sent if it cannot be counted on the disk, and the next launch finds no tampering")
+    func notCounted() async throws {
+        let app = try await EngineUnderTest.setUp(self.phone)
+        self.phone.disk.failing.withLock { $0 = .receipts }
+        #expect(await app.check(FakePhone.oldPIN) == .failed)
+        self.phone.disk.failing.withLock { $0 = nil }
+        let next = try EngineUnderTest(self.phone)
+        #expect(await next.check(FakePhone.oldPIN) == .done)
+        #expect(next.engine.findings.isEmpty)
     }
 
     @Test("attempts from elsewhere are an event, and are shown after the unlock")

@@ -128,6 +128,14 @@ final class LocalStore {
         try? self.disk.write(Self.encode(receipts), to: .receipts)
     }
 
+    /// Changes the record of receipts; if this throws, the old record remains in effect.
+    func changeReceiptsDurably(_ change: (inout ReceiptRecord) -> Void) throws {
+        var receipts = self.receipts
+        change(&receipts)
+        try self.disk.write(Self.encode(receipts), to: .receipts)
+        self.receipts = receipts
+    }
+
     func accessData() throws -> [UInt8]? { try self.disk.read(.accessData) }
 
     func saveAccessData(_ sealed: [UInt8]) throws { try self.disk.write(sealed, to: .accessData) }

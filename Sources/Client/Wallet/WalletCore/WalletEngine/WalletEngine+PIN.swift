@@ -142,9 +142,9 @@ extension WalletEngine {
             }
             guard let pair = registration.pair(session.pinKeyID) else { throw Failure.local(.pinKeyUnknown) }
             guard let (instruction, newPIN) = try make(pair) else { return nil }
+            try self.noteSend()
             let request = self.request(instruction, entry, pair, newPIN, session: session, on: connection)
             let answer: CallResult
-            self.noteSend()
             do {
                 answer = try await self.call(.instruct(request), on: connection)
             } catch {

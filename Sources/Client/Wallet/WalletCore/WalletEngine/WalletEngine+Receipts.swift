@@ -7,7 +7,10 @@ internal import Wire
 /// A finding has no other effect. In particular, it does not influence whether we believe the verdict.
 extension WalletEngine {
     /// Counts an instruction before it is sent, so that we can explain a gap even after a crash.
-    func noteSend() { self.store.changeReceipts { $0.noteSend() } }
+    ///
+    /// If this throws, the instruction must not be sent. After the next launch, the wallet would not know of it, and
+    /// would take its number for an attacker's attempt.
+    func noteSend() throws { try self.store.changeReceiptsDurably { $0.noteSend() } }
 
     /// Verifies and keeps the receipt for an answer.
     func take(_ receipt: Receipt?, of result: InstructResult, to entry: PINEntry, walletID: WalletID) {
