@@ -67,14 +67,19 @@ final class CommitQueue: Sendable {
     }
 
     private let state = Mutex(State())
-    private let wake = DispatchSemaphore(value: 0)
+    private let wake: any StoreWake
     private let meters: StoreMeters
     /// The steps expected soon.
     let expected = ExpectedSteps()
     /// The longest time that a batch waits for expected steps, no matter how slow the disk is.
     private let longestGathering: Duration
 
-    init(meters: StoreMeters = .none, longestGathering: Duration = .milliseconds(1)) {
+    init(
+        meters: StoreMeters = .none,
+        longestGathering: Duration = .milliseconds(1),
+        wake: any StoreWake = DispatchSemaphore(value: 0)
+    ) {
+        self.wake = wake
         self.meters = meters
         self.longestGathering = longestGathering
     }
@@ -226,7 +231,7 @@ final class CommitQueue: Sendable {
             return state.isGathering
         }
         // A late signal only causes one extra pass of the loop above.
-        if gathers { _ = self.wake.wait(timeout: .now() + .nanoseconds(Int(limit / .nanoseconds(1)))) }
+        if gathers { self.wake.wait(atMost: limit) }
         self.state.withLock { $0.isGathering = false }
     }
 

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Foundation
 internal import GRDB
 internal import HostSystem
@@ -60,7 +61,7 @@ package final class SQLiteWalletStore: WalletStore {
     /// possible. Such a store may be copied but not served, and the next attempt to open it fails again. If
     /// `acceptingMoved` is true, the same applies to a store that was moved. If a signer is given, every verdict gets a
     /// receipt. `onRefusal` is called with the reason when steps are refused. `onFatal` is called after a file error
-    /// that may lose counts, and must end the process.
+    /// that may lose counts, and must end the process. The store's thread waits for steps by `wake`.
     package static func open(
         folder: String,
         key: RecordKey,
@@ -69,6 +70,7 @@ package final class SQLiteWalletStore: WalletStore {
         acceptingMoved: Bool = false,
         receipts signer: (any ReceiptSigner)? = nil,
         metrics factory: any MetricsFactory = NOOPMetricsHandler.instance,
+        wake: any StoreWake = DispatchSemaphore(value: 0),
         onRefusal: @escaping @Sendable (String) -> Void = { _ in },
         onFatal: @escaping @Sendable (FatalStoreError) -> Never = { fatalError("\($0)") }
     ) throws(StoreOpenError) -> SQLiteWalletStore {
@@ -114,7 +116,7 @@ package final class SQLiteWalletStore: WalletStore {
             throw StoreOpenError(error)
         }
         let meters = StoreMeters(factory)
-        let (queue, latency, announced) = (CommitQueue(meters: meters), CommitLatency(), AnnouncedEntry())
+        let (queue, latency, announced) = (CommitQueue(meters: meters, wake: wake), CommitLatency(), AnnouncedEntry())
         let openings = Openings()
         let thread = Thread {
             database.inDatabase {
