@@ -1,3 +1,5 @@
+internal import Dispatch
+package import HostSystem
 package import Vault
 package import Vocabulary
 
@@ -25,6 +27,8 @@ extension AuditLog {
         package var onNewest: @Sendable (AuditMark) -> Void
         /// Called with each entry and its line, including the line feed, once they are on disk, in order.
         package var onWritten: @Sendable (AuditEntry, [UInt8]) -> Void = { _, _ in }
+        /// Runs writes, which block.
+        package var onDisk: BlockingWork = DispatchQueue.blockingWork("audit log")
         /// Ends the process with this log message, because the contents of the file are unknown.
         package var onFatal: @Sendable (String) -> Never
 

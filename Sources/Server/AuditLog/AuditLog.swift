@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import HostSystem
 internal import Synchronization
 internal import Vault
@@ -44,7 +43,7 @@ package final class AuditLog: Sendable {
 
     let parts: Parts
     private let file: AppendFile
-    private let queue = DispatchQueue(label: "audit log")
+    private let onDisk: BlockingWork
     private let state: Mutex<State>
 
     private init(
@@ -56,6 +55,7 @@ package final class AuditLog: Sendable {
     ) {
         self.parts = parts
         self.file = file
+        self.onDisk = parts.onDisk
         self.state = Mutex(State(newest: newest, unended: unended, lock: lock))
     }
 
@@ -360,7 +360,7 @@ extension AuditLog {
     /// Writes on a separate thread, because a sync blocks.
     private func write(_ bytes: [UInt8], leavingRoomFor room: Int) async throws(AuditLogError) {
         let result: Result<Void, AuditLogError> = await withCheckedContinuation { continuation in
-            self.queue.async {
+            self.onDisk {
                 do throws(AppendFile.AppendError) {
                     try self.file.append(bytes, leavingRoomFor: room)
                     continuation.resume(returning: .success(()))

@@ -28,11 +28,17 @@ final class SealCount: Sendable {
 
     /// The current block of each key version.
     private let blocks = Mutex<[UInt32: Block]>([:])
-    /// A queue for waiting on the file, because callers run on event loops that also serve other connections.
-    private let disk = DispatchQueue(label: "vault count")
+    /// Waits for the file, because callers run on event loops that also serve other connections.
+    private let onDisk: BlockingWork
 
-    init(path: String, limit: UInt64 = SealCount.limit, blockSize: UInt64 = SealCount.blockSize) {
+    init(
+        path: String,
+        limit: UInt64 = SealCount.limit,
+        blockSize: UInt64 = SealCount.blockSize,
+        onDisk: @escaping BlockingWork = DispatchQueue.blockingWork("vault count")
+    ) {
         self.path = path
+        self.onDisk = onDisk
         self.limit = limit
         self.blockSize = blockSize
     }
@@ -44,7 +50,7 @@ final class SealCount: Sendable {
     func take(_ version: UInt32) async -> Bool {
         if self.takeOfBlock(version) { return true }
         return await withCheckedContinuation { continuation in
-            self.disk.async { continuation.resume(returning: self.takeOfNextBlock(version)) }
+            self.onDisk { continuation.resume(returning: self.takeOfNextBlock(version)) }
         }
     }
 
