@@ -40,6 +40,8 @@ package final class RemotePINServer: Sendable {
         ///
         /// Must not block.
         package var onEvent: @Sendable (WalletIncident) -> Void
+        /// Waits in real time; throws if the task is cancelled.
+        package var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
         package init(
             rules: ServiceRules,
@@ -118,7 +120,7 @@ package final class RemotePINServer: Sendable {
                 abort: { connection.abort() },
                 endSession: { connection.sessionEnded() },
                 closed: { await connection.closed() },
-                isIdle: { await Self.isIdle(connection, activity) }
+                isIdle: { await Self.isIdle(connection, activity, sleep: state.sleep) }
             ),
             activity: activity,
             channelBinding: connection.channelBinding,
@@ -136,12 +138,16 @@ package final class RemotePINServer: Sendable {
     private static let deliveryPolls = 50
     private static let deliveryPollInterval: Duration = .milliseconds(20)
 
-    private static func isIdle(_ connection: ServerConnection, _ activity: CallActivity) async -> Bool {
+    private static func isIdle(
+        _ connection: ServerConnection,
+        _ activity: CallActivity,
+        sleep: @Sendable (Duration) async throws -> Void
+    ) async -> Bool {
         for _ in 0..<Self.deliveryPolls {
             if activity.isBusy { return false }
             // Every answer was sent before its call ended, and therefore before this check.
             if await connection.hasDelivered() { return true }
-            try? await Task.sleep(for: Self.deliveryPollInterval)
+            try? await sleep(Self.deliveryPollInterval)
         }
         return false
     }
