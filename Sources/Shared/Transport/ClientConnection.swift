@@ -20,6 +20,19 @@ package final class ClientConnection: Sendable {
         self.isResumed = opened.isResumed
     }
 
+    /// Uses a channel without TLS, which a simulator connects; called on the channel's event loop.
+    convenience init(on channel: any Channel, channelBinding: ChannelBinding) throws {
+        let opened = TLSHandshakeCompleted(channelBinding: channelBinding, isResumed: false)
+        self.init(try Self.calls(on: channel, isSecure: false), opened)
+    }
+
+    private static func calls(on channel: any Channel, isSecure: Bool) throws -> PendingCalls<CallResult> {
+        try PendingCalls(on: channel, isSecure: isSecure) { frame throws(WireError) in
+            let response = try Response(decoding: frame)
+            return (response.id, response.result)
+        }
+    }
+
     /// Connects to a server and verifies it using `tls`.
     ///
     /// - Parameters:
@@ -48,10 +61,7 @@ package final class ClientConnection: Sendable {
                         recordLimit: TimeAmount(limits.frame)
                     )
                     try channel.pipeline.syncOperations.addHandler(handler)
-                    return try PendingCalls(on: channel, isSecure: true) { frame throws(WireError) in
-                        let response = try Response(decoding: frame)
-                        return (response.id, response.result)
-                    }
+                    return try Self.calls(on: channel, isSecure: true)
                 }
             }
             // If we have an address, we can skip name resolution, which runs on another thread and tries both address

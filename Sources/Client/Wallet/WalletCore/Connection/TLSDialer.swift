@@ -113,7 +113,7 @@ public final class TLSDialer: ServerDialer {
 }
 
 /// A TLS connection.
-private struct TLSChannel: CallChannel {
+struct TLSChannel: CallChannel {
     let connection: ClientConnection
     let limit: Duration
 
