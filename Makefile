@@ -113,9 +113,29 @@ explore: packages-run ## run server and store through all interleavings within b
 	$(if $(EXPLORE),"$$explore" $(EXPLORE),"$$explore" --plans | xargs -n 1 -P "$$(nproc)" "$$explore")
 
 .PHONY: proof
-proof: explore model ## explore, model, their comparison, and broken rules that the explorer must find; 10 minutes
+proof: explore model simulate-build ## explorer, model, 2,000 simulated seeds, and broken rules that they must find
 	Tests/Explore/model.py "$$(swift build --show-bin-path)/explore"
+	$(RUN_SIMULATOR) SEEDS=20 --twice
+	$(RUN_SIMULATOR) SEEDS=2000
 	Tests/Mutants/run.py --explore
+	Tests/Mutants/run.py --simulate
+
+# Arguments of the simulator besides SEED or SEEDS, such as "--trace"; SIMULATE=--help lists them.
+SIMULATE :=
+SEEDS := 200
+RUN_SIMULATOR = "$$(swift build --show-bin-path)/simulate" JOBS=$$(nproc)
+
+.PHONY: simulate-build
+simulate-build: packages-run
+	REMOTE_PIN_BENCHMARKS=1 $(SWIFT_BUILD) --product simulate
+
+.PHONY: simulate
+simulate: simulate-build ## simulate servers and wallets with faults; SEED=37 or SEEDS=200, SIMULATE=--help
+	$(RUN_SIMULATOR) $(if $(SEED),SEED=$(SEED),SEEDS=$(SEEDS)) $(SIMULATE)
+
+.PHONY: simulate-night
+simulate-night: simulate-build ## simulate further seeds until a violation or Ctrl-C
+	$(RUN_SIMULATOR) --night $(SIMULATE)
 
 FAULTS :=
 

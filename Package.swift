@@ -1275,6 +1275,35 @@ let benchmarks: [Target] =
             ],
             path: "Tests/Explore"
         ),
+        .executableTarget(
+            name: "simulate",
+            dependencies: [
+                "Administration",
+                "AttestationVerifier",
+                "AuditLog",
+                "DeviceInterface",
+                "HistoryChecker",
+                "HostSystem",
+                "Lab",
+                "RemotePINServer",
+                "Secrets",
+                "ServerCommandLine",
+                "SimulatedPhone",
+                "StoreMaintenance",
+                "Transport",
+                "Vault",
+                "Vocabulary",
+                "WalletCore",
+                "WalletFlows",
+                "WalletStore",
+                "Wire",
+                grdbSQLite,
+                logging,
+                nioCore,
+                nioEmbedded,
+            ],
+            path: "Tests/Simulate"
+        ),
     ]
 
 let package = Package(
@@ -1312,6 +1341,6 @@ for target in package.targets where [.regular, .test, .executable].contains(targ
     target.swiftSettings = houseRules
 }
 // A debug build has the access that tests have; the search itself needs the optimizer.
-for target in benchmarks where target.name == "explore" {
+for target in benchmarks where ["explore", "simulate"].contains(target.name) {
     target.swiftSettings = houseRules + [.unsafeFlags(["-O"])]
 }

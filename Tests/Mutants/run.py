@@ -7,6 +7,7 @@
     Tests/Mutants/run.py --minutes 20   starts no mutant after 20 minutes
     Tests/Mutants/run.py --resume       continues the last run: omits the mutants that have an outcome
     Tests/Mutants/run.py --explore      runs the explorer (make explore) instead of tests, on the mutants that name a plan
+    Tests/Mutants/run.py --simulate     runs the simulator (make simulate) instead of tests, on the mutants that name seeds
 
 The tables are the files *.mutants in this folder, one entry for each mutant:
 
@@ -18,8 +19,10 @@ The tables are the files *.mutants in this folder, one entry for each mutant:
     + guard true else { return .blocked }
 
 "tests" is a filter of `swift test`. "explored", after "tests", names a plan and bounds of the explorer, which then
-finds the mutant, too: `explored: restore sessions=3`; docs/proof.md lists these mutants. The lines after "-" must occur exactly once in the file, one after the
-other; indentation, blank lines and lines with only a comment are ignored. The lines after "+" replace them.
+finds the mutant, too: `explored: restore sessions=3`. Likewise, "simulated" names seeds of the simulator, of which one
+finds the mutant: `simulated: 20`. docs/proof.md lists these mutants. The lines after "-" must occur exactly once in
+the file, one after the other; indentation, blank lines and lines with only a comment are ignored. The lines after "+"
+replace them.
 A mutant may change several places: repeat "file".
 
 One build contains almost all mutants. In it, each function that a mutant changes has its body twice, and the
@@ -59,7 +62,7 @@ CONSTANT = re.compile("(" + MODIFIERS + r"(?:let|var) [^={]*=)(?: (.*))?$")
 
 class Mutant:
     def __init__(self, name):
-        self.name, self.breaks, self.tests, self.explored, self.edits = name, "", "", "", []
+        self.name, self.breaks, self.tests, self.explored, self.simulated, self.edits = name, "", "", "", "", []
 
 
 def read_tables():
@@ -77,6 +80,8 @@ def read_tables():
                 mutants[-1].tests = value
             elif key == "explored":
                 mutants[-1].explored = value
+            elif key == "simulated":
+                mutants[-1].simulated = value
             elif key == "file":
                 mutants[-1].edits.append((value, [], []))
             elif line[:2] in ("- ", "-"):
@@ -137,7 +142,10 @@ def changed(lines, places):
 def check(mutants):
     problems = [f"{mutant.name}: {problem}" for mutant in mutants if (problem := places(mutant, ROOT)[1])]
     rows = PROOF.read_text()
-    problems += [f"{m.name}: docs/proof.md lacks it" for m in mutants if m.explored and f"| {m.name} |" not in rows]
+    rows = {heading: rows.partition(f"\n{heading}\n")[2].partition("\n#")[0] for heading in ("## Mutants", "### Mutants")}
+    for heading, listed in (("## Mutants", "explored"), ("### Mutants", "simulated")):
+        lost = [m for m in mutants if getattr(m, listed) and f"| {m.name} |" not in rows[heading]]
+        problems += [f"{mutant.name}: the section '{heading}' of docs/proof.md lacks it" for mutant in lost]
     print("\n".join(problems + [f"{len(mutants) - len(problems)} of {len(mutants)} mutants match the sources"]))
     return 1 if problems else 0
 
@@ -291,7 +299,8 @@ class Build:
                 kept.write_text(text)
             shutil.copy2(kept, TREE / path)
         with open(log, "w") as output:
-            environment = dict(os.environ, REMOTE_PIN_BENCHMARKS="1") if "explore" in self.command else None
+            is_program = "--product" in self.command
+            environment = dict(os.environ, REMOTE_PIN_BENCHMARKS="1") if is_program else None
             build = subprocess.run(self.command, cwd=TREE, stdout=output, stderr=output, env=environment)
         self.restore(texts)
         for path, text in mutated.items():
@@ -379,26 +388,42 @@ def explore_one(mutant):
     return output, violated and violated[1], steps, time.monotonic() - began
 
 
-def explore(every, mutants, jobs):
-    """Builds the explorer with every mutant that names a plan, runs it on those of `mutants`, and prints a table and,
-    unless all run, their transcripts. Returns the exit status."""
-    every = [mutant for mutant in every if mutant.explored]
+def simulate_one(mutant):
+    """Runs the simulator; returns its output, the violation or None, the seed that shows it, and the time."""
+    began = time.monotonic()
+    command = [TREE / ".build/debug/simulate", f"SEEDS={mutant.simulated}", "JOBS=1", "--quick"]
+    environment = dict(os.environ, MUTANT=mutant.name)
+    run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
+    violated = re.search(r"^seed (\d+): (.*)", run.stdout, re.MULTILINE)
+    seed, violation = violated.groups() if violated else ("", None)
+    return run.stdout, violation, seed, time.monotonic() - began
+
+
+def prove(program, every, mutants, jobs):
+    """Builds the explorer or the simulator with every mutant that it finds, runs it on those of `mutants`, and prints
+    a table and, unless all run, the output. Returns the exit status."""
+    listed, control, run_one, found_by = {
+        "explore": ("explored", "change", explore_one, "steps"),
+        "simulate": ("simulated", "40", simulate_one, "seed"),
+    }[program]
+    every = [mutant for mutant in every if getattr(mutant, listed)]
     mutants = [mutant for mutant in every if mutant in mutants]
     copy_tree()
-    build = Build(every, ("--product", "explore"))
+    build = Build(every, ("--product", program))
     if not build.run_switched(every):
         return 1
     lost = [mutant.name for mutant in mutants if mutant.name not in build.regions]
-    control = Mutant("none")
-    control.explored = "change"
-    if lost or (violated := explore_one(control)[1]):
+    unchanged = Mutant("none")
+    setattr(unchanged, listed, control)
+    if lost or (violated := run_one(unchanged)[1]):
         print(f"not in the build: {lost}" if lost else f"without a mutant: {violated}", file=sys.stderr)
         return 1
-    print("| mutant | bounds | violated | steps | time |\n| --- | --- | --- | --- | --- |", flush=True)
+    print(f"| mutant | {listed} | violated | {found_by} | time |\n| --- | --- | --- | --- | --- |", flush=True)
     missed = 0
     with ThreadPoolExecutor(jobs) as workers:
-        for mutant, (output, violated, steps, seconds) in zip(mutants, workers.map(explore_one, mutants)):
-            row = [mutant.name, mutant.explored, violated or f"NOTHING: {mutant.breaks}", f"{steps}", f"{seconds:.0f} s"]
+        for mutant, (output, violated, found, seconds) in zip(mutants, workers.map(run_one, mutants)):
+            what = violated or f"NOTHING: {mutant.breaks}"
+            row = [mutant.name, getattr(mutant, listed), what, f"{found}", f"{seconds:.0f} s"]
             print(f"| {' | '.join(row)} |", flush=True)
             if not violated or len(mutants) < len(every):
                 print(output)
@@ -411,6 +436,7 @@ def main():
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--check", action="store_true", help="only check that each mutant matches the sources")
     parser.add_argument("--explore", action="store_true", help="run the explorer; with a NAME, print the traces")
+    parser.add_argument("--simulate", action="store_true", help="run the simulator; with a NAME, print its output")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="mutants whose tests run side by side")
     parser.add_argument("--minutes", type=float, default=1e6, metavar="N", help="start no mutant after this time")
     parser.add_argument("--resume", action="store_true", help="omit the mutants that have an outcome")
@@ -424,8 +450,8 @@ def main():
         return check(mutants)
     if check(every):
         return 1
-    if arguments.explore:
-        return explore(every, mutants, arguments.jobs)
+    if arguments.explore or arguments.simulate:
+        return prove("explore" if arguments.explore else "simulate", every, mutants, arguments.jobs)
     began, lock = time.monotonic(), threading.Lock()
     copy_tree()
     build = Build(every)

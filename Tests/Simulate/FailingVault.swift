@@ -1,0 +1,38 @@
+internal import Secrets
+internal import Vault
+internal import Vocabulary
+
+/// The production vault, which may be slow, and cannot be reached for a while.
+struct FailingVault: Vault, @unchecked Sendable {
+    let vault: KeyFileVault
+    let fails: () -> Bool
+    /// Waits as long as a slow vault takes.
+    let wait: () async -> Void
+
+    private func reach() async throws(VaultError) {
+        if self.fails() { throw .unreachable }
+        await self.wait()
+    }
+
+    func seal(_ secret: borrowing SecretBytes, as field: VaultField, of wallet: WalletID) async throws(VaultError)
+        -> [UInt8]
+    {
+        try await self.reach()
+        return try await self.vault.seal(secret, as: field, of: wallet)
+    }
+
+    func unseal(_ sealed: [UInt8], as field: VaultField, of wallet: WalletID) async throws(VaultError) -> SecretBytes {
+        try await self.reach()
+        return try await self.vault.unseal(sealed, as: field, of: wallet)
+    }
+
+    func mac(_ message: [UInt8], for use: MACUse) async throws(VaultError) -> [UInt8] {
+        try await self.reach()
+        return try await self.vault.mac(message, for: use)
+    }
+
+    func isMAC(_ mac: [UInt8], of message: [UInt8], for use: MACUse) async throws(VaultError) -> Bool {
+        try await self.reach()
+        return try await self.vault.isMAC(mac, of: message, for: use)
+    }
+}

@@ -1,0 +1,177 @@
+internal import HistoryChecker
+internal import Vocabulary
+internal import Wire
+
+/// Sees every frame: writes the trace, and checks the answers with the checker of `pin-load` (``WalletHistory``).
+///
+/// `@unchecked Sendable`: see ``Scheduler``.
+final class Observer: @unchecked Sendable {
+    private let scheduler: Scheduler
+    private let rules: CheckerRules
+    private(set) var trace = Trace()
+    private(set) var violation: Violation?
+    private var wallets: [WalletID: ObservedWallet] = [:]
+    /// Requests without an answer, by connection and id.
+    private var waiting: [Int: [UInt64: Waiting]] = [:]
+    private var names = Names()
+    /// The wallet of each enrollment token.
+    private var tokens: [[UInt8]: WalletID] = [:]
+    /// The wallet of each deletion code.
+    private var codes: [String: WalletID] = [:]
+    /// The wallet that each connection has registered or opened a session for.
+    private var walletOf: [Int: WalletID] = [:]
+
+    private struct Waiting {
+        let call: Call
+        /// The operation in the wallet's history.
+        var operation: Int?
+    }
+
+    init(_ scheduler: Scheduler, _ rules: CheckerRules) {
+        self.scheduler = scheduler
+        self.rules = rules
+    }
+
+    private var now: Timestamp { Timestamp(milliseconds: SimulatedClock.start + self.scheduler.now / 1000) }
+
+    /// Adds a line to the trace.
+    func note(_ actor: String, _ text: String) {
+        self.trace.add(self.scheduler.now, actor, text)
+    }
+
+    /// Ends the run with a violation; only the first one counts.
+    func report(_ text: String) {
+        guard self.violation == nil else { return }
+        self.note("VIOLATION", text)
+        self.violation = Violation(text)
+    }
+
+    private func check(_ found: HistoryViolation?, _ wallet: WalletID) {
+        if let found { self.report("\(self.names[wallet]): \(found)") }
+    }
+
+    // MARK: Frames
+
+    func sent(_ payload: [UInt8], _ direction: Link.Direction, on link: Link) {
+        switch direction {
+        case .toServer:
+            guard let request = try? Request(decoding: payload) else { return self.report("a client sends no request") }
+            self.note("connection \(link.number)", "-> \(self.names.text(request.call))")
+            self.begin(request, on: link.number)
+        case .toClient:
+            guard let response = try? Response(decoding: payload) else {
+                return self.report("a server sends no answer")
+            }
+            self.note("connection \(link.number)", "<- \(self.names.text(response.result))")
+            self.leaves(response, on: link.number)
+        }
+    }
+
+    /// An answer has reached its client.
+    func arrived(_ payload: [UInt8], on link: Link) {
+        guard let response = try? Response(decoding: payload),
+            let waiting = self.waiting[link.number]?.removeValue(forKey: response.id)
+        else { return }
+        self.note("connection \(link.number)", "answer \(response.id) arrives")
+        self.complete(waiting, response.result, on: link.number)
+    }
+
+    /// A client's end of a connection is closed: answers that have not arrived are lost.
+    func ended(_ link: Link) {
+        let waiting = self.waiting.removeValue(forKey: link.number) ?? [:]
+        for (_, waiting) in waiting.sorted(by: { $0.key < $1.key }) {
+            guard let operation = waiting.operation, let wallet = self.walletOf[link.number] else { continue }
+            self.check(self.wallets[wallet]?.history?.lose(operation, at: self.now), wallet)
+        }
+    }
+
+    /// The server's process has ended: it judges nothing any more that was sent to it.
+    func serverEnded() {
+        for wallet in self.wallets.values { wallet.history?.serverEnded(by: self.now) }
+    }
+
+    private func wallet(_ id: WalletID) -> ObservedWallet {
+        if let wallet = self.wallets[id] { return wallet }
+        let wallet = ObservedWallet()
+        self.wallets[id] = wallet
+        return wallet
+    }
+
+    private func begin(_ request: Request, on connection: Int) {
+        var waiting = Waiting(call: request.call)
+        switch request.call {
+        case .register(let register):
+            guard let body = try? RegisterBody(decoding: register.body) else { break }
+            guard let id = self.tokens[register.token] else { break }
+            self.walletOf[connection] = id
+            self.wallet(id).add(body.pinKeyID, body.pinPublicKey)
+        case .openSession(let opening):
+            self.walletOf[connection] = opening.walletID
+            let wallet = self.wallet(opening.walletID)
+            guard wallet.history != nil else { break }
+            waiting.operation = wallet.invoke(.opening, at: self.now)
+        case .instruct(let instruct):
+            guard let id = self.walletOf[connection], let body = try? InstructBody(decoding: instruct.body) else {
+                break
+            }
+            waiting.operation = self.wallet(id).invoke(body, at: self.now)
+        case .hello, .beginEnrollment, .revokeWithCode, .reportWipe, .confirmShares, .unknown: break
+        }
+        self.waiting[connection, default: [:]][request.id] = waiting
+    }
+
+    /// Checks an answer when it leaves the server: no share may leave after a confirmed revocation.
+    private func leaves(_ response: Response, on connection: Int) {
+        switch response.result {
+        case .beginEnrollment(let enrollment): self.tokens[enrollment.token] = enrollment.walletID
+        case .register(let registration):
+            if let code = registration.deletionCode, let id = self.walletOf[connection] {
+                self.codes[code.characters] = id
+                self.wallet(id).deletionCode = code
+            }
+        case .openSession(.active), .judged(.pinValid, _), .instruct(.pinValid), .judged(.pinChanged, _):
+            guard let id = self.walletOf[connection], let wallet = self.wallets[id], wallet.isRevoked else { break }
+            self.report("\(self.names[id]): a share or a session leaves after the server confirmed the revocation")
+        case .revokeWithCode(.revoked):
+            guard case .revokeWithCode(let code)? = self.waiting[connection]?[response.id]?.call,
+                let id = self.codes[code]
+            else { break }
+            self.revoked(id)
+        default: break
+        }
+    }
+
+    /// A revocation of the wallet was confirmed.
+    func revoked(_ id: WalletID) {
+        let wallet = self.wallet(id)
+        guard !wallet.isRevoked else { return }
+        wallet.isRevoked = true
+        self.note("server", "confirms the revocation of \(self.names[id])")
+        wallet.history?.revocationReturned()
+    }
+
+    private func complete(_ waiting: Waiting, _ result: CallResult, on connection: Int) {
+        guard let id = self.walletOf[connection] else { return }
+        let wallet = self.wallet(id)
+        if case .openSession(.active(let session)) = result, wallet.history == nil {
+            // The first session tells which registration was the last one.
+            let generation = wallet.generation(of: session.pinKeyID)
+            wallet.history = WalletHistory(self.rules, generation: generation ?? -1)
+            guard generation != nil, case .open = session.pinState else {
+                return self.report("\(self.names[id]): the first session states an impossible key or count")
+            }
+            return
+        }
+        guard let operation = waiting.operation else { return }
+        switch wallet.response(result) {
+        case nil: self.check(wallet.history?.lose(operation, at: self.now), id)
+        case let response?: self.check(wallet.history?.complete(operation, response, at: self.now), id)
+        }
+    }
+
+    // MARK: Facts for phones and operators
+
+    func deletionCode(of id: WalletID) -> DeletionCode? { self.wallets[id]?.deletionCode }
+    func isRevoked(_ id: WalletID) -> Bool { self.wallets[id]?.isRevoked ?? false }
+    func name(of id: WalletID) -> String { self.names[id] }
+}

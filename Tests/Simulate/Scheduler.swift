@@ -1,0 +1,138 @@
+internal import Glibc
+
+/// Runs the tasks and events of all simulated processes on one thread, in an order drawn from a seed.
+///
+/// The hook of the Swift runtime passes every job of the global executor to ``enqueue(_:)``, so no code under test
+/// chooses its executor. A job belongs to the process that runs when the job becomes ready.
+///
+/// `@unchecked Sendable`: one thread at a time runs a simulation. The threads of stores run only while the main thread
+/// waits for them (``StoreThread``).
+@safe final class Scheduler: @unchecked Sendable {
+    /// The scheduler of the run in progress.
+    nonisolated(unsafe) private static var active: Scheduler?
+
+    private struct Event {
+        let time: Int64
+        let number: UInt64
+        let process: SimulatedProcess
+        let action: () -> Void
+    }
+
+    /// The simulated time in microseconds since the start.
+    private(set) var now: Int64 = 0
+    /// The jobs run so far.
+    private(set) var jobCount = 0
+    /// The process whose code is running.
+    private(set) var current: SimulatedProcess?
+    /// The thread that may make jobs ready.
+    private var thread = pthread_self()
+    private var ready: [(job: UnownedJob, process: SimulatedProcess)] = []
+    /// The events, the next one last.
+    private var events: [Event] = []
+    private var lastNumber: UInt64 = 0
+    private var generator: SeededGenerator
+
+    init(seed: UInt64) {
+        self.generator = SeededGenerator(seed: seed, "scheduler")
+        unsafe Self.active = self
+        Self.installHook()
+    }
+
+    private typealias Original = @convention(thin) (UnownedJob) -> Void
+    private typealias Hook = @convention(thin) (UnownedJob, Original) -> Void
+
+    /// Takes over the global executor (`swift_task_enqueueGlobal_hook`).
+    private static func installHook() {
+        guard let symbol = unsafe dlsym(nil, "swift_task_enqueueGlobal_hook") else {
+            preconditionFailure("the Swift runtime has a hook for the global executor")
+        }
+        unsafe symbol.assumingMemoryBound(to: Hook?.self).pointee = { job, _ in unsafe Scheduler.active?.enqueue(job) }
+    }
+
+    /// The executor reference of jobs that belong to no actor.
+    private static let generic = unsafe unsafeBitCast((0, 0), to: UnownedSerialExecutor.self)
+
+    private func enqueue(_ job: UnownedJob) {
+        // A timer of the host, such as the one that drops the keys of an app in the background, is not simulated.
+        guard pthread_equal(pthread_self(), self.thread) != 0, let process = self.current, process.isAlive else {
+            return
+        }
+        self.ready.append((job, process))
+    }
+
+    /// Runs `action` in a process after a delay in microseconds, unless the process has ended by then.
+    func schedule(after delay: Int64, in process: SimulatedProcess, _ action: @escaping () -> Void) {
+        self.lastNumber += 1
+        let event = Event(time: self.now + max(0, delay), number: self.lastNumber, process: process, action: action)
+        // Equal times keep the order in which they were scheduled.
+        let place = self.events.firstIndex { $0.time <= event.time } ?? self.events.endIndex
+        self.events.insert(event, at: place)
+    }
+
+    /// Suspends the calling task for a duration in microseconds.
+    func sleep(_ duration: Int64) async {
+        guard let process = self.current else { return }
+        await withCheckedContinuation { continuation in
+            self.schedule(after: duration, in: process) { continuation.resume() }
+        }
+    }
+
+    /// Runs code of a process.
+    func enter(_ process: SimulatedProcess, _ body: () -> Void) {
+        guard process.isAlive else { return }
+        let before = self.current
+        self.current = process
+        process.catchUp(to: self.now)
+        body()
+        if process.isAlive { process.settle() }
+        self.current = before
+    }
+
+    /// Runs code as that of a process that may be dead; the jobs that become ready then are dropped.
+    func impersonate(_ process: SimulatedProcess, _ body: () -> Void) {
+        let before = self.current
+        self.current = process
+        body()
+        self.current = before
+    }
+
+    /// Runs `body`, during which another thread may make jobs ready.
+    func lend<Result>(to thread: pthread_t, _ body: () -> Result) -> Result {
+        let own = self.thread
+        self.thread = thread
+        defer { self.thread = own }
+        return body()
+    }
+
+    /// Runs jobs and events until a condition holds.
+    func run(until isOver: () -> Bool) {
+        while !isOver(), self.step() {}
+    }
+
+    /// Runs one job or event; returns false if there is none.
+    private func step() -> Bool {
+        if !self.ready.isEmpty {
+            let (job, process) = self.ready.remove(at: Int.random(in: self.ready.indices, using: &self.generator))
+            self.jobCount += 1
+            self.enter(process) { unsafe job.runSynchronously(on: Self.generic) }
+            process.jobEnded()
+            return true
+        }
+        guard let event = self.events.popLast() else { return false }
+        self.now = max(self.now, event.time)
+        self.enter(event.process, event.action)
+        return true
+    }
+
+    /// Drops the jobs and events of a process that has ended.
+    func drop(_ process: SimulatedProcess) {
+        self.ready.removeAll { $0.process === process }
+        self.keep(self.events.filter { $0.process === process }.map(\.action))
+        self.events.removeAll { $0.process === process }
+    }
+
+    private var kept: [Any] = []
+    /// Keeps a value of a dead process until this process ends.
+    func keep(_ value: Any) { self.kept.append(value) }
+
+}

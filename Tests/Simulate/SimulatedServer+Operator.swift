@@ -1,0 +1,60 @@
+@testable import Administration
+internal import AuditLog
+internal import Logging
+internal import RemotePINServer
+internal import StoreMaintenance
+internal import Transport
+internal import Vault
+internal import Vocabulary
+internal import Wire
+
+/// The operator's command and the portal, without their sockets.
+extension SimulatedServer {
+    /// Revokes a wallet by the operator's command or on the portal.
+    func revoke(_ wallet: WalletID, _ code: DeletionCode, _ way: Plan.Revocation) {
+        guard let process = self.process, let running = self.running, let source = PeerSource(address: "192.0.2.1")
+        else {
+            return
+        }
+        self.run.scheduler.enter(process) {
+            Task {
+                do {
+                    if way == .portal {
+                        let outcome = await running.server.revoke(deletionCode: code.characters, typedAt: source)
+                        guard case .done(let revocation) = outcome, revocation != .notRecognised else { return }
+                    } else {
+                        let actor = AuditActor(rawValue: "operator")
+                        _ = try await Self.commands(of: running).recorded(RevokeWallets([wallet]), by: actor)
+                    }
+                    self.run.observer.revoked(wallet)
+                } catch {
+                    self.run.observer.note("operator", "is refused: \(type(of: error))")
+                }
+            }
+        }
+    }
+
+    private static func commands(of running: Running) -> AdminService {
+        let (server, vault) = (running.server, running.vault)
+        let maintenance = Maintenance(
+            Maintenance.Parts(
+                store: running.store,
+                vault: vault,
+                clock: server.clock,
+                audit: server.audit,
+                epoch: 1,
+                tokenLifetime: server.rules.tokenLifetime,
+                log: server.log
+            )
+        )
+        let operations = ServerOperations(
+            version: "simulated",
+            reload: { [] },
+            logLevel: { SetLogLevel.Reply(level: $0 ?? .info, changed: false) },
+            certificateExpiry: { nil },
+            keyVersions: { (vault.versions, vault.activeVersion) },
+            maintenance: maintenance
+        )
+        return AdminService(of: server, advance: nil, operations: operations)
+    }
+}

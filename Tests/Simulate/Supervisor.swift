@@ -1,0 +1,123 @@
+internal import Foundation
+internal import ServerCommandLine
+
+/// Runs seeds in child processes, some at a time, and shows the progress.
+final class Supervisor {
+    /// The seeds of one child process.
+    private static let batch: UInt64 = 20
+
+    private let options: Options
+    private var next: UInt64
+    private var line = ProgressLine()
+    private let start = ContinuousClock.now
+    private var (seeds, walletDays, unlocks) = (0, 0, 0)
+    /// The traces of the seeds that are run twice, after the first run.
+    private var traces: [UInt64: String] = [:]
+    private var isSecondRun = false
+
+    init(_ options: Options) {
+        self.options = options
+        self.next = options.seeds.lowerBound
+    }
+
+    /// A child process and what it has printed.
+    private final class Child {
+        let process = Process()
+        private let pipe = Pipe()
+        /// The seed in progress.
+        var current: UInt64?
+        private var rest = ""
+
+        init(_ seeds: ClosedRange<UInt64>) throws {
+            self.process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+            self.process.arguments = ["--batch", "SEEDS=\(seeds.lowerBound)-\(seeds.upperBound)"]
+            self.process.standardOutput = self.pipe
+            try self.process.run()
+        }
+
+        /// Waits for lines; returns nil at the end.
+        func lines() -> [String]? {
+            let data = self.pipe.fileHandleForReading.availableData
+            guard !data.isEmpty else { return nil }
+            let all = (self.rest + String(decoding: data, as: UTF8.self)).split(
+                separator: "\n",
+                omittingEmptySubsequences: false
+            )
+            self.rest = String(all.last ?? "")
+            return all.dropLast().map(String.init)
+        }
+    }
+
+    /// Returns the exit status.
+    func run() -> Int32 {
+        var children: [Child] = []
+        while let child = self.nextChild() ?? children.first {
+            if !children.contains(where: { $0 === child }) {
+                children.append(child)
+                if children.count < self.options.jobs { continue }
+            }
+            let oldest = children[0]
+            guard let failure = self.watch(oldest) else {
+                children.removeFirst()
+                continue
+            }
+            for child in children { child.process.terminate() }
+            self.line.end()
+            return self.explain(failure.seed, failure.text)
+        }
+        self.line.end()
+        print(self.summary)
+        return 0
+    }
+
+    private func nextChild() -> Child? {
+        guard self.next <= self.options.seeds.upperBound else { return nil }
+        let last = min(self.options.seeds.upperBound, self.next + Self.batch - 1)
+        defer {
+            self.isSecondRun = self.options.runsTwice && !self.isSecondRun
+            if !self.isSecondRun { self.next = last + 1 }
+        }
+        return try? Child(self.next...last)
+    }
+
+    /// Reads a child's results to its end; returns the first failure.
+    private func watch(_ child: Child) -> (seed: UInt64, text: String)? {
+        while let lines = child.lines() {
+            for line in lines {
+                let words = line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: false).map(String.init)
+                guard words.count > 1, let seed = UInt64(words[1]) else { continue }
+                child.current = words[0] == "begin" ? seed : nil
+                guard words[0] == "end", words.count == 6 else { continue }
+                guard words[5].isEmpty else { return (seed, words[5]) }
+                if self.options.runsTwice, let earlier = self.traces.updateValue(words[4], forKey: seed) {
+                    guard earlier == words[4] else { return (seed, "two runs of this seed differ") }
+                    continue
+                }
+                self.seeds += 1
+                self.walletDays += Int(words[2]) ?? 0
+                self.unlocks += Int(words[3]) ?? 0
+                self.line.show("  \(self.summary)")
+            }
+        }
+        child.process.waitUntilExit()
+        guard let seed = child.current ?? (child.process.terminationStatus == 0 ? nil : self.next) else { return nil }
+        return (seed, "the process ends with status \(child.process.terminationStatus)")
+    }
+
+    private var summary: String {
+        let seconds = (ContinuousClock.now - self.start).components.seconds
+        return "\(self.seeds) seeds, \(self.walletDays) wallet days, \(self.unlocks) unlocks, \(seconds) s"
+    }
+
+    /// Runs a seed with fewer faults and prints the result.
+    private func explain(_ seed: UInt64, _ text: String) -> Int32 {
+        print("\(self.summary)\nseed \(seed): \(text)")
+        guard self.options.shrinks else { return 1 }
+        let process = Process()
+        process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+        process.arguments = ["SEED=\(seed)"]
+        guard (try? process.run()) != nil else { return 1 }
+        process.waitUntilExit()
+        return 1
+    }
+}
