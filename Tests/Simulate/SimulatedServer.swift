@@ -129,7 +129,7 @@ final class SimulatedServer: @unchecked Sendable {
             log: Logger(label: "simulated") { _ in SwiftLogNoOpLogHandler() },
             receiptKeys: { vault.receiptKeys }
         )
-        parts.sleep = { await self.scheduler.sleep($0.milliseconds * 1000) }
+        parts.time = self.run.time
         return parts
     }
 

@@ -3,6 +3,7 @@ internal import Foundation
 internal import HistoryChecker
 internal import HostSystem
 internal import Lab
+internal import RemotePINServer
 internal import Synchronization
 internal import Transport
 internal import Vocabulary
@@ -27,6 +28,8 @@ final class Simulation: @unchecked Sendable {
     let network: Network
     let disk = SimulatedDisk()
     let folder: String
+    /// The instant that stands for the start of the simulated time.
+    private let start = ContinuousClock.now
     /// Everything outside the processes: faults, restarts, owners.
     let world: SimulatedProcess
     private(set) var server: SimulatedServer?
@@ -140,6 +143,15 @@ final class Simulation: @unchecked Sendable {
             }
         }
         self.scheduler.keep(process)
+    }
+
+    /// The time that passes, as the server measures it.
+    var time: PassingTime {
+        let (scheduler, start) = (self.scheduler, self.start)
+        var time = PassingTime()
+        time.now = { start + .microseconds(scheduler.now) }
+        time.sleepUntil = { await scheduler.sleep(Int64(($0 - start) / .microseconds(1)) - scheduler.now) }
+        return time
     }
 
     // MARK: Faults

@@ -103,7 +103,7 @@ extension RemotePINServer {
         // Blocks from an earlier process are recorded at start and not after the first interval.
         await self.state.permanentBlocks.recordMissing(log: self.log)
         await cancelWhenGracefulShutdown {
-            while (try? await self.state.sleep(Self.interval)) != nil { await self.runDueTimers() }
+            while (try? await self.state.time.sleep(for: Self.interval)) != nil { await self.runDueTimers() }
         }
         await self.write(self.state.lastSessions.takeAll())
         await self.state.permanentBlocks.recordMissing(log: self.log)

@@ -40,8 +40,8 @@ package final class RemotePINServer: Sendable {
         ///
         /// Must not block.
         package var onEvent: @Sendable (WalletIncident) -> Void
-        /// Waits in real time; throws if the task is cancelled.
-        package var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+        /// The time of pauses and timers.
+        package var time = PassingTime()
 
         package init(
             rules: ServiceRules,
@@ -120,7 +120,7 @@ package final class RemotePINServer: Sendable {
                 abort: { connection.abort() },
                 endSession: { connection.sessionEnded() },
                 closed: { await connection.closed() },
-                isIdle: { await Self.isIdle(connection, activity, sleep: state.sleep) }
+                isIdle: { await Self.isIdle(connection, activity, time: state.time) }
             ),
             activity: activity,
             channelBinding: connection.channelBinding,
@@ -141,13 +141,13 @@ package final class RemotePINServer: Sendable {
     private static func isIdle(
         _ connection: ServerConnection,
         _ activity: CallActivity,
-        sleep: @Sendable (Duration) async throws -> Void
+        time: PassingTime
     ) async -> Bool {
         for _ in 0..<Self.deliveryPolls {
             if activity.isBusy { return false }
             // Every answer was sent before its call ended, and therefore before this check.
             if await connection.hasDelivered() { return true }
-            try? await sleep(Self.deliveryPollInterval)
+            try? await time.sleep(for: Self.deliveryPollInterval)
         }
         return false
     }

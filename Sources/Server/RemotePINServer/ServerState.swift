@@ -30,8 +30,7 @@ package final class ServerState: Sendable {
     ///
     /// Does not block.
     package let onEvent: @Sendable (WalletIncident) -> Void
-    /// Waits in real time; throws if the task is cancelled.
-    let sleep: @Sendable (Duration) async throws -> Void
+    let time: PassingTime
     /// Set once, before the connections are stopped, so that clients are asked to reconnect later.
     let isStopping = Atomic<Bool>(false)
 
@@ -39,7 +38,7 @@ package final class ServerState: Sendable {
         self.clock = parts.clock
         self.store = parts.store
         self.vault = parts.vault
-        self.sleep = parts.sleep
+        self.time = parts.time
         self.terms = ServiceTerms(rules: parts.rules, controls: controls)
         self.devices = DeviceVerifier(
             attestations: Attestations(parts.attestations, statusList: parts.statusList),

@@ -14,7 +14,7 @@ extension Conversation {
     mutating func openSession(_ call: OpenSession) async throws -> CallResult {
         let release = try self.machine.receiveOpenSession()
         _ = try OpenSessionBody(decoding: call.body)
-        let arrival = ContinuousClock.now
+        let arrival = self.server.time.now()
         let statement = Statement(
             .session,
             channelBinding: self.channelBinding,
@@ -41,7 +41,7 @@ extension Conversation {
         guard let stored = try await self.server.store.identity(of: call.walletID) else {
             // Make the same check as for an existing wallet.
             _ = await devices.proofs.check(call.deviceProof, of: statement, by: devices.decoy.open())
-            await Self.waitToReject(since: arrival)
+            await self.waitToReject(since: arrival)
             throw CallFailure.authentication(.unknownWallet)
         }
         let identity = try await self.identity(stored.identity, of: call.walletID)
@@ -49,7 +49,7 @@ extension Conversation {
         case .good(let counter):
             return ProvenIdentity(identity: identity, assertionCounter: counter)
         case .bad:
-            await Self.waitToReject(since: arrival)
+            await self.waitToReject(since: arrival)
             throw CallFailure.authentication(.deviceProof)
         }
     }
@@ -58,10 +58,10 @@ extension Conversation {
     ///
     /// The two kinds of rejection differ by a few microseconds of work, such as decoding the wallet's row. Without this
     /// wait, an attacker could tell from many answers whether a wallet id exists.
-    private static func waitToReject(since arrival: ContinuousClock.Instant) async {
-        let intervals = (ContinuousClock.now - arrival) / Self.rejectionInterval
+    private func waitToReject(since arrival: ContinuousClock.Instant) async {
+        let intervals = (self.server.time.now() - arrival) / Self.rejectionInterval
         // The sleep is cancelled when the server stops.
-        try? await Task.sleep(until: arrival + Self.rejectionInterval * Int(intervals + 1))
+        try? await self.server.time.sleepUntil(arrival + Self.rejectionInterval * Int(intervals + 1))
     }
 
     /// Durably stores the proof's counter and opens the session.

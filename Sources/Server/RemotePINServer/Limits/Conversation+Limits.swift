@@ -45,6 +45,6 @@ extension Conversation {
         guard case .refused(let refusal) = result, case .rateLimited(let wait) = refusal.reason else { return }
         let pause = min(wait, self.server.limits.rules.pause)
         // The sleep is cancelled when the server stops. The connection then ends with the next read.
-        if pause > .zero { try? await self.server.sleep(pause) }
+        if pause > .zero { try? await self.server.time.sleep(for: pause) }
     }
 }
