@@ -101,6 +101,33 @@ internal import Glibc
         }
     }
 
+    /// Waits until the database notifies this connection (`listen`), `wake` is readable, or the time is over; returns
+    /// the notified channels.
+    package func notifications(
+        orReadable wake: Int32,
+        until deadline: ContinuousClock.Instant
+    ) throws(PostgreSQLFailure) -> Set<String> {
+        while true {
+            guard let connection = unsafe self.connection else { throw .disconnected("the connection is closed") }
+            var channels: Set<String> = []
+            while let notice = unsafe PQnotifies(connection) {
+                unsafe channels.insert(String(cString: notice.pointee.relname))
+                unsafe PQfreemem(notice)
+            }
+            let left = deadline - .now
+            guard channels.isEmpty, left > .zero else { return channels }
+            var descriptors = unsafe [
+                pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0),
+                pollfd(fd: wake, events: Int16(POLLIN), revents: 0),
+            ]
+            _ = unsafe poll(&descriptors, 2, Int32(clamping: Int64(left / .milliseconds(1)) + 1))
+            guard descriptors[1].revents == 0 else { return [] }
+            guard unsafe descriptors[0].revents == 0 || PQconsumeInput(connection) == 1 else {
+                throw self.lost(commits: false)
+            }
+        }
+    }
+
     /// Sends a statement and waits for its result.
     private func exchange(
         commits: Bool,
