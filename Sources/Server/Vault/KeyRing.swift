@@ -207,9 +207,11 @@ final class KeyRing: Sendable {
         }
     }
 
-    /// Returns a MAC made with the newest version of the history keys.
+    /// Returns a MAC made with the newest version of the history keys up to the active one.
     func historyMAC(_ message: [UInt8], for use: MACUse) -> [UInt8] {
-        guard let newest = self.history.last else { preconditionFailure("a ring has the version of its index") }
+        guard let newest = self.history.last(where: { $0.number <= self.active.number }) else {
+            preconditionFailure("a ring has the version of its index")
+        }
         return newest.mac(message, for: use)
     }
 
@@ -231,7 +233,11 @@ final class KeyRing: Sendable {
     /// Returns a ring with an additional version of the sealing keys and the history keys.
     ///
     /// The index key does not change, because lookups that use it must keep working.
-    func adding(_ root: consuming SecretBytes, history historyRoot: consuming SecretBytes) -> KeyRing? {
+    func adding(
+        _ root: consuming SecretBytes,
+        history historyRoot: consuming SecretBytes,
+        activating: Bool = true
+    ) -> KeyRing? {
         let number = (self.versions.last?.number ?? 0) + 1
         let index = self.indexRoot.withBytes { SecretBytes(copying: $0) }
         guard let version = KeyVersion(number: number, root: root),
@@ -239,9 +245,20 @@ final class KeyRing: Sendable {
         else { return nil }
         return KeyRing(
             versions: self.versions + [version],
-            active: number,
+            active: activating ? number : self.active.number,
             index: index,
             history: Array(self.history.dropFirst() + [keys]),
+            links: self.receiptKeys
+        )
+    }
+
+    /// Returns a ring that seals with another version, or nil if it does not have that.
+    func activating(_ number: UInt32) -> KeyRing? {
+        KeyRing(
+            versions: self.versions,
+            active: number,
+            index: self.indexRoot.withBytes { SecretBytes(copying: $0) },
+            history: Array(self.history.dropFirst()),
             links: self.receiptKeys
         )
     }

@@ -1,4 +1,5 @@
 internal import Secrets
+internal import Vocabulary
 
 /// A vault with several versions of its keys: one for sealing, and older ones to open the values sealed with them.
 ///
@@ -13,21 +14,42 @@ package protocol RotatingVault: Vault {
     func keyVersion(of sealed: [UInt8]) -> UInt32?
     /// Returns a check value that identifies a version's key without revealing it, or nil if the version is unknown.
     func check(of version: UInt32) -> [UInt8]?
-    /// Durably adds a version, uses it for sealing from then on, and returns its number.
-    func addVersion() throws(KeyFileError) -> UInt32
+    /// Adds a version durably and returns its number; it is used for sealing from then on if it is activated.
+    func addVersion(activating: Bool) throws(KeyFileError) -> UInt32
+    /// Uses a version for sealing from then on.
+    func activate(_ version: UInt32) throws(KeyFileError)
     /// Permanently removes versions other than the active one.
     ///
     /// Values sealed with them can no longer be opened.
     func remove(_ versions: Set<UInt32>) throws(KeyFileError)
 }
 
+extension RotatingVault {
+    /// Adds a version durably, uses it for sealing from then on, and returns its number.
+    package func addVersion() throws(KeyFileError) -> UInt32 { try self.addVersion(activating: true) }
+
+    /// The newest version, if it is not used for sealing yet.
+    package var pendingVersion: UInt32? { self.versions.last { $0 > self.activeVersion } }
+
+    /// The name of a version for other servers: its number and the check value of its key; nil if it is unknown.
+    package func name(of version: UInt32) -> String? { self.check(of: version).map { "\(version):\($0.hex)" } }
+}
+
 extension KeyFileVault: RotatingVault {
     package func keyVersion(of sealed: [UInt8]) -> UInt32? { SealedValue.keyVersion(of: sealed) }
 
-    package func addVersion() throws(KeyFileError) -> UInt32 {
+    package func addVersion(activating: Bool) throws(KeyFileError) -> UInt32 {
         try self.change {
-            $0.adding(.random(count: KeyVersion.byteCount), history: .random(count: KeyVersion.byteCount))
-        }.active.number
+            $0.adding(
+                .random(count: KeyVersion.byteCount),
+                history: .random(count: KeyVersion.byteCount),
+                activating: activating
+            )
+        }.versions.last?.number ?? 0
+    }
+
+    package func activate(_ version: UInt32) throws(KeyFileError) {
+        try self.change { $0.activating(version) }
     }
 
     package func check(of version: UInt32) -> [UInt8]? { self.keys.version(version)?.check }
