@@ -31,6 +31,10 @@ package enum PostgreSQLStoreOpenError: Error, Hashable, Sendable {
     ///
     /// Correct them or the policy.
     case otherPolicy([PolicyDifference])
+    /// Another process serves under this server's name.
+    ///
+    /// Give each server a separate name.
+    case nameInUse(server: String, instance: String)
     /// The database contains only part of the store that is being copied into it.
     ///
     /// Finish the copy.
@@ -60,6 +64,8 @@ extension PostgreSQLStoreOpenError: CustomStringConvertible {
         case .otherPolicy(let differences):
             "settings differ from the policy that the store keeps for all servers: "
                 + differences.map(\.description).joined(separator: "; ")
+        case .nameInUse(let server, let instance):
+            "another process renews the lease of server \(server) (instance \(instance))"
         case .unfinishedCopy:
             "the database cannot be used: the copy of an embedded store into it is unfinished, so wallets may be "
                 + "missing"

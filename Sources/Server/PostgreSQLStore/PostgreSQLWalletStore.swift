@@ -1,5 +1,6 @@
 internal import Foundation
 internal import PostgreSQLClient
+internal import Synchronization
 package import Vocabulary
 package import WalletStore
 
@@ -21,6 +22,7 @@ package final class PostgreSQLWalletStore: WalletStore {
     let confirmed: ConfirmedCommits
     let judging: Lane<JudgingStep>
     let transactions: Lane<TransactionStep>
+    let keeper = Mutex<LeaseKeeper?>(nil)
     private let root = NewestRoot()
 
     /// Opens the store in a database.
@@ -79,6 +81,7 @@ package final class PostgreSQLWalletStore: WalletStore {
         self.transactions.close()
         await self.judging.ended()
         await self.transactions.ended()
+        await self.keeper.withLock(\.self)?.close()
     }
 
     package var newestRoot: SignedRoot? { self.root.value }

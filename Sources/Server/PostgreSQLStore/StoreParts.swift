@@ -30,6 +30,14 @@ package struct StoreParts: Sendable {
     ///
     /// Until it is finished, the store judges nothing.
     package var acceptsUnfinishedCopy = false
+    /// The time that this server's lease lasts after a renewal.
+    package var lease: Duration = .seconds(6)
+    /// The time since the machine started, including the time for which it was suspended.
+    package var elapsed: @Sendable () -> Duration = { BootTime.now() }
+    /// This program's version, for operators.
+    package var program = ""
+    /// The versions of this server's vault keys, each with the check value of its key.
+    package var vaultKeys: @Sendable () -> [String] = { [] }
     /// The longest time that a statement may take before its connection is closed.
     package var timeLimit: Duration
     /// The longest time that a statement that reads every wallet may take.

@@ -4,7 +4,8 @@ package import ConfigText
 extension SettingTable {
     static let store: [any SettingDeclaration] = [
         Self.storeKind, Self.storeAddress, Self.storeService, Self.storeServiceFile, Self.storePasswordFile,
-        Self.storeTLS, Self.storeTimeLimit, Self.storeScanLimit, Self.clusterServer, Self.durability,
+        Self.storeTLS, Self.storeTimeLimit, Self.storeScanLimit, Self.clusterServer, Self.clusterLease,
+        Self.durability,
     ]
 
     package static let storeKind = Setting(
@@ -72,6 +73,14 @@ extension SettingTable {
         },
         "Name of this server, unique among those of the database and the same after a restart: the database keeps the "
             + "newest entry of each server's audit log under it. With none, the name of the machine."
+    )
+    package static let clusterLease = Setting(
+        "cluster.lease",
+        .duration(.seconds(3) ... .seconds(60)),
+        standard: .seconds(6),
+        "Time that this server's lease on a PostgreSQL store lasts. The server renews it each second. If it cannot do "
+            + "that for two thirds of this time, it releases no share until it can. A revocation waits for a server "
+            + "that has died until its lease has ended."
     )
     package static let durability = Setting(
         "cluster.durability",

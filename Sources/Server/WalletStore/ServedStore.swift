@@ -10,10 +10,14 @@ package protocol ServedStore: AnyObject, WalletStore, MaintenanceStore {
     /// The number of steps waiting for the next commit.
     var waitingSteps: Int { get }
 
+    /// This server's lease, if several servers may use the store; nil for an embedded one.
+    var lease: (any ServerLease)? { get }
+
     /// Rejects further steps, finishes those waiting and closes the files or connections.
     func close() async
 }
 
 extension SQLiteWalletStore: ServedStore {
     package var isShared: Bool { false }
+    package var lease: (any ServerLease)? { nil }
 }

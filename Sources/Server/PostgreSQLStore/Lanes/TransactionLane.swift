@@ -102,6 +102,10 @@ final class StoreTransaction {
     /// announced the change.
     var isOnRecord = false
 
+    /// The wallets that the transaction ends, and whether it revokes the solution: other servers must settle them.
+    var ended: [WalletID] = []
+    var endsAll = false
+
     var facts: StoreSession.Facts { self.session.facts }
 
     /// Begins a transaction and reads the facts.
@@ -131,6 +135,7 @@ final class StoreTransaction {
     func commit(_ confirmed: ConfirmedCommits) throws {
         let counted = try self.run(ConfirmedCommits.count(server: 1, lane: 2), confirmed.values(of: .transactions))
         guard let number = counted.number(0, 0) else { throw StoreError.corrupt }
+        try self.announceEnds()
         try self.commit()
         try self.session.checkAfterCommit()
         confirmed.note(number, of: .transactions, epoch: self.facts.epoch)
@@ -215,6 +220,7 @@ extension StoreTransaction {
         var values = values
         values.revoke(revocation, at: now)
         try self.keepAll(values)
+        self.ended.append(values.id)
         try self.run(
             "insert into ended (place, id, at) values ($1, $2, $3)",
             [.number(values.row.key.number), .bytes(values.id.bytes), .number(now.milliseconds)]

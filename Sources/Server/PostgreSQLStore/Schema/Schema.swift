@@ -106,6 +106,29 @@ enum Schema {
         update facts set home = \(Schema.place);
         end $body$
         """,
+        """
+        do $body$ begin
+        create table leases (
+            server text primary key,
+            instance text not null,
+            program text not null,
+            schema_version bigint not null,
+            vault_keys text not null,
+            lasts_ms bigint not null,
+            renewals bigint not null default 0,
+            renewed_at bigint not null,
+            acknowledged bigint not null default 0,
+            connections bigint not null default 0,
+            sessions bigint not null default 0,
+            maintains boolean not null default false
+        ) with (fillfactor = 50);
+        create table revocation_count (
+            id boolean primary key default true check (id),
+            number bigint not null
+        ) with (fillfactor = 50);
+        create table revocations (number bigint primary key, wallets bytea);
+        end $body$
+        """,
     ]
 
     /// An SQL expression for the place of this database, which changes when a dump is restored, but not in a failover.
@@ -119,8 +142,13 @@ enum Schema {
 
     /// Creates the tables of an empty database for this key.
     ///
+    /// - Parameter version: An earlier version, for tests of the migrations.
     /// - Throws: ``PostgreSQLStoreOpenError/exists`` if the tables already exist.
-    static func create(on connection: PostgreSQLConnection, _ parts: StoreParts) throws {
+    static func create(
+        on connection: PostgreSQLConnection,
+        _ parts: StoreParts,
+        version: Int64 = Schema.version
+    ) throws {
         let limit = parts.timeLimit
         _ = try connection.run("begin", within: limit)
         _ = try connection.run("select pg_advisory_xact_lock($1)", [.number(Self.migrationLock)], within: limit)
@@ -128,13 +156,33 @@ enum Schema {
             _ = try connection.run("rollback", within: limit)
             throw PostgreSQLStoreOpenError.exists
         }
-        for migration in Self.migrations { _ = try connection.run(migration, within: limit) }
+        for migration in Self.migrations.prefix(Int(version)) { _ = try connection.run(migration, within: limit) }
         _ = try connection.run(
-            "insert into facts (schema_version, record_key_check, policy, home) values ($1, $2, $3, \(Self.place))",
-            [.number(Self.version), .bytes(parts.key.check), .text(StorePolicy(parts.policy).text)],
+            "insert into facts (schema_version, record_key_check, policy) values ($1, $2, $3)",
+            [.number(version), .bytes(parts.key.check), .text(StorePolicy(parts.policy).text)],
             within: limit
         )
+        // Version 1 had no such column.
+        if version > 1 { _ = try connection.run("update facts set home = \(Self.place)", within: limit) }
         _ = try connection.run("commit", commits: true, within: limit)
+    }
+
+    /// Upgrades the tables to this program's version.
+    ///
+    /// Returns their previous version, or nil if there was nothing to do. One server upgrades them, in one transaction,
+    /// while others wait for its lock. A migration only adds tables and columns with defaults, so that servers of the
+    /// previous version continue on their open connections.
+    static func migrate(on connection: PostgreSQLConnection, within limit: Duration) throws -> Int64? {
+        _ = try connection.run("begin", within: limit)
+        _ = try connection.run("select pg_advisory_xact_lock($1)", [.number(Self.migrationLock)], within: limit)
+        guard let found = try Self.foundVersion(on: connection, within: limit), found < Self.version else {
+            _ = try connection.run("rollback", within: limit)
+            return nil
+        }
+        for migration in Self.migrations.dropFirst(Int(found)) { _ = try connection.run(migration, within: limit) }
+        _ = try connection.run("update facts set schema_version = $1", [.number(Self.version)], within: limit)
+        _ = try connection.run("commit", commits: true, within: limit)
+        return found
     }
 
     /// The version of the tables, or nil if the database has none.

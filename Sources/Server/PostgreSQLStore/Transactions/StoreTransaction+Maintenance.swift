@@ -189,7 +189,19 @@ extension StoreTransaction {
 
 /// Records of the vault's key versions, without keys, and of this server's audit log.
 extension StoreTransaction {
+    /// Records a version that seals from now on, and returns all of them.
+    ///
+    /// Invariant: no version seals that a server of the store lacks. A server takes its lease, which names its keys,
+    /// before it compares them with these records. So either this step finds its lease, or it finds the new record.
     func note(vaultVersion version: UInt32, check: [UInt8], at now: Timestamp) throws -> [StoredVaultVersion] {
+        let known = try self.vaultVersions()
+        if known.contains(where: { $0.version == version }) { return known }
+        try self.run("lock table leases in share mode")
+        let lacking = try self.run(
+            "select count(*) from leases where server <> $2 and not $1 = any(string_to_array(vault_keys, ' '))",
+            [.text("\(version):\(check.hex)"), .text(self.server)]
+        )
+        guard lacking.number(0, 0) == 0 else { throw StoreError.unavailable }
         try self.run(
             """
             insert into vault_versions (version, active_since, key_check) values ($1, $2, $3) on conflict do nothing

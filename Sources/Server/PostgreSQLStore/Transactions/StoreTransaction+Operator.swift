@@ -61,6 +61,7 @@ extension StoreTransaction {
     func setSolutionRevoked(_ isRevoked: Bool) throws -> Bool {
         guard self.facts.isSolutionRevoked != isRevoked else { return false }
         self.isOnRecord = true
+        self.endsAll = isRevoked
         try self.run("update facts set solution_revoked = $1", [.flag(isRevoked)])
         return true
     }

@@ -91,6 +91,34 @@ extension StoreTransaction {
         return (found, count < most ? nil : last)
     }
 
+    /// Numbers the ends of this transaction and notifies the servers; does nothing if there are none.
+    ///
+    /// Invariant (G7): a number is visible only together with all lower ones, since each waits for the commit of the
+    /// number before. So a server that has settled the revocations up to a number has missed none of them.
+    func announceEnds() throws {
+        guard self.endsAll || !self.ended.isEmpty else { return }
+        let wallets = self.endsAll ? PostgreSQLValue.null : .bytes(self.ended.flatMap(\.bytes))
+        try self.run(
+            """
+            with counted as (
+                insert into revocation_count (number) values (1)
+                on conflict (id) do update set number = revocation_count.number + 1 returning number
+            ), pruned as (
+                delete from revocations where number <= (select number from revocation_count) - \(Self.keptRevocations)
+            ), added as (
+                insert into revocations (number, wallets) select number, $1::bytea from counted
+            )
+            select pg_notify('\(LeaseChannel.revoked.rawValue)', '')
+            """,
+            [wallets]
+        )
+    }
+
+    /// The number of revocations that are kept for servers which have not read them yet.
+    ///
+    /// A server that finds that it has missed one settles all of its connections.
+    private static let keptRevocations = 1000
+
     func wallet(ofDeletionCode digest: SHA256Digest) throws -> WalletID? {
         let rows = try self.run("select id from wallet_values where deletion_digest = $1", [.bytes(digest.bytes)])
         return rows.count == 0 ? nil : try rows.identifier(0, 0)

@@ -18,6 +18,8 @@ struct DatabaseSettings {
     let durability: Durability
     let timeLimit: Duration
     let scanLimit: Duration
+    /// The time for which this server's lease lasts.
+    let lease: Duration
 
     /// Returns the database, or nil if the store is embedded.
     static func named(by settings: ServerSettings) throws -> DatabaseSettings? {
@@ -37,6 +39,7 @@ struct DatabaseSettings {
             }
         self.timeLimit = settings[SettingTable.storeTimeLimit]
         self.scanLimit = settings[SettingTable.storeScanLimit]
+        self.lease = settings[SettingTable.clusterLease]
     }
 
     private static func address(_ settings: ServerSettings) throws -> PostgreSQLAddress {
@@ -106,6 +109,7 @@ struct DatabaseSettings {
             onRefusal: onRefusal
         )
         parts.policy = policy
+        parts.lease = self.lease
         return parts
     }
 
@@ -127,12 +131,34 @@ struct DatabaseSettings {
         }
     }
 
+    /// Opens the store and acquires this server's lease.
+    func openLeased(_ parts: StoreParts) async throws -> PostgreSQLWalletStore {
+        let store = try await self.open(parts)
+        do throws(PostgreSQLStoreOpenError) {
+            try await store.takeLease()
+        } catch {
+            await store.close()
+            throw self.failure(error)
+        }
+        return store
+    }
+
+    /// Upgrades the store's tables to this version and returns their previous version, or nil if there was nothing to
+    /// do.
+    func migrate(_ parts: StoreParts) async throws -> Int64? {
+        do throws(PostgreSQLStoreOpenError) {
+            return try await PostgreSQLWalletStore.migrate(parts)
+        } catch {
+            throw self.failure(error)
+        }
+    }
+
     /// Converts the reason why the database cannot be used, and adds the remedy.
     func failure(_ error: PostgreSQLStoreOpenError) -> StartFailure {
         let kind: StartFailure.Kind
         switch error {
         // The service manager starts the server again.
-        case .unreachable, .losesCommits, .unfinishedCopy: kind = .unavailable
+        case .unreachable, .losesCommits, .unfinishedCopy, .nameInUse: kind = .unavailable
         case .missing, .exists, .otherVersion, .otherKey, .markOfAnotherServer: kind = .configuration
         case .files: kind = .files
         case .lostCommits, .restored, .otherPolicy: kind = .operatorMustAct
@@ -152,7 +178,7 @@ extension Problem {
             case .exists: "nothing was changed; look at it with `remote-pin-server store status`"
             case .otherVersion(let found, let known):
                 found > known
-                    ? "install the newer server" : "install the server that created it; this one has no migration"
+                    ? "install the newer server" : "start this version of the server, which upgrades the store"
             case .lostCommits, .restored: Self.epochWayOut
             case .markOfAnotherServer:
                 "correct `cluster.server`, or `audit.file`; a new server needs a log of its own"
@@ -160,6 +186,8 @@ extension Problem {
             case .otherPolicy:
                 "correct this server's settings; or make them the policy of all servers with `remote-pin-server store "
                     + "policy set`"
+            case .nameInUse:
+                "give each server another `cluster.server`, or stop the other process and start this one again"
             case .unfinishedCopy: "run `remote-pin-server store copy` until it is done"
             case .otherKey: "install the `vault.key-file` that the store was created with"
             }
@@ -189,7 +217,7 @@ extension Problem {
         ("Connection refused", "start the database, and check host, port and listen_addresses"),
         ("translate host name", "check the host's name and this machine's resolver"),
         ("starting up", "wait until the database has recovered"),
-        ("too many", "raise max_connections: each server holds two connections"),
+        ("too many", "raise max_connections: each server holds three connections"),
     ]
 
     private static func cure(of reason: String) -> String {

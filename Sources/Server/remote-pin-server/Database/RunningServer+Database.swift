@@ -39,7 +39,17 @@ extension RunningServer {
             log.error("the database refused calls", metadata: metadata)
         }
         parts.commitMark = CommitMark.path(ofAuditLog: files.settings[SettingTable.auditFile])
-        let store = try await database.open(parts)
+        parts.program = Version.number
+        parts.vaultKeys = { [vault = files.vault] in
+            vault.versions.compactMap { vault.name(of: $0) }
+        }
+        if let from = try await database.migrate(parts) {
+            log.notice(
+                "the store was upgraded; servers of the earlier version cannot connect to it anew",
+                metadata: ["from": "\(from)", "to": "\(DatabaseReport.knownSchemaVersion)"]
+            )
+        }
+        let store = try await database.openLeased(parts)
         for sentence in report.sentences(for: database) {
             log.notice("database", metadata: ["state": "\(sentence)"])
         }
@@ -63,8 +73,8 @@ extension RunningServer {
         )
     }
 
-    /// Reports the server as not ready while the database runs no steps, so that a load balancer sends wallets to other
-    /// servers.
+    /// Reports the server as not ready while the database runs no steps or the server has no lease, so that a load
+    /// balancer sends wallets to other servers.
     ///
     /// Returns at graceful shutdown or cancellation.
     static func followDatabase(_ store: any ServedStore, _ readiness: Readiness, log: Logger) async {
@@ -73,6 +83,7 @@ extension RunningServer {
             while (try? await Task.sleep(for: .seconds(1))) != nil {
                 do throws(StoreError) {
                     _ = try await store.isSolutionRevoked()
+                    guard store.lease?.isHeld ?? true else { throw StoreError.unavailable }
                     if failures > 1 { log.notice("the database answers again") }
                     failures = 0
                     readiness.resume()
@@ -80,7 +91,7 @@ extension RunningServer {
                     failures += 1
                     // One failure may be a connection that a failover closed.
                     guard failures == 2 else { continue }
-                    log.error("not ready: the database takes no step")
+                    log.error("not ready: the database takes no step, or the lease was not renewed")
                     readiness.pause()
                 }
             }

@@ -1,0 +1,130 @@
+internal import Dispatch
+internal import Foundation
+internal import Metrics
+internal import PostgreSQLClient
+internal import Synchronization
+internal import Vocabulary
+internal import WalletStore
+
+/// Keeps this server's lease, on a thread with a separate connection, so that no PIN check delays a renewal.
+///
+///     renew ─▶ end the leases of servers that are gone ─▶ settle new revocations ─▶ acknowledge with a renewal
+///
+/// The lease lasts ``StoreParts/lease`` after a renewal. This server counts from the moment before it, and stops after
+/// two thirds: from then on it releases nothing, and in the last third it cuts off the answers that clients have not
+/// received yet. Other servers count from the moment at which they saw the renewal. So no two clocks are compared.
+final class LeaseKeeper: ServerLease {
+    struct State {
+        var lease: LeaseState
+        var waiters: [UInt64: CheckedContinuation<Result<Acknowledgements, StoreError>, Never>] = [:]
+        var settle: @Sendable ([WalletID]?) async -> Void = { _ in }
+        var load: @Sendable () -> (connections: Int, sessions: Int) = { (0, 0) }
+        var renewedAt: Duration
+        var isClosed = false
+        var onEnd: [CheckedContinuation<Void, Never>] = []
+        var hasEnded = false
+    }
+
+    let server: String
+    let parts: StoreParts
+    let instance: String
+    let leaseClock: LeaseClock
+    let wakePipe: WakePipe
+    let state: Mutex<State>
+    /// The end of the right to release, in nanoseconds since the machine started.
+    let heldUntil = Atomic<Int64>(0)
+    let maintains = Atomic<Bool>(false)
+    private let acknowledgementTime: Metrics.Timer
+
+    var clock: any WallClock { self.leaseClock }
+
+    var isHeld: Bool { self.parts.elapsed().nanoseconds < self.heldUntil.load(ordering: .sequentiallyConsistent) }
+
+    var age: Duration { self.parts.elapsed() - self.state.withLock(\.renewedAt) }
+
+    var servers: [LeasedServer] { self.state.withLock(\.lease.servers) }
+
+    var hasMaintenance: Bool { self.maintains.load(ordering: .relaxed) && self.isHeld }
+
+    /// Takes the lease, and returns once this server may release data.
+    ///
+    /// If there is a lease under this server's name, it waits until that has ended: this server's earlier process may
+    /// have been killed.
+    static func take(_ parts: StoreParts) async throws(PostgreSQLStoreOpenError) -> LeaseKeeper {
+        guard let pipe = WakePipe() else { throw .unreachable("this process has no free file descriptors") }
+        let keeper = LeaseKeeper(parts, pipe)
+        let result: Result<Void, PostgreSQLStoreOpenError> = await withCheckedContinuation { waiter in
+            let thread = Thread {
+                let worker = LeaseWorker(keeper)
+                do {
+                    try worker.begin()
+                } catch {
+                    let failure = error as? PostgreSQLStoreOpenError ?? .unreachable("\(error)")
+                    return waiter.resume(returning: .failure(failure))
+                }
+                waiter.resume(returning: .success(()))
+                worker.run()
+            }
+            thread.name = "lease"
+            thread.start()
+        }
+        try result.get()
+        return keeper
+    }
+
+    private init(_ parts: StoreParts, _ pipe: WakePipe) {
+        self.parts = parts
+        self.server = parts.server
+        self.instance = String(UInt64.random(in: .min ... .max), radix: 16)
+        self.leaseClock = LeaseClock(parts.elapsed)
+        self.wakePipe = pipe
+        self.acknowledgementTime = Metrics.Timer(
+            label: "remote_pin_revocation_acknowledgement_seconds",
+            factory: parts.metrics
+        )
+        self.state = Mutex(State(lease: LeaseState(instance: self.instance), renewedAt: parts.elapsed()))
+    }
+
+    func serve(
+        settle: @escaping @Sendable ([WalletID]?) async -> Void,
+        load: @escaping @Sendable () -> (connections: Int, sessions: Int)
+    ) {
+        self.state.withLock {
+            $0.settle = settle
+            $0.load = load
+        }
+    }
+
+    func acknowledgements() async throws(StoreError) -> Acknowledgements {
+        let start = ContinuousClock.now
+        let result: Result<Acknowledgements, StoreError> = await withCheckedContinuation { waiter in
+            let isTaken = self.state.withLock { state in
+                guard !state.isClosed else { return false }
+                state.waiters[state.lease.wait()] = waiter
+                return true
+            }
+            if isTaken { self.wakePipe.wake() } else { waiter.resume(returning: .failure(.unavailable)) }
+        }
+        let answer = try result.get()
+        self.acknowledgementTime.record(ContinuousClock.now - start)
+        return answer
+    }
+
+    /// Ends the lease, after the last connection of a wallet was closed.
+    func close() async {
+        self.state.withLock { $0.isClosed = true }
+        self.wakePipe.wake()
+        await withCheckedContinuation { waiter in
+            let hasEnded = self.state.withLock { state in
+                if !state.hasEnded { state.onEnd.append(waiter) }
+                return state.hasEnded
+            }
+            if hasEnded { waiter.resume() }
+        }
+    }
+}
+
+extension Duration {
+    /// A time since the machine started, which fits for 292 years.
+    var nanoseconds: Int64 { Int64(self / .nanoseconds(1)) }
+}

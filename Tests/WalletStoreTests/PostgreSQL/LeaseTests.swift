@@ -1,0 +1,290 @@
+import PostgreSQLClient
+import Synchronization
+import TestSupport
+import Testing
+import Vocabulary
+
+@testable import PostgreSQLStore
+@testable import WalletStore
+
+@Suite("Leases")
+struct LeaseTests {
+    private let place: PostgreSQLPlace
+    private let connection: PostgreSQLConnection
+    private let elapsed = ElapsedTime()
+
+    init() async throws {
+        self.place = try await PostgreSQLPlace()
+        self.connection = try self.place.connect()
+    }
+
+    /// The time since the machine started, as the servers see it: real time, and what a test adds.
+    private final class ElapsedTime: Sendable {
+        private let added = Mutex(Duration.zero)
+
+        var now: Duration { BootTime.now() + self.added.withLock(\.self) }
+        func advance(by duration: Duration) { self.added.withLock { $0 += duration } }
+    }
+
+    /// A server's connections, which a test settles.
+    private final class Connections: Sendable {
+        let settled = Mutex<[[WalletID]?]>([])
+        let isBusy = Mutex<CheckedContinuation<Void, Never>?>(nil)
+    }
+
+    /// An event that has happened or not.
+    private final class Event: Sendable {
+        private let value = Mutex(false)
+
+        var hasHappened: Bool { self.value.withLock(\.self) }
+        func happen() { self.value.withLock { $0 = true } }
+    }
+
+    private func server(_ name: String, lease: Duration = .seconds(60)) async throws -> PostgreSQLWalletStore {
+        var parts = self.place.parts(as: name)
+        parts.lease = lease
+        parts.elapsed = { [elapsed = self.elapsed] in elapsed.now }
+        let store = try await PostgreSQLWalletStore.open(parts)
+        try await store.takeLease()
+        return store
+    }
+
+    private func lease(of store: PostgreSQLWalletStore) throws -> any ServerLease { try store.lease.orThrow() }
+
+    /// A lease of a server that was killed.
+    private func killed(_ name: String) throws {
+        try self.connection.run(
+            """
+            insert into leases (server, instance, program, schema_version, vault_keys, lasts_ms, renewed_at)
+            values ($1, 'killed', '', 2, '', 6000, 0)
+            """,
+            [.text(name)]
+        )
+    }
+
+    @Test("a revocation waits until every server has settled its own connections of the wallets")
+    func acknowledgements() async throws {
+        let (first, second) = (try await self.server("a"), try await self.server("b"))
+        let connections = Connections()
+        try self.lease(of: second).serve { wallets in
+            connections.settled.withLock { $0.append(wallets) }
+            await withCheckedContinuation { waiter in connections.isBusy.withLock { $0 = waiter } }
+        } load: {
+            (connections: 3, sessions: 2)
+        }
+        let wallet = try await TestWallet(in: first)
+        _ = try await first.revoke(wallets: [wallet.id], at: TestWallet.start)
+        let lease = try self.lease(of: first)
+        let done = Event()
+        let answer = Task {
+            let answer = try await lease.acknowledgements()
+            done.happen()
+            return answer
+        }
+        #expect(await eventually { connections.isBusy.withLock { $0 != nil } })
+        #expect(connections.settled.withLock(\.self) == [[wallet.id]])
+        // The first server has acknowledged, and knows of the second one.
+        #expect(await eventually { lease.servers.count == 2 })
+        #expect(!done.hasHappened)
+        connections.isBusy.withLock { $0.take() }?.resume()
+        #expect(try await answer.value == Acknowledgements(acknowledged: ["a", "b"]))
+        #expect(await eventually { lease.servers.last?.sessions == 2 })
+    }
+
+    @Test("every kind of end is settled at other servers, and so is everything after a revocation that was missed")
+    func ends() async throws {
+        let (first, second) = (try await self.server("a"), try await self.server("b"))
+        let connections = Connections()
+        try self.lease(of: second).serve { wallets in
+            connections.settled.withLock { $0.append(wallets) }
+        } load: {
+            (0, 0)
+        }
+        func expectSettled(_ expected: [WalletID]?, line: Int = #line) async throws {
+            let servers = try await self.lease(of: first).acknowledgements()
+            #expect(servers == Acknowledgements(acknowledged: ["a", "b"]), "line \(line)")
+            #expect(connections.settled.withLock(\.last) == .some(expected), "line \(line)")
+        }
+        let wallets = try await [
+            TestWallet(in: first), TestWallet(in: first), TestWallet(in: first), TestWallet(in: first),
+        ]
+        try await first.recordWipe(of: wallets[0].id, at: TestWallet.start)
+        try await expectSettled([wallets[0].id])
+        _ = try await first.end([wallets[1].id], as: .byUser, at: TestWallet.start)
+        try await expectSettled([wallets[1].id])
+        let mac = TestWallet.bytes(32)
+        _ = try await first.judge(wallets[2].attempt(right: true, effect: .linkRecoveryCode(mac: mac)))
+        _ = try await first.revoke(recoveryCode: TestWallet.mac(mac), at: TestWallet.start)
+        try await expectSettled([wallets[2].id])
+        _ = try await first.setSolutionRevoked(true)
+        try await expectSettled(nil)
+        try self.connection.run("update revocation_count set number = number + 1")
+        try await expectSettled(nil)
+    }
+
+    @Test("a revocation waits for a server that was killed until its lease has ended, and not longer")
+    func killedServer() async throws {
+        let store = try await self.server("a")
+        try self.killed("b")
+        let lease = try self.lease(of: store)
+        let wallet = try await TestWallet(in: store)
+        try await store.recordWipe(of: wallet.id, at: TestWallet.start)
+        let done = Event()
+        let answer = Task {
+            let answer = try await lease.acknowledgements()
+            done.happen()
+            return answer
+        }
+        #expect(await eventually { lease.servers.count == 2 })
+        #expect(!done.hasHappened)
+        self.elapsed.advance(by: .seconds(7))
+        #expect(try await answer.value == Acknowledgements(acknowledged: ["a"], ended: ["b"]))
+        #expect(lease.servers.map(\.name) == ["a"])
+    }
+
+    @Test("a lease that has ended is not revived by its holder's next renewal, and a renewed one is not ended")
+    func fencing() throws {
+        let limit = PostgreSQLCluster.longest
+        let table = try LeaseTable(self.place.parts(as: "a"), instance: "1", within: limit)
+        func renew() throws -> LeaseTable.Renewal? {
+            try table.renew(acknowledging: 0, load: (0, 0), takesMaintenance: false, within: limit)
+        }
+        #expect(try table.take(within: limit))
+        let row = try #require(try table.all(within: limit).first)
+        #expect(try renew() != nil)
+        #expect(try !table.end(row, within: limit), "it was renewed since it was read")
+        let newer = try #require(try table.all(within: limit).first)
+        #expect(try table.end(newer, within: limit))
+        #expect(try renew() == nil)
+    }
+
+    @Test("a server that cannot renew its lease releases nothing after two thirds of it, and cuts off its answers")
+    func lapse() async throws {
+        let store = try await self.server("a", lease: .seconds(6000))
+        let lease = try self.lease(of: store)
+        let connections = Connections()
+        lease.serve { wallets in
+            connections.settled.withLock { $0.append(wallets) }
+        } load: {
+            (0, 0)
+        }
+        try self.connection.run("alter table leases rename to unreachable")
+        self.elapsed.advance(by: .seconds(3900))
+        #expect(lease.isHeld)
+        self.elapsed.advance(by: .seconds(101))
+        #expect(!lease.isHeld)
+        #expect(await eventually { connections.settled.withLock(\.self) == [nil] })
+        await #expect(throws: StoreError.unavailable) { _ = try await lease.acknowledgements() }
+        try self.connection.run("alter table unreachable rename to leases")
+        #expect(await eventually { lease.isHeld })
+    }
+
+    @Test("a server whose lease others have ended settles everything before it releases again")
+    func retaken() async throws {
+        let store = try await self.server("a")
+        let lease = try self.lease(of: store)
+        let (connections, early) = (Connections(), Event())
+        lease.serve { wallets in
+            if lease.isHeld { early.happen() }
+            connections.settled.withLock { $0.append(wallets) }
+        } load: {
+            (0, 0)
+        }
+        try self.connection.run("delete from leases")
+        #expect(await eventually { lease.isHeld && connections.settled.withLock(\.count) == 1 })
+        #expect(connections.settled.withLock(\.first) == .some(nil))
+        #expect(!early.hasHappened)
+    }
+
+    @Test("of two servers with one name the second does not start; after a crash it starts once the lease has ended")
+    func names() async throws {
+        let first = try await self.server("a")
+        await #expect { _ = try await self.server("a") } throws: { error in
+            guard case .nameInUse("a", _) = error as? PostgreSQLStoreOpenError else { return false }
+            return true
+        }
+        await first.close()
+        try await self.server("a").close()
+        try self.killed("a")
+        let (elapsed, place) = (self.elapsed, self.place)
+        let advancing = Task {
+            let connection = try place.connect()
+            while try connection.run("select from leases where instance = 'killed'").count > 0 {
+                elapsed.advance(by: .seconds(1))
+            }
+        }
+        #expect(try await self.server("a").lease?.server == "a")
+        try await advancing.value
+    }
+
+    @Test("the time of all servers is the database's, and does not run back behind the newest lease")
+    func time() async throws {
+        let future: Int64 = 4_000_000_000_000
+        try self.killed("z")
+        try self.connection.run("update leases set renewed_at = \(future)")
+        let store = try await self.server("a")
+        let now = try self.lease(of: store).clock.now().milliseconds
+        #expect(now >= future && now < future + 60_000)
+    }
+
+    @Test("a clock takes no uncertain time, and does not run back")
+    func clock() {
+        let elapsed = Mutex(Duration.seconds(10))
+        let read: @Sendable () -> Duration = { elapsed.withLock(\.self) }
+        let clock = LeaseClock(read)
+        #expect(clock.set(1000, between: .seconds(10), and: .seconds(10)))
+        #expect(clock.now().milliseconds == 1000)
+        elapsed.withLock { $0 += .seconds(5) }
+        #expect(clock.now().milliseconds == 6000)
+        #expect(!clock.set(9000, between: .seconds(10), and: .milliseconds(11_001)))
+        #expect(clock.now().milliseconds == 6000)
+        #expect(clock.set(2000, between: .seconds(15), and: .seconds(15)))
+        #expect(clock.now().milliseconds == 6000)
+        elapsed.withLock { $0 += .seconds(6) }
+        #expect(clock.now().milliseconds == 8000)
+    }
+
+    @Test("one server at a time has the maintenance, and another one takes it over")
+    func maintenance() async throws {
+        let (first, second) = (try await self.server("a"), try await self.server("b"))
+        let (one, two) = (try self.lease(of: first), try self.lease(of: second))
+        #expect(one.hasMaintenance)
+        #expect(!two.hasMaintenance)
+        await first.close()
+        #expect(await eventually { two.hasMaintenance })
+    }
+
+    @Test(
+        "a version of the vault's keys does not seal while a server with a lease lacks it, and one without is ignored"
+    )
+    func vaultKeys() async throws {
+        let store = try await self.server("a")
+        _ = try await store.note(vaultVersion: 1, check: [0xAB], at: TestWallet.start)
+        try self.killed("b")
+        await #expect(throws: StoreError.unavailable) {
+            _ = try await store.note(vaultVersion: 2, check: [0xCD], at: TestWallet.start)
+        }
+        #expect(try await store.note(vaultVersion: 1, check: [0xAB], at: TestWallet.start).count == 1)
+        try self.connection.run("update leases set vault_keys = '1:ab 2:cd' where server = 'b'")
+        #expect(try await store.note(vaultVersion: 2, check: [0xCD], at: TestWallet.start).count == 2)
+    }
+
+    @Test("a store of the first version is migrated once, and keeps its wallets")
+    func migration() async throws {
+        let store = try await self.place.open()
+        let wallet = try await TestWallet(in: store)
+        await store.close()
+        for table in ["leases", "revocations", "revocation_count"] { try self.connection.run("drop table \(table)") }
+        try self.connection.run("update facts set schema_version = 1")
+        await #expect(throws: PostgreSQLStoreOpenError.otherVersion(found: 1, known: Schema.version)) {
+            _ = try await self.place.open()
+        }
+        let parts = self.place.parts()
+        async let one = PostgreSQLWalletStore.migrate(parts)
+        async let two = PostgreSQLWalletStore.migrate(parts)
+        #expect(try await [one, two].compactMap(\.self) == [1])
+        let migrated = try await self.server("a")
+        try await migrated.recordWipe(of: wallet.id, at: TestWallet.start)
+        #expect(try await self.lease(of: migrated).acknowledgements().acknowledged == ["a"])
+    }
+}
