@@ -99,11 +99,15 @@ struct SharedDatabaseProgramTests {
 
         let status = try await self.admin("status", at: "b")
         #expect(status.exitCode == 0, "\(status.output)")
+        #expect(try JSONValue(status.output)["cluster"]?["server"]?.string == "b", "\(status.output)")
+        #expect(status.output.contains("\"name\": \"a\"") || status.output.contains("\"name\":\"a\""))
         #expect(try await self.admin("sessions", at: "a").exitCode == 0)
         let shown = try await self.admin("wallet", "show", "\(wallet.walletID)", at: "a")
         #expect(try JSONValue(shown.output)["pin"]?["failures"] == .integer(1), "\(shown.output)")
         let revoked = try await self.admin("revoke", "wallet", "\(wallet.walletID)", at: "b")
         #expect(revoked.exitCode == 0, "\(revoked.output)")
+        let acknowledged = try JSONValue(revoked.output)["servers"]?["acknowledged"]
+        #expect(acknowledged == .array([.string("a"), .string("b")]), "\(revoked.output)")
         let revocation = Revocation(reason: .wallet, mayRegisterAnew: true)
         // The other server releases nothing to a session that was open before.
         #expect(VerdictSummary(try await again.instruct(pin: Self.pin)) == .refused(.revoked(revocation)))
@@ -121,6 +125,15 @@ struct SharedDatabaseProgramTests {
         await second.kill()
         let (third, _) = try await self.start("b")
         #expect(await third.terminate() == 0)
+    }
+
+    @Test("a second server with the name of one that serves does not start")
+    func names() async throws {
+        #expect(try await self.program("store", "init").exitCode == 0)
+        let (first, _) = try await self.start("a")
+        let second = try await self.program("serve", flags: ["audit.file": "\(self.lab.folder)/second.audit"])
+        #expect(second.exitCode == 69 && second.output.contains("renews the lease of server a"), "\(second.output)")
+        #expect(await first.terminate() == 0)
     }
 
     private func admin(_ arguments: String..., at name: String) async throws -> ProgramRun {

@@ -50,6 +50,8 @@ package final class InProcessServer: Sendable {
         package var limits = TransportLimits()
         /// Wraps the store for the server.
         package var wrapping: (any WalletStore) -> any WalletStore = { $0 }
+        /// The server's lease, as if others used the store.
+        package var lease: (any ServerLease)?
         /// Wraps the vault for the server.
         package var wrappingVault: (any Vault) -> any Vault = { $0 }
         /// Replaces the signer of receipts.
@@ -81,6 +83,7 @@ package final class InProcessServer: Sendable {
         self.maintenance = Maintenance(
             Maintenance.Parts(
                 store: self.store,
+                lease: options.lease,
                 vault: self.vault,
                 clock: self.clock,
                 audit: self.audit,
@@ -95,6 +98,7 @@ package final class InProcessServer: Sendable {
                 rules: options.rules,
                 clock: self.clock,
                 store: options.wrapping(self.store),
+                lease: options.lease,
                 vault: CountedVault(options.wrappingVault(self.vault), metrics: self.metrics),
                 attestations: try Self.verifier(authority, options),
                 audit: self.audit,

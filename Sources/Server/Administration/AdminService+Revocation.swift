@@ -1,3 +1,4 @@
+internal import AdminProtocol
 internal import Logging
 internal import RemotePINServer
 internal import Vocabulary
@@ -5,9 +6,9 @@ internal import WalletStore
 
 // The effects of a revocation after it has been committed.
 //
-// The reply to a revocation guarantees that no more of the wallet's data leaves this server (G7). To ensure this, the
-// store commits first. The server then waits until no connection has data of the wallet in flight, and only then sends
-// the reply. Idle connections stay open.
+// The reply to a revocation guarantees that no more of the wallet's data leaves any server of the store (G7). To ensure
+// this, the store commits first. Each server then waits until no connection has data of the wallet in flight, and only
+// then is the reply sent. Idle connections stay open.
 
 /// The kind of command that revoked the wallets.
 enum RevocationCause {
@@ -30,15 +31,29 @@ enum RevocationCause {
 }
 
 extension AdminService {
-    /// Waits until none of the wallets' data is in flight.
+    /// Waits until none of the wallets' data is in flight at any server.
     ///
     /// Reports the wallets that were revoked at `now` to the log and the hooks.
     ///
     /// - Parameter now: The time of the revocation, or nil if it revoked no wallet because all of them had already been
     ///   revoked.
-    func settle(_ wallets: some Collection<WalletID>, endedAt now: Timestamp?, by cause: RevocationCause) async {
+    /// - Returns: The servers that have acknowledged the revocation; nil for an embedded store.
+    @discardableResult
+    func settle(
+        _ wallets: some Collection<WalletID>,
+        endedAt now: Timestamp?,
+        by cause: RevocationCause
+    ) async throws(AdminFailure) -> Acknowledgements? {
         await self.server.settle(wallets)
-        guard let now else { return }
+        if let now { await self.report(wallets, endedAt: now, by: cause) }
+        return try await self.acknowledgements()
+    }
+
+    private func report(
+        _ wallets: some Collection<WalletID>,
+        endedAt now: Timestamp,
+        by cause: RevocationCause
+    ) async {
         for wallet in Set(wallets) {
             // If the store does not answer, it is better to report a wallet twice than not at all.
             if let report = try? await self.server.store.report(of: wallet), report.revokedAt != now { continue }

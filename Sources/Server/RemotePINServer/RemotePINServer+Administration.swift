@@ -69,6 +69,9 @@ extension RemotePINServer {
     /// Returns once no answer to any wallet's connection is in flight.
     package func settleAll() async { await self.state.registry.settleAll() }
 
+    /// This server's lease, if several servers may use the store.
+    package var lease: (any ServerLease)? { self.state.lease }
+
     /// Reports a committed event to the hooks and metrics.
     package func report(_ incident: WalletIncident) { self.state.onEvent(incident) }
 

@@ -23,6 +23,8 @@ extension RemotePINServer {
         await self.state.permanentBlocks.recordMissing(log: self.log)
         self.logRoot(at: now)
         await self.refreshControls()
+        // One of several servers is enough.
+        guard self.state.lease?.hasMaintenance ?? true else { return }
         let limit = now + (.zero - self.state.terms.rules.unopenedLifetime)
         do throws(StoreError) {
             let removed = try await self.state.store.sweep(unopenedSince: limit)

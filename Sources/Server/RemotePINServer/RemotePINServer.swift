@@ -21,6 +21,8 @@ package final class RemotePINServer: Sendable {
         package var rules: ServiceRules
         package var clock: any WallClock
         package var store: any WalletStore
+        /// This server's lease, if several servers may use the store.
+        package var lease: (any ServerLease)?
         package var vault: any Vault
         package var attestations: EvidenceVerifier
         /// The file that contains the verifier's status list, if the list may change.
@@ -47,6 +49,7 @@ package final class RemotePINServer: Sendable {
             rules: ServiceRules,
             clock: any WallClock,
             store: any WalletStore,
+            lease: (any ServerLease)? = nil,
             vault: any Vault,
             attestations: EvidenceVerifier,
             statusList: StatusListFile? = nil,
@@ -59,6 +62,7 @@ package final class RemotePINServer: Sendable {
             self.rules = rules
             self.clock = clock
             self.store = store
+            self.lease = lease
             self.vault = vault
             self.attestations = attestations
             self.statusList = statusList

@@ -17,6 +17,8 @@ package final class ServerState: Sendable {
     package let terms: ServiceTerms
     let devices: DeviceVerifier
     let registry: ConnectionRegistry
+    /// This server's lease, if several servers may use the store.
+    let lease: (any ServerLease)?
     let revocations: Revocations
     let permanentBlocks: PermanentBlocks
     let limits: RateLimits
@@ -53,15 +55,22 @@ package final class ServerState: Sendable {
         self.onEvent = onEvent
         self.receiptKeys = parts.receiptKeys
         self.registry = ConnectionRegistry()
+        self.lease = parts.lease
         self.revocations = Revocations(
             store: parts.store,
             audit: parts.audit,
             registry: self.registry,
+            lease: parts.lease,
             onEvent: onEvent
         )
         self.permanentBlocks = PermanentBlocks(store: parts.store, audit: parts.audit)
         self.limits = RateLimits(parts.rules.sources, metrics: parts.metrics)
         self.statistics = ServerStatistics(metrics: parts.metrics)
+        parts.lease?.serve { [registry = self.registry] wallets in
+            if let wallets { await registry.settle(wallets) } else { await registry.settleAll() }
+        } load: { [registry = self.registry, statistics = self.statistics] in
+            (connections: statistics.openConnections.load(ordering: .relaxed), sessions: registry.sessionCount)
+        }
     }
 }
 

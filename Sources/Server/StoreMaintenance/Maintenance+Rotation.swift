@@ -33,12 +33,16 @@ extension Maintenance {
     ///
     /// The rotation is rejected while the previous one is in progress or tokens from before it are still valid. After
     /// two rotations in a row, no key would accept the tokens from before the first one.
+    ///
+    /// Invariant: with several servers on the store, a version seals only once each of them has it. The first command
+    /// adds it to this server's key file, and a later one activates it.
     package func rotate() async throws {
+        try self.requireTurn()
         let now = self.parts.clock.now()
         let versions = try await self.recordedVersions(at: now)
         // Nothing was done, so do not throw `unavailable`, which the audit log would record as unclear.
         if let active = versions.last {
-            guard active.sealedAnewAt != nil || self.parts.vault.versions.count == 1 else {
+            guard active.sealedAnewAt != nil || self.parts.vault.versions.first == active.version else {
                 throw MaintenanceFailure.notAllowed(
                     "The last rotation is not finished; `vault status` shows its progress.\(self.damage)"
                 )
@@ -52,13 +56,49 @@ extension Maintenance {
             }
         }
         let version: UInt32
-        do throws(KeyFileError) { version = try self.parts.vault.addVersion() } catch {
+        do throws(KeyFileError) {
+            if let pending = self.parts.vault.pendingVersion {
+                version = pending
+            } else {
+                version = try self.parts.vault.addVersion(activating: self.parts.lease == nil)
+            }
+        } catch {
             throw MaintenanceFailure(error)
+        }
+        try self.requireEverywhere(version)
+        _ = try await self.record(version, at: now)
+        if version != self.parts.vault.activeVersion {
+            do throws(KeyFileError) { try self.parts.vault.activate(version) } catch { throw MaintenanceFailure(error) }
         }
         self.parts.log.notice("vault keys rotated", metadata: ["version": "\(version)"])
         _ = try await self.recordedVersions(at: now)
         self.state.withLock { $0.reseal = ResealProgress(version: version) }
         self.askedReseals.yield()
+    }
+
+    /// Rejects a version that another server does not have.
+    private func requireEverywhere(_ version: UInt32) throws(MaintenanceFailure) {
+        guard let lease = self.parts.lease, let name = self.parts.vault.name(of: version) else { return }
+        let missing = lease.servers.filter { $0.name != lease.server && !$0.vaultKeys.contains(name) }.map(\.name)
+        guard !missing.isEmpty else { return }
+        throw .notAllowed(
+            "Version \(version) is in this server's key file and does not seal yet, since these servers lack it: "
+                + "\(missing.joined(separator: ", ")). Copy the key file to them, run `admin reload` there, and repeat "
+                + "the command here."
+        )
+    }
+
+    /// Seals with the version that another server has activated.
+    func useNotedVersion() async {
+        guard self.parts.lease != nil, let newest = try? await self.parts.store.vaultVersions().last else { return }
+        let vault = self.parts.vault
+        guard newest.version > vault.activeVersion, vault.check(of: newest.version) == newest.check else { return }
+        do {
+            try vault.activate(newest.version)
+            self.parts.log.notice("vault keys rotated", metadata: ["version": "\(newest.version)"])
+        } catch {
+            self.parts.log.error("the key file was not changed", metadata: ["reason": "\(error)"])
+        }
     }
 
     /// Records the active version and returns all versions recorded in the store.
@@ -215,6 +255,7 @@ extension Maintenance {
     /// If a value is still sealed with an older version, for example because a call in flight stored it after the last
     /// pass, a new pass is requested to reseal it.
     package func retire() async throws -> [VaultKeyUsage] {
+        try self.requireTurn()
         let versions = try await self.vaultKeys()
         let retirable = Set(versions.filter(\.isRetirable).map(\.version)).intersection(self.parts.vault.versions)
         if versions.contains(where: { !$0.isActive && $0.values > 0 }) {

@@ -20,6 +20,7 @@ extension Maintenance {
     ///
     /// ``refreshSharesIfDue()`` does the rest.
     package func refreshShares() async throws -> ShareRefreshProgress {
+        try self.requireTurn()
         try await self.parts.store.beginShareRefresh(at: self.parts.clock.now())
         let wallets = try await self.parts.store.walletCount()
         let progress = ShareRefreshProgress(wallets: wallets)

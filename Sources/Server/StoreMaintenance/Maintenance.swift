@@ -15,6 +15,8 @@ package final class Maintenance: Sendable {
     /// The dependencies and settings for maintenance.
     package struct Parts: Sendable {
         package var store: any MaintenanceStore
+        /// This server's lease, if several servers may use the store; one of them does the due work.
+        package var lease: (any ServerLease)?
         package var vault: any RotatingVault
         package var clock: any WallClock
         package var audit: AuditLog
@@ -30,6 +32,7 @@ package final class Maintenance: Sendable {
 
         package init(
             store: any MaintenanceStore,
+            lease: (any ServerLease)? = nil,
             vault: any RotatingVault,
             clock: any WallClock,
             audit: AuditLog,
@@ -40,6 +43,7 @@ package final class Maintenance: Sendable {
             log: Logger
         ) {
             self.store = store
+            self.lease = lease
             self.vault = vault
             self.clock = clock
             self.audit = audit
@@ -124,14 +128,28 @@ package final class Maintenance: Sendable {
     }
 
     private func sealAnew() async {
-        for await _ in self.reseals {
+        for await _ in self.reseals where self.hasTurn {
             await self.refreshSharesIfDue()
             await self.resealIfDue()
         }
     }
 
+    /// Whether the work on the whole store is this server's task.
+    ///
+    /// Each step is safe beside that of another server, so a change of the task between two steps does no harm.
+    private var hasTurn: Bool { self.parts.lease?.hasMaintenance ?? true }
+
+    /// Rejects an operator's command for the whole store at a server that does not have its maintenance.
+    func requireTurn() throws(MaintenanceFailure) {
+        guard !self.hasTurn else { return }
+        let name = self.parts.lease?.servers.first(where: \.hasMaintenance)?.name ?? "none at present"
+        throw .notAllowed("One server of the store has its maintenance: \(name). Give the command there.")
+    }
+
     private func doDueWork() async {
         repeat {
+            await self.useNotedVersion()
+            guard self.hasTurn else { continue }
             self.askedReseals.yield()
             await self.runDuePurge()
             await self.runDueCheck()

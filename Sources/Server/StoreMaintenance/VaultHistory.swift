@@ -14,9 +14,15 @@ package enum VaultHistory {
         of store: any MaintenanceStore,
         at now: Timestamp
     ) async throws(VaultMismatch) {
-        let active = vault.activeVersion
         let noted: [StoredVaultVersion]
         do { noted = try await store.vaultVersions() } catch { throw .store }
+        // Activated by another server while this one, which has its key, was stopped.
+        if let newest = noted.last, newest.version > vault.activeVersion,
+            vault.check(of: newest.version) == newest.check
+        {
+            do { try vault.activate(newest.version) } catch { throw .keyFile("\(error)") }
+        }
+        let active = vault.activeVersion
         if let newest = noted.last?.version, newest > active {
             throw .older(file: active, store: newest)
         }
@@ -51,6 +57,8 @@ package enum VaultMismatch: Error, Hashable, Sendable, CustomStringConvertible {
     ///
     /// Install the newest copy of the key file.
     case recordKey
+    /// The key file cannot be changed; contains the reason.
+    case keyFile(String)
     /// The store cannot be read or written.
     case store
 
@@ -66,6 +74,7 @@ package enum VaultMismatch: Error, Hashable, Sendable, CustomStringConvertible {
         case .recordKey:
             "the key `index` of the key file is not the key of the store's attempt records. Install the copy of the "
                 + "key file that the store was used with"
+        case .keyFile(let reason): "the key file cannot be changed: \(reason)"
         case .store: "the store's record of vault keys cannot be read or written; check whether the disk is full"
         }
     }

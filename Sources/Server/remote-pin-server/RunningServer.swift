@@ -153,12 +153,13 @@ enum RunningServer {
         output: LogOutput,
         log: Logger
     ) async throws {
-        let clock = try Self.clock(of: files.lab)
+        let clock = try Self.clock(of: files.lab, store.lease)
         let hooks = Hooks.make(files.settings, clock: clock, log: log, metrics: watch.registry)
         let parts = RemotePINServer.Parts(
             rules: Self.rules(files.settings),
             clock: clock,
             store: store,
+            lease: store.lease,
             vault: CountedVault(files.vault, metrics: watch.registry),
             attestations: files.attestations,
             statusList: files.statusList,
@@ -194,6 +195,7 @@ enum RunningServer {
         let maintenance = Maintenance(
             Maintenance.Parts(
                 store: store,
+                lease: store.lease,
                 vault: files.vault,
                 clock: clock,
                 audit: audit,
@@ -366,11 +368,6 @@ enum RunningServer {
             }
             throw StartFailure(kind, "the store in \(folder) cannot be used: \(error)")
         }
-    }
-
-    static func clock(of lab: LabFolder?) throws -> any WallClock {
-        guard let lab else { return SystemClock() }
-        return try explaining(.files, "the lab's clock cannot be used") { try LabClock(file: lab.clockFile) }
     }
 
     private static func advance(_ clock: LabClock) -> AdminService.Advance {

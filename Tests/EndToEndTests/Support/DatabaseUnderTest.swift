@@ -60,6 +60,8 @@ final class DatabaseUnderTest: Sendable {
             "REMOTE_PIN_STORE_KIND": "postgresql", "REMOTE_PIN_STORE_ADDRESS": self.address,
             "REMOTE_PIN_STORE_PASSWORD_FILE": file, "REMOTE_PIN_STORE_TIME_LIMIT": "30s",
             "REMOTE_PIN_CLUSTER_SERVER": server, "REMOTE_PIN_CLUSTER_DURABILITY": "local",
+            // After a kill, the next process of the server waits for the end of its lease.
+            "REMOTE_PIN_CLUSTER_LEASE": "3s",
         ]
     }
 

@@ -30,6 +30,8 @@ package struct ListSessions: AdminCall {
         package var sessions: [Session]
         /// Whether there are more sessions after this page.
         package var hasMore: Bool
+        /// The server whose sessions these are, and all servers of the store; omitted for an embedded store.
+        package var cluster: ClusterView?
     }
 
     package struct Session: Codable, Sendable {
@@ -60,7 +62,7 @@ package struct ListSessions: AdminCall {
 
     package func run(in service: AdminService) async throws -> Reply {
         let (page, hasMore) = service.server.openSessions(after: self.after ?? 0, limit: self.limit)
-        return Reply(sessions: page.map(Session.init), hasMore: hasMore)
+        return Reply(sessions: page.map(Session.init), hasMore: hasMore, cluster: service.cluster)
     }
 
     package var page: ListPage? { self.after.map { ListPage(of: Self.name, after: "\($0)") } }
@@ -92,11 +94,13 @@ package struct ListSessions: AdminCall {
             while true {
                 let page = try await server.call(ListSessions(after: all.sessions.last?.connection))
                 all.sessions += page.sessions
+                all.cluster = page.cluster
                 if !page.hasMore || page.sessions.isEmpty { return all }
             }
         }
 
         func draw(_ reply: Reply, on page: inout Page) {
+            if let cluster = reply.cluster { page.line(cluster.text) }
             if reply.sessions.isEmpty { return page.line("no session is open") }
             let rows = reply.sessions.map { session in
                 [

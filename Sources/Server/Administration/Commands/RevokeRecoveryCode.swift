@@ -6,7 +6,7 @@ internal import Logging
 internal import RemotePINServer
 internal import ServerCommandLine
 package import Vocabulary
-internal import WalletStore
+package import WalletStore
 
 /// `revoke recovery-code`: adds the code to the deny list and permanently revokes the wallets linked to it.
 ///
@@ -32,9 +32,11 @@ package struct RevokeRecoveryCode: AdminCall {
         package var revoked: Int
         /// All linked wallets, for the audit log only: another server may have linked one since the entry was begun.
         var linked: Set<WalletID> = []
+        /// The servers for which the command waited, or nil for an embedded store.
+        package var servers: Acknowledgements?
 
         private enum CodingKeys: CodingKey {
-            case mac, deniedAt, alreadyDenied, revoked
+            case mac, deniedAt, alreadyDenied, revoked, servers
         }
     }
 
@@ -61,18 +63,23 @@ package struct RevokeRecoveryCode: AdminCall {
         } catch {
             if error == .notErased, let linked = try? await server.store.wallets(linkedTo: mac) {
                 server.log.notice("recovery code denied")
-                await service.settle(linked, endedAt: now, by: .recoveryCode)
+                try await service.settle(linked, endedAt: now, by: .recoveryCode)
             }
             throw error
         }
         server.log.notice("recovery code denied", metadata: ["walletsRevoked": "\(outcome.ended)"])
-        await service.settle(outcome.linked, endedAt: outcome.ended > 0 ? now : nil, by: .recoveryCode)
+        let servers = try await service.settle(
+            outcome.linked,
+            endedAt: outcome.ended > 0 ? now : nil,
+            by: .recoveryCode
+        )
         return Reply(
             mac: mac,
             deniedAt: outcome.deniedAt,
             alreadyDenied: outcome.wasDenied,
             revoked: outcome.ended,
-            linked: outcome.linked
+            linked: outcome.linked,
+            servers: servers
         )
     }
 
@@ -128,5 +135,6 @@ extension RevokeRecoveryCodeCommand {
             reply.alreadyDenied ? "was on the deny list since \(reply.deniedAt.text)" : "is on the deny list"
         page.line("the recovery code \(since), as \(reply.mac)")
         page.line("\(reply.revoked) \(reply.revoked == 1 ? "wallet is" : "wallets are") revoked by it now")
+        if let servers = reply.servers { page.line(servers.text) }
     }
 }

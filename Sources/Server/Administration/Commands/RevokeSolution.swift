@@ -5,7 +5,7 @@ internal import Logging
 internal import RemotePINServer
 internal import ServerCommandLine
 internal import Vocabulary
-internal import WalletStore
+package import WalletStore
 
 /// `revoke solution`: stops the release of shares and the registration of wallets until the solution is restored.
 ///
@@ -99,15 +99,19 @@ package struct SolutionReply: Codable, Hashable, Sendable {
     package var revoked: Bool
     /// Whether the command changed anything.
     package var changed: Bool
+    /// The servers for which a revocation waited; omitted for an embedded store.
+    package var servers: Acknowledgements?
 
-    package init(revoked: Bool, changed: Bool) {
+    package init(revoked: Bool, changed: Bool, servers: Acknowledgements? = nil) {
         self.revoked = revoked
         self.changed = changed
+        self.servers = servers
     }
 
     fileprivate func draw(on page: inout Page) {
         let state = self.revoked ? page.bad("revoked") : page.good("in service")
         page.line("the solution is \(state)\(self.changed ? "" : ", as it was before")")
+        if let servers { page.line(servers.text) }
     }
 }
 
@@ -119,6 +123,7 @@ extension AdminService {
             self.server.log.notice(isRevoked ? "solution revoked" : "solution restored")
             self.server.report(isRevoked ? .solutionRevoked : .solutionRestored)
         }
-        return SolutionReply(revoked: isRevoked, changed: changed)
+        let servers = isRevoked ? try await self.acknowledgements() : nil
+        return SolutionReply(revoked: isRevoked, changed: changed, servers: servers)
     }
 }

@@ -4,7 +4,7 @@ package import AuditLog
 internal import RemotePINServer
 internal import ServerCommandLine
 package import Vocabulary
-internal import WalletStore
+package import WalletStore
 
 /// `revoke wallet`: permanently revokes all of the given wallets, or none if one of them is unknown.
 package struct RevokeWallets: AdminCall {
@@ -31,10 +31,13 @@ package struct RevokeWallets: AdminCall {
         ///
         /// They are left unchanged.
         package var alreadyRevoked: Int
+        /// The servers for which the command waited; omitted for an embedded store.
+        package var servers: Acknowledgements?
 
-        package init(revoked: Int, alreadyRevoked: Int) {
+        package init(revoked: Int, alreadyRevoked: Int, servers: Acknowledgements? = nil) {
             self.revoked = revoked
             self.alreadyRevoked = alreadyRevoked
+            self.servers = servers
         }
     }
 
@@ -59,14 +62,14 @@ package struct RevokeWallets: AdminCall {
             outcome = try await service.server.store.revoke(wallets: self.wallets, at: now)
         } catch {
             // Report them now, because a repeated command would find that these wallets are already revoked.
-            if error == .notErased { await service.settle(self.wallets, endedAt: now, by: .operator) }
+            if error == .notErased { try await service.settle(self.wallets, endedAt: now, by: .operator) }
             throw error
         }
         switch outcome {
         case .unknown(let unknown): throw AdminFailure.unknown(unknown)
         case .revoked(let ended, let before):
-            await service.settle(self.wallets, endedAt: ended > 0 ? now : nil, by: .operator)
-            return Reply(revoked: ended, alreadyRevoked: before)
+            let servers = try await service.settle(self.wallets, endedAt: ended > 0 ? now : nil, by: .operator)
+            return Reply(revoked: ended, alreadyRevoked: before, servers: servers)
         }
     }
 
@@ -78,9 +81,9 @@ package struct RevokeWallets: AdminCall {
             abstract: "Revoke wallets permanently: all of them, or none.",
             discussion: """
                 Destroys the shares without which the wallets' data cannot be decrypted. Open sessions learn of it at \
-                their next call, and the devices may register again. A revocation cannot be taken back. A wallet that \
-                is already revoked stays as it is, so repeating the command is safe. If one id is unknown, nothing is \
-                done (exit status 67).
+                their next call, and the devices may register again. Returns after all servers of the store have \
+                acknowledged it. A revocation cannot be taken back. A wallet that is already revoked stays as it is, \
+                so repeating the command is safe. If one id is unknown, nothing is done (exit status 67).
 
                   remote-pin-server admin revoke wallet 3f9c01… 71aa20… --lab /tmp/lab
                 """
@@ -108,6 +111,7 @@ package struct RevokeWallets: AdminCall {
         func draw(_ reply: Reply, on page: inout Page) {
             let earlier = reply.alreadyRevoked == 0 ? "" : "; \(reply.alreadyRevoked) already were"
             page.line("\(reply.revoked) \(reply.revoked == 1 ? "wallet is" : "wallets are") revoked\(earlier)")
+            if let servers = reply.servers { page.line(servers.text) }
         }
     }
 }

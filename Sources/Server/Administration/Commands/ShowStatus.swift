@@ -53,6 +53,8 @@ package struct ShowStatus: AdminCall {
         package var reseal: ResealProgress?
         /// The number of wallets that have not replaced their shares since the last `vault refresh-shares`.
         package var sharesToReplace: Int
+        /// The server that these figures are for, and all servers of the store; omitted for an embedded store.
+        package var cluster: ClusterView?
     }
 
     /// The number of PINs entered since the start, by outcome.
@@ -124,7 +126,8 @@ package struct ShowStatus: AdminCall {
             audit: Entry(number: server.audit.newest.number, mac: server.audit.newest.mac),
             logLevel: operations.logLevel(nil).level,
             reseal: maintenance.reseal,
-            sharesToReplace: try await operations.maintenance.unconfirmedShares()
+            sharesToReplace: try await operations.maintenance.unconfirmedShares(),
+            cluster: service.cluster
         )
     }
 
@@ -165,6 +168,7 @@ package struct ShowStatus: AdminCall {
             let wallets = WalletCondition.allCases.map { "\(reply.wallets[$0] ?? 0) \($0.spoken)" }
             let keys = reply.vaultKeys.versions.map { $0 == reply.vaultKeys.active ? "\($0) (seals)" : "\($0)" }
             page.facts([
+                ("server", reply.cluster?.text ?? "the only one of its store"),
                 ("version", reply.version),
                 ("up", "\(Duration.milliseconds(reply.uptimeMs).spoken), since \(reply.startedAt.text)"),
                 ("time", reply.now.text),

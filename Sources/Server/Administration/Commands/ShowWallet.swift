@@ -36,6 +36,8 @@ package struct ShowWallet: AdminCall {
         /// Omitted if the server knows of none.
         package var lastSession: Timestamp?
         package var openConnections: Int
+        /// The server whose connections these are; omitted for an embedded store.
+        package var server: String?
         package var state: WalletCondition
         /// The end of the wallet.
         ///
@@ -153,6 +155,7 @@ package struct ShowWallet: AdminCall {
             sessionOpened: stored.sessionOpened,
             lastSession: server.unsavedLastSession(of: self.wallet) ?? stored.lastSession,
             openConnections: server.connectionCount(of: self.wallet),
+            server: server.lease?.server,
             state: WalletCondition(
                 isRevoked: stored.revocation != nil,
                 sessionOpened: stored.sessionOpened,
@@ -202,7 +205,7 @@ package struct ShowWallet: AdminCall {
                     "last session",
                     reply.lastSession?.text ?? (reply.sessionOpened ? "not recorded" : "none was ever opened")
                 ),
-                ("connections", "\(reply.openConnections) now"),
+                ("connections", "\(reply.openConnections) now" + (reply.server.map { " at \($0)" } ?? "")),
                 ("recovery code", reply.linkedToRecoveryCode ? "linked to one" : "not linked"),
                 ("deletion code", reply.hasDeletionCode ? "has one" : "has none"),
                 ("safe biometrics", reply.features.safeBiometricUnlock ? "on" : "off"),

@@ -14,7 +14,8 @@ struct ConnectionHandle: Sendable {
     let endSession: @Sendable () -> Void
     /// Returns once the connection is closed and can no longer send anything.
     let closed: @Sendable () async -> Void
-    /// Returns whether no call is being answered and the peer's machine has acknowledged every answer.
+    /// Returns whether no call that may release data is being answered and the peer's machine has acknowledged every
+    /// answer.
     ///
     /// Waits briefly for the acknowledgment, and returns false if none arrives.
     var isIdle: @Sendable () async -> Bool = { false }
@@ -25,14 +26,14 @@ final class CallActivity: Sendable {
     private let busy = Atomic<Bool>(false)
     private let instructionCount = Atomic<Int>(0)
 
-    /// Whether a call is being answered.
+    /// Whether a call that may release data is being answered.
     ///
     /// This becomes true before the call can reach the store.
     var isBusy: Bool { self.busy.load(ordering: .sequentiallyConsistent) }
     /// The number of instructions received so far, shown to operators.
     var instructions: Int { self.instructionCount.load(ordering: .relaxed) }
 
-    func begin() { self.busy.store(true, ordering: .sequentiallyConsistent) }
+    func begin(mayRelease: Bool = true) { self.busy.store(mayRelease, ordering: .sequentiallyConsistent) }
     func end() { self.busy.store(false, ordering: .sequentiallyConsistent) }
     func countInstruction() { self.instructionCount.add(1, ordering: .relaxed) }
 }

@@ -87,7 +87,7 @@ struct Conversation {
     private mutating func serve(_ received: ServerConnection.Received) async {
         switch self.connection.decode(received) {
         case .request(let request):
-            self.activity.begin()
+            self.activity.begin(mayRelease: request.call.mayRelease)
             self.log.begin(call: request.id)
             let (result, endsConnection) = await self.answer(request.call)
             guard let result else {
@@ -96,6 +96,11 @@ struct Conversation {
             }
             let isUse = self.idleTimeout.isReset(by: request.call, result)
             let response = Response(id: request.id, result: result)
+            guard self.mayBeSent(result) else {
+                self.isOver = true
+                self.connection.abort()
+                return
+            }
             let isSent = await self.connection.send(response, isUse: isUse)
             self.isOver = endsConnection || !isSent
             guard !self.isOver else { return }

@@ -18,6 +18,7 @@ package final class Revocations: Sendable {
     package let audit: AuditLog
     let store: any WalletStore
     let registry: ConnectionRegistry
+    private let lease: (any ServerLease)?
     private let onEvent: @Sendable (WalletIncident) -> Void
     /// Serializes links to a recovery code with its denial, which records the linked wallets before it is committed.
     package let recoveryCodeLocks = KeyedAsyncLock<RecoveryCodeMAC>()
@@ -32,11 +33,13 @@ package final class Revocations: Sendable {
         store: any WalletStore,
         audit: AuditLog,
         registry: ConnectionRegistry,
+        lease: (any ServerLease)?,
         onEvent: @escaping @Sendable (WalletIncident) -> Void
     ) {
         self.store = store
         self.audit = audit
         self.registry = registry
+        self.lease = lease
         self.onEvent = onEvent
     }
 
@@ -60,7 +63,7 @@ package final class Revocations: Sendable {
         let wallet: WalletID
     }
 
-    /// Commits the end of a wallet.
+    /// Commits the end of a wallet and returns after every server has acknowledged it.
     ///
     /// Does nothing if the audit log rejects the entry. If the store rejects the end, it stays begun and the next
     /// request continues with the same entry, so that requests against a full store do not fill the audit log too. A
@@ -75,7 +78,10 @@ package final class Revocations: Sendable {
         // If the wallet has already ended, the end is committed again without an entry, because the request may be a
         // retry after the store's log could not be emptied.
         guard let report = try await self.store.report(of: end.wallet), report.revocation == nil else {
-            return try await commit()
+            let outcome = try await commit()
+            // An earlier request may have failed here.
+            _ = try await self.lease?.acknowledgements()
+            return outcome
         }
         let begun: UInt64
         if let earlier = self.begunEnds.withLock({ $0[end.key] }) {
@@ -87,6 +93,7 @@ package final class Revocations: Sendable {
         do {
             let outcome = try await commit()
             await self.finish(end, begun: begun, log: log)
+            _ = try await self.lease?.acknowledgements()
             return outcome
         } catch StoreError.notErased {
             // The wallet has ended. Later requests will find that it has ended and take neither of these steps.

@@ -1,0 +1,96 @@
+import Administration
+import ServerTestSupport
+import Synchronization
+import TestSupport
+import Testing
+import Vocabulary
+import WalletStore
+import Wire
+
+@Suite("Leases of servers that share a store")
+struct LeaseTests {
+    private let lease = TestLease()
+    private var options: InProcessServer.Options {
+        var options = InProcessServer.Options()
+        options.lease = self.lease
+        return options
+    }
+
+    @Test("without its lease a server sends no share, whatever the call; the next connection repeats it with the lease")
+    func withheld() async throws {
+        try await InProcessServer.run(self.options) { server in
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            self.lease.set(isHeld: false)
+            #expect(try await session.check("135790") == .closed)
+            await #expect(throws: (any Error).self, "a session's answer has the presence share") {
+                _ = try await wallet.openSession()
+            }
+            await #expect(throws: (any Error).self, "a registration's answer has the unlock share") {
+                _ = try await server.wallet()
+            }
+            self.lease.set(isHeld: true)
+            #expect(try await wallet.openSession().check("135790") == wallet.unlockShare.asValid)
+        }
+    }
+
+    @Test("without its lease a server still answers a wrong PIN, which was counted")
+    func verdicts() async throws {
+        try await InProcessServer.run(self.options) { server in
+            let session = try await server.wallet().openSession()
+            self.lease.set(isHeld: false)
+            guard case .wrong = try await session.check("000000") else {
+                Issue.record("not wrong")
+                return
+            }
+        }
+    }
+
+    @Test("a revocation by code or by an operator returns only after every server has acknowledged it")
+    func acknowledged() async throws {
+        try await InProcessServer.run(self.options) { server in
+            let (wallet, other) = (try await server.wallet(), try await server.wallet())
+            let (portal, code) = (try await server.endpoint.connect(), try wallet.deletionCode.orThrow())
+            self.lease.gate.close()
+            let answers = AnswerCount()
+            let byCode = Task {
+                let answer = await portal.answer(.revokeWithCode(code.characters))
+                answers.add()
+                return answer
+            }
+            await self.lease.gate.isReached()
+            #expect(answers.value == 0)
+            self.lease.gate.open()
+            #expect(await byCode.value == .other("revoked"))
+            self.lease.gate.close()
+            let byOperator = Task {
+                let reply = try await server.give(RevokeWallets([other.walletID]))
+                answers.add()
+                return reply
+            }
+            await self.lease.gate.isReached()
+            #expect(answers.value == 1)
+            self.lease.gate.open()
+            let servers = Acknowledgements(acknowledged: ["here"], ended: ["there"])
+            #expect(try await byOperator.value.servers == servers)
+        }
+    }
+
+    @Test("a revocation at another server ends the answers in flight here, and leaves an idle session open")
+    func settled() async throws {
+        try await InProcessServer.run(self.options) { server in
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            await self.lease.settle([wallet.walletID])
+            #expect(try await session.check("135790") == wallet.unlockShare.asValid, "it was idle")
+        }
+    }
+}
+
+/// The number of answers so far.
+private final class AnswerCount: Sendable {
+    private let count = Mutex(0)
+
+    var value: Int { self.count.withLock(\.self) }
+    func add() { self.count.withLock { $0 += 1 } }
+}
