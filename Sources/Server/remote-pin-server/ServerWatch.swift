@@ -82,6 +82,13 @@ struct ServerWatch: Sendable {
             }
             self.registry.probe("remote_pin_store_generation") { [weak store] in store.map { Double($0.generation) } }
         }
+        if let lease = store.lease {
+            self.registry.probe("remote_pin_lease_age_seconds") { [weak lease] in
+                lease.map { $0.age / .seconds(1) }
+            }
+            self.registry.probe("remote_pin_lease_held") { [weak lease] in lease.map { $0.isHeld ? 1 : 0 } }
+            self.registry.probe("remote_pin_servers_live") { [weak lease] in lease.map { Double($0.servers.count) } }
+        }
         self.registry.probe("remote_pin_store_queue_steps") { [weak store] in store.map { Double($0.waitingSteps) } }
     }
 

@@ -8,7 +8,7 @@ package import MetricsEndpoint
 package enum MetricCatalogue {
     /// All metrics.
     package static let all: [MetricDefinition] =
-        Self.wallets + Self.connections + Self.store + Self.keys + Self.operators + Self.portal
+        Self.wallets + Self.connections + Self.store + Self.leases + Self.keys + Self.operators + Self.portal
         + MetricDefinition.process + Self.own
 
     /// Wallet calls and their results.
@@ -160,6 +160,30 @@ package enum MetricCatalogue {
             "remote_pin_store_damage",
             .gauge,
             "Damaged attempt records at the last check; 0 before the first check."
+        ),
+    ]
+
+    /// The leases of several servers on one store.
+    static let leases = [
+        MetricDefinition(
+            "remote_pin_lease_age_seconds",
+            .gauge,
+            "Time since this server's lease was renewed last; absent with an embedded store."
+        ),
+        MetricDefinition(
+            "remote_pin_lease_held",
+            .gauge,
+            "1 while this server's lease allows it to release shares, otherwise 0; absent with an embedded store."
+        ),
+        MetricDefinition(
+            "remote_pin_servers_live",
+            .gauge,
+            "Servers of the store with a lease, this one included; absent with an embedded store."
+        ),
+        MetricDefinition(
+            "remote_pin_revocation_acknowledgement_seconds",
+            .histogram(bounds: Self.seconds + [10]),
+            "Time that a revocation waited for the acknowledgements of all servers, after its commit."
         ),
     ]
 
