@@ -194,6 +194,21 @@ struct SharedDatabaseProgramTests {
         #expect(backup.output.contains("PostgreSQL"), "\(backup.output)")
     }
 
+    @Test("the first server of a newer version upgrades the schema, and says so before and when it does")
+    func migration() async throws {
+        #expect(try await self.program("store", "init").exitCode == 0)
+        try await self.database.run(
+            "drop table remote_pin.leases, remote_pin.revocations, remote_pin.revocation_count",
+            "update remote_pin.facts set schema_version = 1"
+        )
+        let checked = try await self.program("check-config")
+        #expect(checked.exitCode == 0 && checked.output.contains("upgrades it to 2"), "\(checked.output)")
+        let (server, _) = try await self.start("a")
+        #expect(try await self.program("store", "status").output.contains("version 2"))
+        #expect(await server.terminate() == 0)
+        #expect(server.output.contains("the store was upgraded"), "\(server.output)")
+    }
+
     @Test("an unsafe, wrong, silent or foreign database is named with its cure, and the server does not start")
     func badDatabases() async throws {
         #expect(try await self.program("store", "init").exitCode == 0)

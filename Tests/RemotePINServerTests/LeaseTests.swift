@@ -1,4 +1,5 @@
 import Administration
+import RemotePINServer
 import ServerTestSupport
 import Synchronization
 import TestSupport
@@ -73,6 +74,20 @@ struct LeaseTests {
             self.lease.gate.open()
             let servers = Acknowledgements(acknowledged: ["here"], ended: ["there"])
             #expect(try await byOperator.value.servers == servers)
+        }
+    }
+
+    @Test("only the server with the maintenance removes registrations that never had a session")
+    func sweeps() async throws {
+        try await InProcessServer.run(self.options) { server in
+            let wallet = try await server.wallet()
+            server.clock.advance(by: .seconds(86_401))
+            self.lease.set(hasMaintenance: false)
+            await server.server.runDueTimers()
+            #expect(try await server.store.identity(of: wallet.walletID) != nil)
+            self.lease.set(hasMaintenance: true)
+            await server.server.runDueTimers()
+            #expect(try await server.store.identity(of: wallet.walletID) == nil)
         }
     }
 

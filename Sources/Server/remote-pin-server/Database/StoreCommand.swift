@@ -183,11 +183,11 @@ extension DatabaseReport {
         )
     }
 
-    /// The fault in the store's tables, or nil if this program knows their version.
+    /// The fault in the store's tables, or nil if this program knows or can upgrade their version.
     var schemaFault: PostgreSQLStoreOpenError? {
         guard let found = self.schemaVersion else { return .missing }
         let known = Self.knownSchemaVersion
-        return found == known ? nil : .otherVersion(found: found, known: known)
+        return found <= known ? nil : .otherVersion(found: found, known: known)
     }
 
     /// The fault in the store's contents for a server with this policy, or nil if it could serve.
@@ -216,6 +216,12 @@ extension DatabaseReport {
             sentences.append(
                 "warning: `cluster.durability` is local. A crash loses nothing, but a failover, or the loss of this "
                     + "machine, takes back attempts and revocations that were answered."
+            )
+        }
+        if let found = self.schemaVersion, found < Self.knownSchemaVersion {
+            sentences.append(
+                "The schema has version \(found): the next server that starts upgrades it to "
+                    + "\(Self.knownSchemaVersion), after which servers of the earlier version cannot connect anew."
             )
         }
         let known =
