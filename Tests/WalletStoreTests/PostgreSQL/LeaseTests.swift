@@ -147,13 +147,13 @@ struct LeaseTests {
         let limit = PostgreSQLCluster.longest
         let table = try LeaseTable(self.place.parts(as: "a"), instance: "1", within: limit)
         func renew() throws -> LeaseTable.Renewal? {
-            try table.renew(acknowledging: 0, load: (0, 0), takesMaintenance: false, within: limit)
+            try table.renew(acknowledging: 0, isNews: false, load: (0, 0), takesMaintenance: false, within: limit)
         }
         #expect(try table.take(within: limit))
-        let row = try #require(try table.all(within: limit).first)
+        let row = try #require(try table.look(within: limit).rows.first)
         #expect(try renew() != nil)
         #expect(try !table.end(row, within: limit), "it was renewed since it was read")
-        let newer = try #require(try table.all(within: limit).first)
+        let newer = try #require(try table.look(within: limit).rows.first)
         #expect(try table.end(newer, within: limit))
         #expect(try renew() == nil)
     }

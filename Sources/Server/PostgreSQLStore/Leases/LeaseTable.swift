@@ -18,15 +18,21 @@ struct LeaseTable {
         var acknowledged: Int64
     }
 
-    /// The state of the table right after a renewal.
+    /// The table at one moment.
+    struct View {
+        /// The number of the newest revocation.
+        let newest: Int64
+        let rows: [Row]
+    }
+
+    /// The result of a renewal.
     struct Renewal {
         /// The time of all servers, in milliseconds since 1970.
         let time: Int64
-        /// The number of the newest revocation.
-        let newest: Int64
         /// Whether this renewal took the task of maintenance.
         let tookMaintenance: Bool
-        let rows: [Row]
+        /// The table right after the renewal.
+        let view: View
     }
 
     /// Connects, and is notified from now on.
@@ -72,9 +78,13 @@ struct LeaseTable {
     /// Renews this server's lease with the number of the last revocation that it has settled; returns nil if it has no
     /// lease any longer.
     ///
-    /// - Parameter takesMaintenance: Whether to take the task of maintenance if no server has it.
+    /// - Parameters:
+    ///   - number: The number of the last revocation that this server has settled.
+    ///   - isNews: Whether to notify the servers that wait for it.
+    ///   - takesMaintenance: Whether to take the task of maintenance if no server has it.
     func renew(
         acknowledging number: Int64,
+        isNews: Bool,
         load: (connections: Int, sessions: Int),
         takesMaintenance: Bool,
         within limit: Duration
@@ -88,42 +98,46 @@ struct LeaseTable {
             )
             select (select renewed_at from renewed), coalesce((select number from revocation_count), 0), server,
                 instance, program, schema_version, vault_keys, lasts_ms, renewals, acknowledged, connections, sessions,
-                maintains, (select pg_try_advisory_lock($7) where $8)
+                maintains, (select pg_try_advisory_lock($7) where $8),
+                (select pg_notify('\(LeaseChannel.acknowledged.rawValue)', '')::text where $9)
             from leases order by server
             """,
             [
                 .text(self.parts.server), .text(self.instance), .number(number), .number(Int64(load.connections)),
                 .number(Int64(load.sessions)), .text(self.vaultKeys), .number(Self.maintenanceLock),
-                .flag(takesMaintenance),
+                .flag(takesMaintenance), .flag(isNews),
             ],
             commits: true,
             within: limit
         )
         guard rows.count > 0, let time = rows.number(0, 0), let newest = rows.number(0, 1) else { return nil }
+        let leases = try (0..<rows.count).map { try Row(rows, $0) }.map { row in
+            // The row as it was before this statement.
+            var row = row
+            if row.server.instance == self.instance { row.acknowledged = number }
+            return row
+        }
         return Renewal(
             time: time,
-            newest: newest,
             tookMaintenance: rows.flag(0, 13) == true,
-            rows: try (0..<rows.count).map { try Row(rows, $0) }.map { row in
-                // The row as it was before this statement.
-                var row = row
-                if row.server.instance == self.instance { row.acknowledged = number }
-                return row
-            }
+            view: View(newest: newest, rows: leases)
         )
     }
 
-    /// Returns all leases.
-    func all(within limit: Duration) throws -> [Row] {
+    /// Reads the table.
+    func look(within limit: Duration) throws -> View {
         let rows = try self.connection.run(
             """
-            select 0::bigint, 0::bigint, server, instance, program, schema_version, vault_keys, lasts_ms, renewals,
-                acknowledged, connections, sessions, maintains
+            select null, (select number from revocation_count), server, instance, program, schema_version, vault_keys,
+                lasts_ms, renewals, acknowledged, connections, sessions, maintains
             from leases order by server
             """,
             within: limit
         )
-        return try (0..<rows.count).map { try Row(rows, $0) }
+        return View(
+            newest: rows.count == 0 ? 0 : rows.number(0, 1) ?? 0,
+            rows: try (0..<rows.count).map { try Row(rows, $0) }
+        )
     }
 
     /// Ends a lease, unless it was renewed since this row was read; returns whether it did.
@@ -168,11 +182,6 @@ struct LeaseTable {
             }
         }
         return wallets
-    }
-
-    /// Wakes the servers that wait for acknowledgements.
-    func notifyAcknowledged(within limit: Duration) throws {
-        _ = try self.connection.run("select pg_notify('\(LeaseChannel.acknowledged.rawValue)', '')", within: limit)
     }
 }
 

@@ -20,6 +20,7 @@ final class LeaseWorker {
     private var settled: Int64 = 0
     /// The number that the last renewal acknowledged.
     private var acknowledged: Int64 = 0
+    private var nextRenewal = ContinuousClock.now
     /// Whether everything was settled since the right to release ended last.
     private var isSettled = true
 
@@ -43,7 +44,7 @@ final class LeaseWorker {
     private func waitForEnd(in table: LeaseTable) throws {
         let start = self.parts.elapsed()
         var first: LeaseTable.Row?
-        while let row = try table.all(within: self.limit).first(where: { $0.server.name == self.parts.server }) {
+        while let row = try table.look(within: self.limit).rows.first(where: { $0.server.name == self.parts.server }) {
             let seen = first ?? row
             guard seen.server.instance == row.server.instance, seen.renewals == row.renewals else {
                 throw PostgreSQLStoreOpenError.nameInUse(server: self.parts.server, instance: row.server.instance)
@@ -80,19 +81,24 @@ final class LeaseWorker {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Renews the lease until every revocation that it reads is acknowledged.
+    /// Renews the lease if that is due, looks into the table, and settles and acknowledges new revocations.
     private func renew() throws {
-        while try self.renewOnce() {}
+        while try self.isDue ? self.renewOnce() : self.look() {}
     }
 
-    /// Renews the lease, ends those of servers that are gone, answers waiting calls, and settles new revocations;
-    /// returns whether those wait for another renewal, which acknowledges them.
+    /// Whether the lease must be renewed by now, also to acknowledge revocations.
+    private var isDue: Bool {
+        self.acknowledged != self.settled || !self.keeper.isHeld || ContinuousClock.now >= self.nextRenewal
+    }
+
+    /// Renews the lease; returns whether another look is needed.
     private func renewOnce() throws -> Bool {
         let table = try self.connected()
         let (lastWaiter, load) = self.keeper.state.withLock { ($0.lease.newestWaiter, $0.load) }
-        let start = self.parts.elapsed()
+        let (start, next) = (self.parts.elapsed(), ContinuousClock.now + min(Self.interval, self.parts.lease / 6))
         let renewal = try table.renew(
             acknowledging: self.settled,
+            isNews: self.acknowledged != self.settled,
             load: load(),
             takesMaintenance: !self.keeper.maintains.load(ordering: .relaxed),
             within: self.limit
@@ -102,29 +108,48 @@ final class LeaseWorker {
             return true
         }
         let end = self.parts.elapsed()
+        self.nextRenewal = next
+        self.acknowledged = self.settled
         if renewal.tookMaintenance { self.keeper.maintains.store(true, ordering: .relaxed) }
         // Without a certain time, the lease is as good as not renewed.
         if self.keeper.leaseClock.set(renewal.time, between: start, and: end) { self.extend(from: start) }
-        let hasNews = self.acknowledged != self.settled
-        self.acknowledged = self.settled
-        let overdue = self.keeper.state.withLock { $0.lease.overdue(in: renewal.rows, at: end) }
-        var present = renewal.rows
+        return try self.take(renewal.view, from: table, at: end, upTo: lastWaiter)
+    }
+
+    /// Looks into the table without a commit; returns whether another look is needed.
+    private func look() throws -> Bool {
+        let table = try self.connected()
+        let lastWaiter = self.keeper.state.withLock(\.lease.newestWaiter)
+        return try self.take(table.look(within: self.limit), from: table, at: self.parts.elapsed(), upTo: lastWaiter)
+    }
+
+    /// Ends the leases of servers that are gone, answers waiting calls, and settles new revocations; returns whether
+    /// those must be acknowledged.
+    private func take(
+        _ view: LeaseTable.View,
+        from table: LeaseTable,
+        at now: Duration,
+        upTo lastWaiter: UInt64
+    ) throws -> Bool {
+        let overdue = self.keeper.state.withLock { $0.lease.overdue(in: view.rows, at: now) }
+        var present = view.rows
         for row in overdue where try table.end(row, within: self.limit) {
             present.removeAll { $0.server.instance == row.server.instance }
         }
-        self.answer(present, newest: renewal.newest, upTo: lastWaiter)
-        if hasNews { try table.notifyAcknowledged(within: self.limit) }
-        guard renewal.newest > self.settled else { return false }
-        self.settle(try table.revoked(after: self.settled, upTo: renewal.newest, within: self.limit))
-        self.settled = renewal.newest
+        self.answer(present, newest: view.newest, upTo: lastWaiter)
+        guard view.newest > self.settled else { return false }
+        self.settle(try table.revoked(after: self.settled, upTo: view.newest, within: self.limit))
+        self.settled = view.newest
         return true
     }
 
-    /// Waits until the next renewal is due or asked for.
+    /// Waits until the next renewal is due, or a look is asked for.
     private func sleep() throws {
-        let due = ContinuousClock.now + min(Self.interval, self.parts.lease / 6)
         while let table {
-            let channels = try table.connection.notifications(orReadable: self.keeper.wakePipe.readable, until: due)
+            let channels = try table.connection.notifications(
+                orReadable: self.keeper.wakePipe.readable,
+                until: self.nextRenewal
+            )
             self.keeper.wakePipe.clear()
             let isAsked = self.keeper.state.withLock { $0.isClosed || $0.lease.hasWaiters }
             if isAsked || channels != [LeaseChannel.acknowledged.rawValue] { return }
@@ -181,7 +206,7 @@ final class LeaseWorker {
         self.settleIfLapsed()
         (self.settled, self.acknowledged) = (0, 0)
         guard try table.take(within: self.limit) else {
-            let instance = try table.all(within: self.limit).first { $0.server.name == self.parts.server }?.server
+            let instance = try table.look(within: self.limit).rows.first { $0.server.name == self.parts.server }?.server
                 .instance
             throw PostgreSQLStoreOpenError.nameInUse(server: self.parts.server, instance: instance ?? "unknown")
         }
