@@ -110,9 +110,9 @@ final class Network: @unchecked Sendable {
 
     /// Connects a phone to the server; called by the phone's dialer.
     func connect(_ phone: SimulatedProcess) async throws(DialError) -> ClientConnection {
-        await self.scheduler.sleep(.random(in: 10_000...120_000, using: &self.generator))
+        await self.scheduler.wait(.random(in: 10_000...120_000, using: &self.generator))
         if self.scheduler.now < self.partedUntil {
-            await self.scheduler.sleep(TLSDialer.connectLimit.milliseconds * 1000)
+            await self.scheduler.wait(TLSDialer.connectLimit.milliseconds * 1000)
             throw .unreachable(.connectionTimedOut)
         }
         guard let server = self.server, server.isAlive, let accept = self.accept else {

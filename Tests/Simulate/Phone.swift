@@ -189,14 +189,14 @@ final class Phone: @unchecked Sendable {
                 screen = try await self.enterPIN(wallet, screen, &wrong)
             } else if screen.step == "PF2.8/5.1" {
                 // The wallet is blocked; the owner tries again later in this visit.
-                await self.run.scheduler.sleep(Int64.random(in: 20...90, using: &self.generator) * 1_000_000)
+                await self.run.scheduler.wait(Int64.random(in: 20...90, using: &self.generator) * 1_000_000)
                 screen = await wallet.launch()
             } else if let action = self.action(on: screen) {
                 screen = try await wallet.perform(action)
             } else {
                 return false
             }
-            await self.run.scheduler.sleep(.random(in: 300_000...3_000_000, using: &self.generator))
+            await self.run.scheduler.wait(.random(in: 300_000...3_000_000, using: &self.generator))
         }
         return false
     }

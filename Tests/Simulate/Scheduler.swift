@@ -70,7 +70,7 @@ internal import Glibc
     }
 
     /// Suspends the calling task for a duration in microseconds.
-    func sleep(_ duration: Int64) async {
+    func wait(_ duration: Int64) async {
         guard let process = self.current else { return }
         await withCheckedContinuation { continuation in
             self.schedule(after: duration, in: process) { continuation.resume() }

@@ -136,7 +136,7 @@ final class SimulatedServer: @unchecked Sendable {
     /// One call in four takes a while.
     private func waitForVault() async {
         guard self.generator.chance(25) else { return }
-        await self.scheduler.sleep(.random(in: 1_000...120_000, using: &self.generator))
+        await self.scheduler.wait(.random(in: 1_000...120_000, using: &self.generator))
     }
 
     private func openStore(_ vault: KeyFileVault) async throws -> SQLiteWalletStore {
@@ -186,7 +186,7 @@ final class SimulatedServer: @unchecked Sendable {
         Task {
             while true {
                 await server.runDueTimers()
-                await self.scheduler.sleep(3_600_000_000)
+                await self.scheduler.wait(3_600_000_000)
             }
         }
     }

@@ -113,7 +113,8 @@ final class Simulation: @unchecked Sendable {
     func neverReturn() -> Never {
         self.scheduler.run { self.isOver }
         self.finish()
-        while true { Thread.sleep(forTimeInterval: 1_000_000) }
+        DispatchSemaphore(value: 0).wait()
+        preconditionFailure("nothing signals the semaphore")
     }
 
     private func finish() {
@@ -150,7 +151,7 @@ final class Simulation: @unchecked Sendable {
         let (scheduler, start) = (self.scheduler, self.start)
         var time = PassingTime()
         time.now = { start + .microseconds(scheduler.now) }
-        time.sleepUntil = { await scheduler.sleep(Int64(($0 - start) / .microseconds(1)) - scheduler.now) }
+        time.sleepUntil = { await scheduler.wait(Int64(($0 - start) / .microseconds(1)) - scheduler.now) }
         return time
     }
 

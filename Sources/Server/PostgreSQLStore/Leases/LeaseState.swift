@@ -3,7 +3,7 @@ internal import WalletStore
 /// The knowledge of one server about the leases, without I/O: each method is one event.
 struct LeaseState {
     /// A call that waits for acknowledgements.
-    private struct Waiter {
+    struct Waiter {
         let id: UInt64
         /// The newest revocation at the first renewal after the call; nil before it.
         var target: Int64?
@@ -22,7 +22,7 @@ struct LeaseState {
     let instance: String
     private(set) var servers: [LeasedServer] = []
     private var observed: [String: Observation] = [:]
-    private var waiters: [Waiter] = []
+    private(set) var waiters: [Waiter] = []
     private var nextWaiter: UInt64 = 0
 
     init(instance: String) {
