@@ -21,9 +21,9 @@ struct ServerLogsTests {
 
     private func path(_ name: String) -> String { self.folder.file("\(name).audit") }
 
-    private func open(_ name: String) async throws -> AuditLog {
+    private func open(_ name: String, of server: String? = nil) async throws -> AuditLog {
         var parts = AuditLog.Parts(path: self.path(name), vault: self.vault, clock: self.clock)
-        parts.server = name
+        parts.server = server ?? name
         if !AuditLog.exists(at: parts.path) { try await AuditLog.create(parts) }
         return try await AuditLog.open(parts)
     }
@@ -84,6 +84,14 @@ struct ServerLogsTests {
         let logs = try await self.read(["a": other])
         #expect(logs.servers.first { $0.name == "a" }?.problem != nil, "it is not the log that the store names")
         #expect(logs.servers.first { $0.name == "b" }?.problem == nil)
+    }
+
+    @Test("if the store names no entry of a server, the changes in all of its logs are repeated")
+    func severalLogs() async throws {
+        try await self.change(.revokeSolution, in: try await self.open("a"))
+        self.clock.advance(by: .seconds(5))
+        try await self.change(.revokeRecoveryCode, in: try await self.open("b", of: "a"))
+        #expect(try await self.read(["a": nil]).steps.count == 2)
     }
 
     @Test("each log names the servers that its server knew")

@@ -35,7 +35,7 @@ extension RunningServer {
         var parts = AuditLog.Parts(
             path: path,
             vault: CountedVault(files.vault, metrics: metrics),
-            clock: try Self.clock(of: files.lab),
+            clock: try Self.clock(of: files.lab, store.lease),
             epoch: epoch,
             onNewest: Self.announcing(to: store, log: log),
             onFatal: { reason in

@@ -126,11 +126,41 @@ struct StoreOfServersTests {
         await #expect(throws: PostgreSQLStoreOpenError.restored) { try await self.open(as: "first") }
         var parts = self.place.parts(as: "recovery")
         parts.acceptsLostCommits = true
+        try self.connection.run(
+            """
+            insert into leases (server, instance, program, schema_version, vault_keys, lasts_ms, renewed_at)
+            values ('past', 'past', '', 3, '', 6000, 0)
+            """
+        )
         let recovery = try await PostgreSQLWalletStore.open(parts)
         let epoch = StoredEpoch(number: 2, rule: .strict, openedAt: TestWallet.start, mac: [1])
         try await recovery.open([epoch], with: ["first": StoredAuditMark(number: 7, mac: "1-ab")], without: ["gone"])
         let first = try await self.open(as: "first")
         try await #expect(first.auditMark() == StoredAuditMark(number: 7, mac: "1-ab"))
+        #expect(try self.connection.run("select count(*) from leases").number(0, 0) == 0, "leases of the past")
+    }
+
+    @Test("changes made before an epoch is opened leave the number of lost commits visible")
+    func uncounted() async throws {
+        let first = try await self.open(as: "first")
+        let wallet = try await TestWallet(in: first)
+        let before = try self.backup()
+        _ = try await first.judge(wallet.attempt(right: false))
+        await first.close()
+        try self.restore(before)
+        func numbers() throws -> String? {
+            try self.connection.run(
+                "select string_agg(lane || number, ' ' order by lane) from commit_numbers where server = 'first'"
+            ).text(0, 0)
+        }
+        let lacking = try numbers()
+        var parts = self.place.parts(as: "first")
+        parts.acceptsLostCommits = true
+        let recovery = try await PostgreSQLWalletStore.open(parts)
+        try await recovery.noteLostCommits()
+        try await recovery.recordWipe(of: wallet.id, at: TestWallet.start)
+        #expect(try numbers() == lacking)
+        #expect(try await recovery.inUse([wallet.id]).isEmpty, "the wipe is kept")
     }
 
     @Test("a failover that keeps every confirmed commit needs no epoch")

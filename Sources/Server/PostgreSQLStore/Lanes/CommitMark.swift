@@ -37,6 +37,11 @@ package struct CommitMark: Hashable, Sendable {
         return other.numbers.allSatisfy { lane, number in self.numbers[lane, default: 0] >= number }
     }
 
+    /// Returns the number of commits of a lane that a store with these numbers lacks.
+    package func missing(in stored: CommitMark, of lane: CommitLane) -> UInt64 {
+        UInt64(max(0, self.numbers[lane, default: 0] - stored.numbers[lane, default: 0]))
+    }
+
     /// Takes the higher numbers.
     ///
     /// Returns whether any of them changed.

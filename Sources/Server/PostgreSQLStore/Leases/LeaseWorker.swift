@@ -169,6 +169,9 @@ final class LeaseWorker {
         self.table = nil
         // The lock is lost with the connection.
         self.keeper.maintains.store(false, ordering: .relaxed)
+        // The next database may lack revocations that this server has settled, and number others in their place.
+        // Invariant (G7): a server acknowledges only numbers that it has settled in the connected database.
+        (self.settled, self.acknowledged) = (0, 0)
     }
 
     /// The limit of a statement: no statement outlasts the right to release, so that the thread can settle in time.

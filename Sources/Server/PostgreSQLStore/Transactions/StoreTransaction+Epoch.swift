@@ -55,6 +55,8 @@ extension StoreTransaction {
         for (server, mark) in marks { try self.keep(mark, of: server) }
         for server in lost { try self.run("delete from audit_marks where server = $1", [.text(server)]) }
         try self.run("update facts set home = \(Schema.place)")
+        // A restored database contains leases of the past. A server that still runs takes a new one, and settles all.
+        try self.run("delete from leases")
     }
 
     /// Returns the addresses of other sessions opened by servers, except those of roles that this role is not allowed

@@ -65,7 +65,9 @@ package struct ServerLogs {
                 mark == nil ? log : try await ReadLog(at: path, since: mark, vault: vault)
             )
         }
-        self.servers = found.sorted { $0.key < $1.key }.map { Server($0.key, $0.value) }
+        self.servers = found.sorted { $0.key < $1.key }.map { name, logs in
+            Server(name, logs, isNamed: (known[name] ?? nil) != nil)
+        }
         (self.unknown, self.names, self.epoch) = (unknown, names, epoch)
     }
 
@@ -86,10 +88,12 @@ package struct ServerLogs {
 }
 
 extension ServerLogs.Server {
-    fileprivate init(_ name: String, _ found: [ReadLog]) {
+    /// - Parameter isNamed: Whether the store names an entry of one of the logs.
+    fileprivate init(_ name: String, _ found: [ReadLog], isNamed: Bool) {
         let logs = found.sorted { $0.beginning < $1.beginning }
-        // As with one server: the store has the changes in all logs before the one that has its newest entry.
-        let since = logs.lastIndex { $0.isOther == nil }
+        // As with one server: the store has the changes in all logs before the one that has its newest entry. A store
+        // that names none may be older than all of them.
+        let since = isNamed ? logs.lastIndex { $0.isOther == nil } : logs.indices.first
         let relevant = Array(logs[(since ?? 0)...])
         var problem: LogProblem?
         if let damaged = relevant.first(where: { $0.damage != nil }), let damage = damaged.damage {

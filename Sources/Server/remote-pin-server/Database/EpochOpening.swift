@@ -93,7 +93,10 @@ struct EpochOpening {
             if itsEpoch > epoch { return nil }
             if itsEpoch == epoch { newest = max(newest, number) }
         }
-        return newest > stored.total ? newest - stored.total : 0
+        let ofLog = newest > stored.total ? newest - stored.total : 0
+        guard let own, own.epoch == epoch else { return ofLog }
+        // Later commits of one lane must not hide lost ones of the other.
+        return max(ofLog, CommitLane.allCases.reduce(0) { $0 + own.missing(in: stored, of: $1) })
     }
 
     /// Rejects an opening that would lose a revocation or grant a guess without the operator's word.
@@ -167,6 +170,8 @@ struct EpochOpening {
 
     private func run(in audit: AuditLog, _ onProgress: (Int, Int) throws -> Void) async throws -> ReplayReport {
         try await self.store.noteLostCommits()
+        // No server judges from here on. One that has started since the first check would continue with the old epoch.
+        try await self.requireNoServers()
         let report = try await self.logs.repeatChanges(on: self.store, onProgress: onProgress)
         let records = try await EpochRecords.next(
             self.number,
