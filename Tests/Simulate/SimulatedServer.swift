@@ -164,7 +164,7 @@ final class SimulatedServer: @unchecked Sendable {
             onNewest: { store.announce(StoredAuditMark($0)) },
             onFatal: { self.die("the audit log ends the process: \($0)") }
         )
-        parts.generation = { store.soleGeneration }
+        parts.generation = { store.generation }
         parts.onDisk = { work in self.write(work) }
         parts.last = try await store.auditMark().map { AuditMark($0) }
         var check = StartCheck(after: parts.last)
