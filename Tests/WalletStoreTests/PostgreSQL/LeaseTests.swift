@@ -51,17 +51,6 @@ struct LeaseTests {
 
     private func lease(of store: PostgreSQLWalletStore) throws -> any ServerLease { try store.lease.orThrow() }
 
-    /// A lease of a server that was killed.
-    private func killed(_ name: String) throws {
-        try self.connection.run(
-            """
-            insert into leases (server, instance, program, schema_version, vault_keys, lasts_ms, renewed_at)
-            values ($1, 'killed', '', 2, '', 6000, 0)
-            """,
-            [.text(name)]
-        )
-    }
-
     @Test("a revocation waits until every server has settled its own connections of the wallets")
     func acknowledgements() async throws {
         let (first, second) = (try await self.server("a"), try await self.server("b"))
@@ -140,13 +129,7 @@ struct LeaseTests {
         try self.connection.run("update revocation_count set number = number - 1")
         try self.connection.run("delete from revocations where number > (select number from revocation_count)")
         try self.connection.run("update leases set acknowledged = (select number from revocation_count)")
-        try self.connection.run(
-            """
-            select pg_terminate_backend(pid, 60000) from pg_stat_activity
-            where datname = $1 and application_name = 'b'
-            """,
-            [.text(self.place.database)]
-        )
+        try self.place.disconnect("b", by: self.connection)
         _ = try await first.revoke(wallets: [wallets.1.id], at: TestWallet.start)
         #expect(try await lease.acknowledgements() == Acknowledgements(acknowledged: ["a", "b"]))
         #expect(settled.withLock { $0.dropFirst().contains { $0?.contains(wallets.1.id) ?? true } })
@@ -155,7 +138,7 @@ struct LeaseTests {
     @Test("a revocation waits for a server that was killed until its lease has ended, and not longer")
     func killedServer() async throws {
         let store = try await self.server("a")
-        try self.killed("b")
+        try self.place.addLease(ofKilled: "b", by: self.connection)
         let lease = try #require(try self.lease(of: store) as? LeaseKeeper)
         let wallet = try await TestWallet(in: store)
         try await store.recordWipe(of: wallet.id, at: TestWallet.start)
@@ -239,7 +222,7 @@ struct LeaseTests {
         }
         await first.close()
         try await self.server("a").close()
-        try self.killed("a")
+        try self.place.addLease(ofKilled: "a", by: self.connection)
         let (elapsed, place) = (self.elapsed, self.place)
         let advancing = Task {
             let connection = try place.connect()
@@ -254,7 +237,7 @@ struct LeaseTests {
     @Test("the time of all servers is the database's, and does not run back behind the newest lease")
     func time() async throws {
         let future: Int64 = 4_000_000_000_000
-        try self.killed("z")
+        try self.place.addLease(ofKilled: "z", by: self.connection)
         try self.connection.run("update leases set renewed_at = \(future)")
         let store = try await self.server("a")
         let now = try self.lease(of: store).clock.now().milliseconds
@@ -294,7 +277,7 @@ struct LeaseTests {
     func vaultKeys() async throws {
         let store = try await self.server("a")
         _ = try await store.note(vaultVersion: 1, check: [0xAB], at: TestWallet.start)
-        try self.killed("b")
+        try self.place.addLease(ofKilled: "b", by: self.connection)
         await #expect(throws: StoreError.unavailable) {
             _ = try await store.note(vaultVersion: 2, check: [0xCD], at: TestWallet.start)
         }

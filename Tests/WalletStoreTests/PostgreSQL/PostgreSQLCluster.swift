@@ -79,6 +79,28 @@ struct PostgreSQLPlace: Sendable {
         try await .open(self.parts())
     }
 
+    /// Ends all connections of a server.
+    func disconnect(_ server: String, by connection: PostgreSQLConnection) throws {
+        try connection.run(
+            """
+            select pg_terminate_backend(pid, 60000) from pg_stat_activity
+            where datname = $1 and application_name = $2
+            """,
+            [.text(self.database), .text(server)]
+        )
+    }
+
+    /// Adds the lease of a server that was killed.
+    func addLease(ofKilled server: String, by connection: PostgreSQLConnection) throws {
+        try connection.run(
+            """
+            insert into leases (server, instance, program, schema_version, vault_keys, lasts_ms, renewed_at)
+            values ($1, 'killed', '', 2, '', 6000, 0)
+            """,
+            [.text(server)]
+        )
+    }
+
     /// A connection of the test itself, in the store's schema.
     func connect() throws -> PostgreSQLConnection {
         let connection = try self.cluster.connect(to: self.database)

@@ -45,7 +45,7 @@ struct StoreOfServersTests {
         }
         // As a restore does, or a failover to a member that lacks the last commit.
         try self.restore(before)
-        try self.disconnect()
+        try self.place.disconnect("first", by: self.connection)
         await self.reconnect(first, lane, wallet)
         await #expect(throws: StoreError.unavailable, "also a server that lost no commit") {
             _ = try await second.judge(wallet.attempt(right: true))
@@ -114,7 +114,7 @@ struct StoreOfServersTests {
         case .transactions: try await first.recordWipe(of: wallet.id, at: TestWallet.start)
         }
         try self.restore(before)
-        try self.disconnect()
+        try self.place.disconnect("first", by: self.connection)
         await self.reconnect(first, lane == .judging ? .transactions : .judging, wallet)
         await #expect(throws: PostgreSQLStoreOpenError.lostCommits) { try await self.open(as: "third") }
     }
@@ -126,12 +126,7 @@ struct StoreOfServersTests {
         await #expect(throws: PostgreSQLStoreOpenError.restored) { try await self.open(as: "first") }
         var parts = self.place.parts(as: "recovery")
         parts.acceptsLostCommits = true
-        try self.connection.run(
-            """
-            insert into leases (server, instance, program, schema_version, vault_keys, lasts_ms, renewed_at)
-            values ('past', 'past', '', 3, '', 6000, 0)
-            """
-        )
+        try self.place.addLease(ofKilled: "past", by: self.connection)
         let recovery = try await PostgreSQLWalletStore.open(parts)
         let epoch = StoredEpoch(number: 2, rule: .strict, openedAt: TestWallet.start, mac: [1])
         try await recovery.open([epoch], with: ["first": StoredAuditMark(number: 7, mac: "1-ab")], without: ["gone"])
@@ -168,7 +163,7 @@ struct StoreOfServersTests {
         let store = try await self.open(as: "first")
         let wallet = try await TestWallet(in: store)
         _ = try await store.judge(wallet.attempt(right: false))
-        try self.disconnect()
+        try self.place.disconnect("first", by: self.connection)
         _ = try await self.untilReachable { try await store.judge(wallet.attempt(right: true)) }
         let epochs = try await self.untilReachable { try await store.epochs() }
         #expect(epochs.isEmpty)
@@ -231,17 +226,6 @@ struct StoreOfServersTests {
                 await Task.yield()
             }
         }
-    }
-
-    /// Ends the connections of the server `first`.
-    private func disconnect() throws {
-        try self.connection.run(
-            """
-            select pg_terminate_backend(pid, 60000) from pg_stat_activity
-            where datname = $1 and application_name = 'first'
-            """,
-            [.text(self.place.database)]
-        )
     }
 
     /// The tables that a commit of a wallet writes.
