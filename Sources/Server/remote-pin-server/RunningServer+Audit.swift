@@ -41,7 +41,7 @@ extension RunningServer {
             onFatal: { reason in
                 // A committed change is missing from the log, so the server must do nothing more.
                 log.critical("stopping at once", metadata: ["reason": "\(reason)"])
-                exit(StartFailure.Kind.operatorMustAct.rawValue)
+                ProcessEnd.atOnce(status: StartFailure.Kind.operatorMustAct.rawValue)
             }
         )
         parts.onWritten = try AuditExporter.sender(files.settings, metrics: metrics) { log.error("\($0)") }

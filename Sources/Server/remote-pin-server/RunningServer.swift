@@ -294,7 +294,7 @@ enum RunningServer {
             // After a failed sync, a later one may succeed although a page was lost, so no further request may be
             // answered.
             log.critical("stopping at once", metadata: ["reason": "\(failure)"])
-            exit(StartFailure.Kind(failure).rawValue)
+            ProcessEnd.atOnce(status: StartFailure.Kind(failure).rawValue)
         }
         if let from = store.upgradedFrom {
             log.notice(
@@ -327,7 +327,7 @@ enum RunningServer {
     /// Ends the command after a file error that may have lost attempt counts.
     private static let endCommand: @Sendable (FatalStoreError) -> Never = { failure in
         StandardStreams.writeError("remote-pin-server: \(failure)\n")
-        exit(StartFailure.Kind(failure).rawValue)
+        ProcessEnd.atOnce(status: StartFailure.Kind(failure).rawValue)
     }
 
     static func recordKey(by vault: any Vault) async throws -> RecordKey {
