@@ -4,6 +4,7 @@ The wallets' PINs and histories are pin-load's: it knows how many wrong PINs eac
 that a correct server never gives as a violation. A guess that was given back is such an answer.
 """
 import json
+import math
 import os
 import pathlib
 import re
@@ -150,11 +151,14 @@ class Bench:
     # Judgement
 
     def failures(self, folder):
-        """Returns the wrong PINs on record of each wallet, or None if the server cannot list them."""
+        """Returns the wrong PINs on record of each wallet, or None if the server cannot list them.
+
+        A damaged record has no number. The server judges no PIN of that wallet, so nothing is given back.
+        """
         status, output = self.run("remote-pin-server", "admin", "wallet", "list", "--json", "--lab", folder / "lab")
         if status != 0:
             return None
-        return {wallet["wallet"]: wallet["failures"] for wallet in json.loads(output)["wallets"]}
+        return {wallet["wallet"]: wallet.get("failures", math.inf) for wallet in json.loads(output)["wallets"]}
 
     def judge(self, folder, known=None):
         """Starts the damaged server and lets every wallet check what it remembers.
