@@ -25,7 +25,7 @@ extension [WalletID] {
 }
 
 extension MaintenanceStore {
-    /// Calls `body` with the sealed values of every wallet, in steps of up to `limit` wallets.
+    /// Calls `body` with the sealed values of every wallet, for at most `limit` wallets at a time.
     func forEachStep(of limit: Int, _ body: ([SealedWallet]) async throws -> Void) async throws {
         var after: UInt64?
         while true {

@@ -120,7 +120,7 @@ func decode<Message, Value>(
         try Timestamp(wireMilliseconds: self[dynamicMember: field], name)
     }
 
-    /// Returns a duration whose number of milliseconds is in `range`.
+    /// Returns a duration in milliseconds that is within `range`.
     @inline(__always) func duration(
         _ field: KeyPath<Message, UInt64>,
         _ name: WireField,

@@ -43,7 +43,7 @@ final class ConfirmedCommits: Sendable {
         self.newest = Mutex(mark)
     }
 
-    /// A statement that raises the number of server $s and lane $l, and returns it.
+    /// A statement that increments the commit number for server $s and lane $l, and returns it.
     static func count(server: Int, lane: Int) -> String {
         """
         insert into commit_numbers (server, lane, number) values ($\(server), $\(lane), 1)

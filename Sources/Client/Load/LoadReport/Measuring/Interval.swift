@@ -97,7 +97,7 @@ package struct OperationFigures: Sendable, Equatable, Codable {
         self.serviceTime = serviceTime
     }
 
-    /// The number of operations that ended, with any outcome.
+    /// The number of completed operations, successful or not.
     package var count: Int { self.outcomes.values.reduce(0, +) }
 
     /// The number of operations that ended without a verdict, except those interrupted by the end of the run.

@@ -75,7 +75,7 @@ package struct Totals: Sendable, Equatable {
         return self.operations.values.reduce(into: OperationFigures()) { $0.add($1) }
     }
 
-    /// The number of operations that ended, with any outcome.
+    /// The number of completed operations, successful or not.
     package var count: Int { self.operations.values.reduce(0) { $0 + $1.count } }
 
     /// The number of operations that ended with a verdict.

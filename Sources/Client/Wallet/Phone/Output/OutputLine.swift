@@ -15,7 +15,7 @@ package enum OutputLine: Sendable {
     /// `cause` is one of the codes in docs/wallet-errors.md.
     case error(id: String, correlationID: String?, cause: String?, retry: Bool, message: String?)
     case result(WalletExitStatus)
-    /// A `wallet drive` command was executed, with any outcome.
+    /// A `wallet drive` command was executed, successfully or not.
     ///
     /// `step` is the current screen's.
     case done(command: String, id: String?, WalletExitStatus, step: String?)

@@ -185,7 +185,7 @@ final class LabServer: Sendable {
         }
     }
 
-    /// Whether the process is suspended and answers no calls.
+    /// Whether the process is suspended and therefore does not respond.
     var isFrozen: Bool { self.state.withLock { $0.frozen != nil } }
 
     /// Suspends the process.
