@@ -183,6 +183,13 @@ bench-receipts: packages-run ## measure the CPU time of a receipt: a store's che
 	REMOTE_PIN_BENCHMARKS=1 $(SWIFT_BUILD) -c release --product receipt-bench
 	"$$(swift build -c release --show-bin-path)/receipt-bench"
 
+.PHONY: bench-servers
+bench-servers: packages-cluster ## measure servers on a PostgreSQL cluster; AIMS="checks servers revocations" selects some
+	$(SWIFT_BUILD) -c release --product remote-pin-server
+	$(SWIFT_BUILD) -c release --product remote-pin-lab
+	$(SWIFT_BUILD) -c release --product pin-load
+	Benchmarks/servers.py --programs "$$(swift build -c release --show-bin-path)" $(AIMS)
+
 SECONDS := 60
 
 .PHONY: fuzz

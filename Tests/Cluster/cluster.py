@@ -35,6 +35,7 @@ class Server:
             "REMOTE_PIN_AUDIT_FILE": str(self.folder / "audit.log"),
             "REMOTE_PIN_LOG_FILE": "none",
             "REMOTE_PIN_LOG_LEVEL": "notice",
+            **getattr(self.cluster.options, "settings", {}),
         }
         command = [self.cluster.program("remote-pin-server"), "serve", self.cluster.folder / "lab"]
         self.process = self.cluster.spawn(self.name, command, self.place, settings)

@@ -311,4 +311,5 @@ def complete(options):
         print(f"Patroni of requirements.txt cannot be installed; using {options.patroni}", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

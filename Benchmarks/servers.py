@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+"""Measures servers on a PostgreSQL cluster against their aims; both sides of each ratio in one run.
+
+Makes the cluster of Tests/Cluster: three nodes of PostgreSQL under Patroni with synchronous standbys, and servers.
+The servers run on the first core with one serving thread each, the databases and pin-load on the others.
+
+    Benchmarks/servers.py                        measures all aims
+    Benchmarks/servers.py checks revocations     measures only these
+    Benchmarks/servers.py --rounds 9 --seconds 6 takes longer runs
+
+Needs release builds of remote-pin-server, remote-pin-lab and pin-load, and the packages of `make cluster`.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(HERE / "Benchmarks"), str(HERE / "Tests/Cluster")]
+
+from aims import Bench, cpu, middle, say  # noqa: E402
+from cluster import Cluster  # noqa: E402
+from network import network  # noqa: E402
+from processes import Failure, guarded, kill_descendants  # noqa: E402
+from run import add_options, complete  # noqa: E402
+
+
+def keep_on(pid, cores):
+    """Moves all threads of a process, and those that they start, to these cores."""
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        os.sched_setaffinity(int(task.name), cores)
+
+
+class Measures:
+    def __init__(self, cluster, options):
+        self.cluster, self.options = cluster, options
+        cores = sorted(os.sched_getaffinity(0))
+        self.first, self.others = {cores[0]}, set(cores[1:]) or {cores[0]}
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="remote-pin-bench."))
+        self.embedded = Bench(argparse.Namespace(folder=self.folder, programs=options.programs, together=False))
+        for node in cluster.nodes:
+            for pid in node.database_processes():
+                keep_on(pid, self.others)
+        for server in cluster.servers:
+            keep_on(server.process.pid, self.first)
+        os.sched_setaffinity(0, self.others)
+
+    # Load
+
+    def address(self, server):
+        return f"{server.place.address}:{server.port}"
+
+    def target(self, address):
+        authority = self.cluster.folder / "lab/authority"
+        return ["--address", address, "--server-name", "localhost", "--ca", authority / "tls-ca.pem"]
+
+    def wallets(self, name, count):
+        """Returns a file with this number of registered wallets."""
+        path = self.folder / f"{name}.wallets"
+        if not path.exists():
+            command = [self.embedded.program("pin-load"), "provision", *self.target(self.address(self.cluster.servers[0]))]
+            command += ["--authority", self.cluster.folder / "lab/authority", "--wallets", count, "--out", path]
+            subprocess.run(list(map(str, command)), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return path
+
+    def start(self, address, wallets, connections, *more, seconds=None):
+        """Starts `pin-load run` against an address."""
+        command = [self.embedded.program("pin-load"), "run", *self.target(address), "--wallets", wallets, "--json"]
+        command += ["--connections", connections, "--duration", f"{seconds or self.options.seconds}s", *more]
+        return subprocess.Popen(
+            list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env={"PATH": os.environ["PATH"], "HOME": str(self.folder)},
+        )
+
+    def load(self, *arguments, **more):
+        return self.totals(self.start(*arguments, **more))
+
+    @staticmethod
+    def totals(run):
+        """Returns the totals of a run. The cluster's signal handler takes the exit statuses, so none is checked."""
+        output, errors = run.communicate()
+        if not output:
+            raise Failure(f"pin-load: {errors[-2000:]}")
+        return json.loads(output)["totals"]
+
+    def database_cpu(self, node):
+        total = 0
+        for pid in node.database_processes():
+            try:
+                total += cpu(pid)
+            except OSError:
+                pass
+        return total
+
+    # The aims
+
+    def checks(self):
+        """CPU of a check at 64 connections: the server's with PostgreSQL / SQLite, and the databases'"""
+        server, primary = self.cluster.servers[0], self.cluster.primary()
+        standby = self.cluster.standbys()[0]
+        wallets, rounds, database = self.wallets("checks", 500), [], []
+        lab = self.embedded.lab("lab")
+        with self.embedded.server(lab, apart=True) as other:
+            few = self.embedded.wallets(lab, 500)
+            for _ in range(self.options.rounds):
+                pids = (server.process.pid, other)
+                costs = []
+                for pid, run in zip(pids, (self.postgresql_run(server, wallets), self.sqlite_run(lab, few))):
+                    before = cpu(pid), self.database_cpu(primary), self.database_cpu(standby)
+                    count = run()["count"]
+                    after = cpu(pid), self.database_cpu(primary), self.database_cpu(standby)
+                    costs.append([(b - a) / count * 1e6 for a, b in zip(before, after)])
+                (own, of_primary, of_standby), (embedded, _, _) = costs
+                rounds.append((own / embedded, own, embedded))
+                database.append((of_primary + of_standby, of_primary, of_standby))
+        ratio, own, embedded = middle(rounds)
+        both, of_primary, of_standby = middle(database)
+        return [
+            ("server CPU of a check, PostgreSQL / SQLite", ratio, "≤ 1.10", f"{own:.0f} µs, {embedded:.0f} µs"),
+            ("database CPU of a check, µs", both, "≤ 25", f"primary {of_primary:.0f}, standby {of_standby:.0f}"),
+        ]
+
+    def postgresql_run(self, server, wallets):
+        return lambda: self.load(self.address(server), wallets, 64)
+
+    def sqlite_run(self, lab, wallets):
+        arguments = ["--connections", 64, "--duration", f"{self.options.seconds}s"]
+        return lambda: self.embedded.load(lab, wallets, *arguments, apart=True)["totals"]
+
+    def servers(self):
+        """checks per second: two servers with one core between them / one, and with wallets moving between them"""
+        one, two = self.cluster.servers[:2]
+        wallets = [self.wallets(f"half-{number}", 250) for number in (1, 2)]
+        fixed, moving = [], []
+        for _ in range(self.options.rounds):
+            alone = self.rate([one, one], wallets)
+            together = self.rate([one, two], wallets)
+            fixed.append((together / alone, together, alone))
+            # Each connection goes through all wallets, so a wallet's checks alternate between the servers.
+            move = ["--checks-per-wallet", 1, "--pick", "uniform"]
+            alone = self.rate([one, one], wallets, *move)
+            together = self.rate([one, two], wallets, *move)
+            moving.append((together / alone, together, alone))
+        rows = []
+        for label, rounds, aim in (("two servers on a core / one", fixed, "≥ 0.95"), ("the same, moving", moving, "≥ 0.85")):
+            ratio, together, alone = middle(rounds)
+            rows.append((f"checks per second, {label}", ratio, aim, f"{together:,.0f}/s, {alone:,.0f}/s"))
+        return rows
+
+    def rate(self, servers, wallets, *more):
+        runs = [self.start(self.address(server), file, 32, *more) for server, file in zip(servers, wallets)]
+        return sum(self.totals(run)["ratePerSecond"] for run in runs)
+
+    def revocations(self):
+        """p99 of a revocation until it returns, idle and beside 64 connections at full load"""
+        count = self.options.revocations
+        self.wallets("load", 500)
+        before = self.listed()
+        self.wallets("ended", 2 * count)
+        ended = sorted(self.listed() - before)
+        rows = []
+        for label, aim, load in (("idle", "≤ 50", False), ("at full load", "≤ 250", True)):
+            run = None
+            if load:
+                address = f"127.0.0.1:{self.cluster.balancer_port}"
+                run = self.start(address, self.folder / "load.wallets", 64, seconds=600)
+                time.sleep(2)
+            times = []
+            for number, wallet in enumerate([ended.pop() for _ in range(count)]):
+                server = self.cluster.servers[number % len(self.cluster.servers)]
+                start = time.perf_counter()
+                self.command(server, "revoke wallet", wallets=[wallet])
+                times.append((time.perf_counter() - start) * 1000)
+                time.sleep(0.02)
+            if run:
+                run.terminate()
+                run.communicate()
+            times.sort()
+            text = f"p50 {times[count // 2]:.0f}, at most {times[-1]:.0f}; {len(self.cluster.servers)} servers"
+            rows.append((f"revocation, {label}: p99 in ms", times[count * 99 // 100], aim, text))
+        return rows
+
+    def listed(self):
+        sock = self.cluster.servers[0].folder / "admin.sock"
+        command = [self.embedded.program("remote-pin-server"), "admin", "wallet", "list", "--limit", "1000000", "--json"]
+        listed = json.loads(subprocess.check_output([*command, "--socket", str(sock)]))
+        return {entry["wallet"] for entry in listed["wallets"]}
+
+    def command(self, server, name, **arguments):
+        """Gives a server an operator's command over its admin socket, and returns the reply."""
+        with socket.socket(socket.AF_UNIX) as stream:
+            stream.connect(str(server.folder / "admin.sock"))
+            frame = json.dumps({"version": 1, "id": 1, "command": name, "arguments": arguments}).encode()
+            stream.sendall(len(frame).to_bytes(4, "big") + frame)
+            with stream.makefile("rb") as reader:
+                reply = json.loads(reader.read(int.from_bytes(reader.read(4), "big")))
+        if "failure" in reply:
+            raise Failure(f"{name}: {reply['failure']}")
+        return reply["reply"]
+
+
+AIMS = {"checks": Measures.checks, "servers": Measures.servers, "revocations": Measures.revocations}
+
+
+def measure(options):
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="remote-pin-cluster."))
+    folder.chmod(0o700)
+    cluster = Cluster(folder, network(folder / "network.log", False), options, say)
+    try:
+        cluster.start()
+        for server in cluster.servers:
+            Bench.await_port(server.port)
+        measures = Measures(cluster, options)
+        for name in options.aims or AIMS:
+            say(f"{AIMS[name].__doc__} …")
+            for label, figure, aim, detail in AIMS[name](measures):
+                say("")
+                bound = float(aim.split()[1])
+                holds = figure >= bound if aim.startswith("≥") else figure <= bound
+                print(f"{label:48}{figure:8.2f}  aim {aim:7}{'' if holds else 'not reached':13}{detail}", flush=True)
+    finally:
+        kill_descendants()
+        shutil.rmtree(folder, ignore_errors=True)
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="\n".join(f"  {name:12}{work.__doc__}" for name, work in AIMS.items()),
+    )
+    parser.add_argument("aims", nargs="*", choices=[[], *AIMS], metavar="AIM", help="aims to measure (all)")
+    parser.add_argument("--seconds", type=int, default=4, help="length of each run (4)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds; the median counts (5)")
+    parser.add_argument("--revocations", type=int, default=300, help="revocations, idle and at load (300)")
+    add_options(parser)
+    parser.set_defaults(programs=str(HERE / ".build/release"))
+    options = parser.parse_args()
+    options.settings = {"REMOTE_PIN_LISTEN_THREADS": "1"}
+    complete(options)
+    sys.exit(guarded(lambda: measure(options)))
+
+
+if __name__ == "__main__":
+    main()
