@@ -66,8 +66,9 @@ class Measures:
         """Returns a file with this number of registered wallets."""
         path = self.folder / f"{name}.wallets"
         if not path.exists():
-            command = [self.embedded.program("pin-load"), "provision", *self.target(self.address(self.cluster.servers[0]))]
-            command += ["--authority", self.cluster.folder / "lab/authority", "--wallets", count, "--out", path]
+            target = self.target(self.address(self.cluster.servers[0]))
+            command = [self.embedded.program("pin-load"), "provision", *target, "--wallets", count, "--out", path]
+            command += ["--authority", self.cluster.folder / "lab/authority"]
             subprocess.run(list(map(str, command)), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return path
 
@@ -150,7 +151,8 @@ class Measures:
             together = self.rate([one, two], wallets, *move)
             moving.append((together / alone, together, alone))
         rows = []
-        for label, rounds, aim in (("two servers on a core / one", fixed, "≥ 0.95"), ("the same, moving", moving, "≥ 0.85")):
+        kinds = [("two servers on a core / one", fixed, "≥ 0.95"), ("the same, moving", moving, "≥ 0.85")]
+        for label, rounds, aim in kinds:
             ratio, together, alone = middle(rounds)
             rows.append((f"checks per second, {label}", ratio, aim, f"{together:,.0f}/s, {alone:,.0f}/s"))
         return rows
@@ -190,8 +192,8 @@ class Measures:
 
     def listed(self):
         sock = self.cluster.servers[0].folder / "admin.sock"
-        command = [self.embedded.program("remote-pin-server"), "admin", "wallet", "list", "--limit", "1000000", "--json"]
-        listed = json.loads(subprocess.check_output([*command, "--socket", str(sock)]))
+        words = ["admin", "wallet", "list", "--limit", "1000000", "--json", "--socket", str(sock)]
+        listed = json.loads(subprocess.check_output([self.embedded.program("remote-pin-server"), *words]))
         return {entry["wallet"] for entry in listed["wallets"]}
 
     def command(self, server, name, **arguments):
