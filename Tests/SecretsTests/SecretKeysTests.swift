@@ -130,6 +130,15 @@ struct SecretKeysTests {
         #expect(derived == bytes(expected))
     }
 
+    @Test("a prepared key derives the same bytes as HKDF", arguments: [1, 32, 64, 100])
+    func prepared(count: Int) {
+        let root = SecretBytes.random(count: count)
+        let (info, prepared) = ([UInt8](repeating: 7, count: 16), HMACKey(extractedFrom: root))
+        let derived = prepared.derive(info: info).exposedBytes()
+        let expected = root.hkdfSHA256(info: info, count: 32).exposedBytes()
+        #expect(derived == expected)
+    }
+
     @Test(
         "HMAC matches the vectors of RFC 4231",
         arguments: [
@@ -148,6 +157,12 @@ struct SecretKeysTests {
         let message = Array(message.utf8)
         let made = key.hmacSHA256(message)
         #expect(made == bytes(code))
+        // A prepared key makes the same codes, in two parts and again.
+        let prepared = HMACKey(key)
+        for cut in [0, 3, message.count] {
+            #expect(prepared.code(of: Array(message[..<cut]), Array(message[cut...])) == bytes(code))
+        }
+        #expect(prepared.code(of: message, byteCount: 8) == Array(bytes(code).prefix(8)))
         let accepted = [
             key.isHMAC(bytes(code), of: message), key.isHMAC(bytes(code), of: message + [0]),
             key.isHMAC(Array(bytes(code).dropLast()), of: message), key.isHMAC([], of: message),

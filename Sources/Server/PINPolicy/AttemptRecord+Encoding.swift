@@ -36,7 +36,7 @@ extension AttemptRecord {
         if self.lastWrongAttempt != nil { flags |= Self.attemptFlag }
         var bytes: [UInt8] = []
         // Leave room for the fields that the store appends.
-        bytes.reserveCapacity(Self.byteCount + 8)
+        bytes.reserveCapacity(Self.byteCount + 16)
         bytes.append(Self.form)
         bytes.append(flags)
         bytes.append(bigEndian: UInt64(self.failures), byteCount: 2)

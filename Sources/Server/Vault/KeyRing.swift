@@ -11,7 +11,7 @@ final class KeyVersion: Sendable {
     private let root: SecretBytes
     private let sealing: SealingKey
     /// The key that each wallet's identity key is derived from.
-    private let identities: SecretBytes
+    private let identities: HMACKey
     private let enrollmentToken: SecretBytes
     /// Signs receipts while this version is active.
     let receipts: ReceiptSigningKey
@@ -23,7 +23,9 @@ final class KeyVersion: Sendable {
         guard root.count == Self.byteCount else { return nil }
         self.number = number
         self.sealing = SealingKey(root.hkdfSHA256(info: Array("remote-pin/1 vault seal".utf8), count: 32))
-        self.identities = root.hkdfSHA256(info: Array("remote-pin/1 vault seal identity".utf8), count: 32)
+        self.identities = HMACKey(
+            extractedFrom: root.hkdfSHA256(info: Array("remote-pin/1 vault seal identity".utf8), count: 32)
+        )
         self.enrollmentToken = root.hkdfSHA256(info: KeyRing.info(for: .enrollmentToken), count: 32)
         let seed = root.hkdfSHA256(
             info: Array("remote-pin/1 vault receipt key".utf8),
@@ -64,7 +66,7 @@ final class KeyVersion: Sendable {
     static func isCounted(_ field: VaultField) -> Bool { field != .identity }
 
     private func key(of field: VaultField, _ wallet: WalletID) -> SealingKey {
-        Self.isCounted(field) ? self.sealing : SealingKey(self.identities.hkdfSHA256(info: wallet.bytes, count: 32))
+        Self.isCounted(field) ? self.sealing : SealingKey(self.identities.derive(info: wallet.bytes))
     }
 
     /// Returns field name ‖ 0x00 ‖ wallet id, which ensures that a value can only be opened for its wallet and field.

@@ -13,20 +13,20 @@ package final class RecordKey: Sendable {
     /// server, which rejects and reports every attempt.
     static let macByteCount = 8
 
-    private let key: SecretBytes
+    private let key: HMACKey
 
     package init(_ key: consuming SecretBytes) {
-        self.key = key
+        self.key = HMACKey(key)
         self.key.keepOutOfSwap()
     }
 
     /// Returns the MAC of a wallet's record, including its number of judged attempts.
     func mac(of record: [UInt8], of wallet: WalletID) -> [UInt8] {
-        Array(self.key.hmacSHA256(wallet.bytes + record).prefix(Self.macByteCount))
+        self.key.code(of: wallet.bytes, record, byteCount: Self.macByteCount)
     }
 
     /// A value that identifies the key, so that a store can recognize it.
     package var check: [UInt8] {
-        Array(self.key.hmacSHA256(Array("remote-pin/1 check of a record key".utf8)).prefix(Self.macByteCount))
+        self.key.code(of: Array("remote-pin/1 check of a record key".utf8), byteCount: Self.macByteCount)
     }
 }

@@ -9,6 +9,7 @@
 #include <openssl/params.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
+#include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
@@ -93,6 +94,20 @@ static inline int COpenSSL_EC_POINTs_mul(
     return EC_POINTs_mul(group, result, ofGenerator, count, points, scalars, scratch);
 #pragma GCC diagnostic pop
 }
+
+// The functions for one hash are deprecated since OpenSSL 3.0 in favor of EVP, whose states are allocated for each copy.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+static inline int COpenSSL_SHA256_Init(SHA256_CTX *state) { return SHA256_Init(state); }
+
+static inline int COpenSSL_SHA256_Update(SHA256_CTX *state, const void *bytes, size_t byteCount) {
+    return SHA256_Update(state, bytes, byteCount);
+}
+
+static inline int COpenSSL_SHA256_Final(unsigned char *digest, SHA256_CTX *state) {
+    return SHA256_Final(digest, state);
+}
+#pragma GCC diagnostic pop
 
 static inline int COpenSSL_ERR_GET_REASON(unsigned long code) { return ERR_GET_REASON(code); }
 

@@ -41,6 +41,7 @@ package struct KeptAttempts: Sendable {
     package func encoded(of wallet: WalletID, by key: RecordKey) -> [UInt8] {
         var bytes = self.record.encoded()
         bytes.append(bigEndian: self.number, byteCount: Self.numberByteCount)
-        return bytes + key.mac(of: bytes, of: wallet)
+        bytes += key.mac(of: bytes, of: wallet)
+        return bytes
     }
 }

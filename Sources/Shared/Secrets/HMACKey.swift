@@ -1,0 +1,76 @@
+internal import COpenSSL
+
+/// An HMAC-SHA256 key that is prepared once, for a key that makes many codes.
+///
+/// A code is the same as that of ``SecretBytes/hmacSHA256(_:)``, in a seventh of the time. The prepared states are the
+/// hash states after the first block of the inner and of the outer hash (RFC 2104 §4). They make codes as the key does,
+/// so they are as secret as the key. They are wiped at the end, and so is each working copy.
+package final class HMACKey: Sendable {
+    private static let blockByteCount = 64
+    private static let codeByteCount = 32
+
+    /// The inner and the outer state.
+    private let states: SecretBytes
+
+    /// - Precondition: The key has at most 64 bytes.
+    package init(_ key: borrowing SecretBytes) {
+        precondition(key.count <= Self.blockByteCount, "a longer key would be hashed first")
+        self.states = unsafe SecretBytes(count: 2 * MemoryLayout<SHA256_CTX>.stride) { storage in
+            let states = unsafe storage.bindMemory(to: SHA256_CTX.self)
+            for (place, padding) in [0x36, 0x5c].enumerated() {
+                var block = [UInt8](repeating: UInt8(padding), count: Self.blockByteCount)
+                unsafe key.withPointer { key in for index in key.indices { unsafe block[index] ^= key[index] } }
+                let state = unsafe states.baseAddress?.advanced(by: place)
+                _ = unsafe COpenSSL_SHA256_Init(state)
+                _ = unsafe COpenSSL_SHA256_Update(state, block, block.count)
+                block.wipe()
+            }
+        }
+    }
+
+    /// Prepares HKDF-SHA256 without a salt for ``derive(info:)``, by extracting its pseudorandom key (RFC 5869 §2.2).
+    package convenience init(extractedFrom root: borrowing SecretBytes) {
+        let salt = HMACKey(SecretBytes(copying: [UInt8](repeating: 0, count: Self.codeByteCount)))
+        var bytes = root.exposedBytes()
+        var key = salt.code(of: bytes)
+        bytes.wipe()
+        self.init(SecretBytes(wiping: &key))
+    }
+
+    /// Returns 32 bytes derived from the root, the same as ``SecretBytes/hkdfSHA256(info:count:)`` does.
+    package func derive(info: [UInt8]) -> SecretBytes {
+        // The first block of the output: HMAC(key, info ‖ 0x01) (RFC 5869 §2.3).
+        var derived = self.code(of: info, [1])
+        return SecretBytes(wiping: &derived)
+    }
+
+    /// Keeps the prepared states out of swap space.
+    package func keepOutOfSwap() { self.states.keepOutOfSwap() }
+
+    /// Returns the first bytes of the HMAC-SHA256 of `first` ‖ `second`.
+    package func code(of first: [UInt8], _ second: [UInt8] = [], byteCount: Int = 32) -> [UInt8] {
+        precondition(byteCount <= Self.codeByteCount, "HMAC-SHA256 has 32 bytes")
+        return unsafe withUnsafeTemporaryAllocation(of: SHA256_CTX.self, capacity: 1) { working in
+            let state = working.baseAddress
+            defer { unsafe OPENSSL_cleanse(state, MemoryLayout<SHA256_CTX>.size) }
+            return unsafe [UInt8](unsafeUninitializedCapacity: Self.codeByteCount) { code, count in
+                unsafe self.load(0, into: state)
+                _ = unsafe COpenSSL_SHA256_Update(state, first, first.count)
+                _ = unsafe COpenSSL_SHA256_Update(state, second, second.count)
+                _ = unsafe COpenSSL_SHA256_Final(code.baseAddress, state)
+                unsafe self.load(1, into: state)
+                _ = unsafe COpenSSL_SHA256_Update(state, code.baseAddress, Self.codeByteCount)
+                _ = unsafe COpenSSL_SHA256_Final(code.baseAddress, state)
+                count = byteCount
+            }
+        }
+    }
+
+    /// Copies a prepared state.
+    private func load(_ place: Int, into state: UnsafeMutablePointer<SHA256_CTX>?) {
+        unsafe self.states.withPointer { states in
+            let prepared = unsafe states.bindMemory(to: SHA256_CTX.self)
+            if let first = prepared.baseAddress { unsafe state?.update(from: first + place, count: 1) }
+        }
+    }
+}
