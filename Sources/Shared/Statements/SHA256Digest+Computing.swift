@@ -1,10 +1,10 @@
-internal import Crypto
+internal import Secrets
 package import Vocabulary
 
-extension Vocabulary.SHA256Digest {
+extension SHA256Digest {
     /// Returns the SHA-256 digest of the bytes.
-    package static func of(_ bytes: [UInt8]) -> Vocabulary.SHA256Digest {
-        guard let digest = Vocabulary.SHA256Digest(SHA256.hash(data: bytes)) else {
+    package static func of(_ bytes: [UInt8]) -> SHA256Digest {
+        guard let digest = SHA256Digest([UInt8].sha256(of: bytes)) else {
             preconditionFailure("SHA-256 has 32 bytes")
         }
         return digest
