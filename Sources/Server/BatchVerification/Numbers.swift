@@ -8,10 +8,13 @@ internal import COpenSSL
 
     let group: OpaquePointer
     let order: OpaquePointer
+    /// The order's constants for Montgomery multiplication.
+    let orderForm: OpaquePointer
 
     private init() {
         unsafe self.group = unsafe made(EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1))
         unsafe self.order = unsafe made(EC_GROUP_get0_order(self.group))
+        unsafe self.orderForm = unsafe made(EC_GROUP_get_mont_data(self.group))
     }
 }
 

@@ -115,7 +115,7 @@ internal import Vocabulary
     /// Reads a claim's numbers and points.
     ///
     /// Returns false if one is out of range or not on the curve.
-    private func load(_ claim: SignatureClaim, at place: Int) -> Bool {
+    func load(_ claim: SignatureClaim, at place: Int) -> Bool {
         let halves = (claim.signature.bytes[..<32], claim.signature.bytes[32...])
         return self.load(halves.0, halves.1, claim.digest.bytes, at: place)
             && self.load(claim.key.bytes, intoPoint: 2 * place)
@@ -148,7 +148,7 @@ internal import Vocabulary
     /// Returns whether all of these equations hold.
     ///
     /// They do if Σ z·(e·G + r·Q − s·R), with a separate random z for each equation, is the point at infinity.
-    private func hold(_ places: Range<Int>) -> Bool {
+    func hold(_ places: Range<Int>) -> Bool {
         var factors = [UInt8](repeating: 0, count: places.count * Self.factorByteCount)
         guard unsafe RAND_bytes(&factors, Int32(factors.count)) == 1 else { return false }
         unsafe BN_zero_ex(self.generatorMultiplier)
@@ -170,20 +170,17 @@ internal import Vocabulary
     }
 
     /// Adds z·e to the multiplier of G, and stores z·r as the multiplier of Q and −z·s as the multiplier of R.
+    ///
+    /// A Montgomery product of z in Montgomery form and another number is their product, without a division.
     private func add(_ place: Int, times factor: ArraySlice<UInt8>) -> Bool {
-        let (numbers, order) = unsafe (self.numbers[place], self.curve.order)
+        let (numbers, order, form) = unsafe (self.numbers[place], self.curve.order, self.curve.orderForm)
         let (ofQ, ofR) = unsafe (self.multipliers[2 * place], self.multipliers[2 * place + 1])
         return unsafe read(factor.span.bytes, into: self.factor)
-            && BN_mod_mul(self.product, self.factor, numbers.e, order, self.scratch) == 1
-            && BN_mod_add(
-                self.generatorMultiplier,
-                self.generatorMultiplier,
-                self.product,
-                order,
-                self.scratch
-            ) == 1
-            && BN_mod_mul(ofQ, self.factor, numbers.r, order, self.scratch) == 1
-            && BN_mod_mul(self.product, self.factor, numbers.s, order, self.scratch) == 1
+            && BN_to_montgomery(self.factor, self.factor, form, self.scratch) == 1
+            && BN_mod_mul_montgomery(self.product, self.factor, numbers.e, form, self.scratch) == 1
+            && BN_mod_add_quick(self.generatorMultiplier, self.generatorMultiplier, self.product, order) == 1
+            && BN_mod_mul_montgomery(ofQ, self.factor, numbers.r, form, self.scratch) == 1
+            && BN_mod_mul_montgomery(self.product, self.factor, numbers.s, form, self.scratch) == 1
             && BN_sub(ofR, order, self.product) == 1
     }
 }
