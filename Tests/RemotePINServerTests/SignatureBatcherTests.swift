@@ -5,6 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 import Vocabulary
+import WalletStore
 
 @testable import RemotePINServer
 
@@ -18,7 +19,7 @@ struct SignatureBatcherTests {
 
     @Test("on several threads, each task still gets the verdict on its own claim")
     func threads() async throws {
-        let batcher = SignatureBatcher()
+        let batcher = SignatureBatcher(for: ExpectedSteps())
         let claims = try Self.claims(48)
         await withTaskGroup { group in
             for (number, claim) in claims.enumerated() {
@@ -30,7 +31,7 @@ struct SignatureBatcherTests {
 
     @Test("a single claim is answered, and so is the next one after it")
     func alone() async throws {
-        let batcher = SignatureBatcher()
+        let batcher = SignatureBatcher(for: ExpectedSteps())
         for (number, claim) in try Self.claims(8).enumerated() {
             #expect(await batcher.isTrue(claim) == !Self.isFalse(number))
         }
@@ -46,7 +47,7 @@ struct SignatureBatcherTests {
     /// task gets its verdict.
     private static func batches(of counts: [Int], cancellingFirst: Bool = false) async throws -> [Int] {
         let batches = Mutex<[Int]>([])
-        let batcher = SignatureBatcher { claims in
+        let batcher = SignatureBatcher(for: ExpectedSteps()) { claims in
             batches.withLock { $0.append(claims.count) }
             return SignatureClaim.areTrue(claims)
         }
@@ -62,9 +63,45 @@ struct SignatureBatcherTests {
         return batches.withLock(\.self)
     }
 
+    @Test("a batch waits for further claims only during a large commit, until it is large or the commit ends")
+    func waits() async throws {
+        let (steps, executor) = (ExpectedSteps(), ManualExecutor())
+        let batches = Mutex<[Int]>([])
+        let batcher = SignatureBatcher(for: steps) { claims in
+            batches.withLock { $0.append(claims.count) }
+            return SignatureClaim.areTrue(claims)
+        }
+        let large = SignatureBatcher.largeBatch
+        let claims = try Self.claims(3 + large + 2)
+        var tasks: [Task<Bool, Never>] = []
+        func add(_ count: Int) {
+            tasks += claims[tasks.count..<tasks.count + count].map { claim in
+                Task(executorPreference: executor) { await batcher.isTrue(claim) }
+            }
+            executor.runAll()
+        }
+        steps.commit(of: SignatureBatcher.largeCommit - 1) {
+            add(3)
+            #expect(batches.withLock(\.self) == [3])
+        }
+        steps.commit(of: SignatureBatcher.largeCommit) {
+            add(large - 1)
+            #expect(batches.withLock(\.self) == [3])
+            add(1)
+            #expect(batches.withLock(\.self) == [3, large])
+            add(2)
+            #expect(batches.withLock(\.self) == [3, large])
+        }
+        executor.runAll()
+        try #require(batches.withLock(\.self) == [3, large, 2])
+        for (number, task) in tasks.enumerated() { #expect(await task.value == !Self.isFalse(number)) }
+    }
+
     @Test("each event loop has exactly one batcher")
     func eventLoops() {
-        let (batchers, loops) = (SignatureBatchers(), [SignatureBatcher(), SignatureBatcher()])
+        let steps = ExpectedSteps()
+        let batchers = SignatureBatchers(for: steps)
+        let loops = [SignatureBatcher(for: steps), SignatureBatcher(for: steps)]
         let first = batchers[ObjectIdentifier(loops[0])]
         #expect(batchers[ObjectIdentifier(loops[0])] === first)
         #expect(batchers[ObjectIdentifier(loops[1])] !== first)

@@ -76,7 +76,7 @@ package final class RemotePINServer: Sendable {
 
     package let state: ServerState
     package let log: Logger
-    private let signatures = SignatureBatchers()
+    private let signatures: SignatureBatchers
     private let connections = Atomic<UInt64>(0)
 
     /// Creates a server and reads the flags and update policies set by operators.
@@ -96,6 +96,7 @@ package final class RemotePINServer: Sendable {
         }
         self.log = parts.log
         self.state = ServerState(parts, decoy: decoy, controls: controls)
+        self.signatures = SignatureBatchers(for: parts.store.expectedSteps)
     }
 
     /// Serves a connection from its first call to its last.
