@@ -89,6 +89,26 @@ struct ConnectionTests {
         }
     }
 
+    @Test("a client that verifies each certificate once still rejects another authority's")
+    func verifiedOnce() async throws {
+        let trust = TLSTrust.authority(pem: Array(self.certificates.authority.tlsAuthorityPEM.utf8))
+        let context = try TLSClientContext(trust: trust, serverName: "localhost", resumes: false, verifiesOnce: true)
+        try await withServer(self.certificates) { port, tls, _ in
+            for _ in 0..<2 { try await connect(port, context).close() }
+            try self.certificates.replace()
+            try tls.reload(at: TestCertificates.time)
+            try await connect(port, context).close()
+        }
+        try await withServer(try TestCertificates()) { port, _, _ in
+            do throws(ConnectError) {
+                _ = try await connect(port, context)
+                Issue.record("connected")
+            } catch {
+                guard case .tls(.untrusted) = error else { Issue.record("\(error)"); return }
+            }
+        }
+    }
+
     @Test("a trusted certificate for another name is rejected", arguments: ["example.org", "127.0.0.2", "local"])
     func wrongName(name: String) async throws {
         let context = try self.certificates.clientContext(serverName: name)

@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import Synchronization
 internal import Vocabulary
 
 /// The pinned public keys, one of which the server must present, and the name its certificate must have.
@@ -39,6 +40,24 @@ final class PinnedKeys: Sendable {
 
 /// Names are read only from the subject alternative names, and a wildcard must be a complete label (RFC 9525 §6.3).
 private let nameFlags = UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS)
+
+/// The certificate that a client has verified last.
+final class VerifiedCertificate: Sendable {
+    private let digest = Mutex<[UInt8]>([])
+
+    /// Verifies the certificate and its chain, unless it is the last one that was verified.
+    fileprivate func check(_ store: OpaquePointer, _ certificate: OpaquePointer) -> Int32 {
+        var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
+        let hasDigest = unsafe X509_digest(certificate, EVP_sha256(), &digest, nil) == 1
+        if hasDigest, self.digest.withLock({ $0 == digest }) {
+            unsafe X509_STORE_CTX_set_error(store, X509_V_OK)
+            return 1
+        }
+        let result = unsafe X509_verify_cert(store)
+        if hasDigest, result == 1 { self.digest.withLock { $0 = digest } }
+        return result
+    }
+}
 
 extension SSLContext {
     /// Only trusts certificates for this name that were issued by one of these authorities.
@@ -91,6 +110,24 @@ extension SSLContext {
         let argument = unsafe Unmanaged.passUnretained(pins).toOpaque()
         unsafe SSL_CTX_set_cert_verify_callback(self.pointer, checkPinnedKey, argument)
     }
+}
+
+extension SSLContext {
+    /// Verifies the chain of a certificate only if it differs from the last one that was verified.
+    func rememberCertificate() {
+        // The context object owns the memory, and every connection keeps the context object alive.
+        let argument = unsafe Unmanaged.passUnretained(self.verified).toOpaque()
+        unsafe SSL_CTX_set_cert_verify_callback(self.pointer, checkUnlessVerified, argument)
+    }
+}
+
+/// The verification callback for a client that remembers a certificate.
+private func checkUnlessVerified(_ store: OpaquePointer?, _ argument: UnsafeMutableRawPointer?) -> Int32 {
+    guard let argument = unsafe argument, let store = unsafe store,
+        let certificate = unsafe X509_STORE_CTX_get0_cert(store)
+    else { return 0 }
+    let verified = unsafe Unmanaged<VerifiedCertificate>.fromOpaque(argument).takeUnretainedValue()
+    return unsafe verified.check(store, certificate)
 }
 
 /// The verification callback for pinned keys.

@@ -23,6 +23,9 @@ internal import COpenSSL
     /// Nil on the server, and on a client that trusts authorities instead.
     let pins: PinnedKeys?
 
+    /// The certificate that a client has verified, if it remembers it.
+    let verified = VerifiedCertificate()
+
     /// The name of the protocol in the handshake (ALPN, RFC 7301).
     static let protocolName = "remote-pin/1"
     private static let ciphers = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"

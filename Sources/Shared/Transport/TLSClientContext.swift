@@ -9,7 +9,14 @@ package final class TLSClientContext: Sendable {
     ///   - serverName: The DNS name or IP address that the certificate must be valid for.
     ///   - resumes: Whether to keep and use tickets. If false, every handshake is a full one, and the client tells the
     ///     server that it does not want any tickets.
-    package init(trust: TLSTrust, serverName: String, resumes: Bool = true) throws(TLSContextError) {
+    ///   - verifiesOnce: Whether to verify a certificate that an authority has issued only on its first connection.
+    ///     This is for load tools, whose CPU time limits the load. It does not notice that a certificate expires.
+    package init(
+        trust: TLSTrust,
+        serverName: String,
+        resumes: Bool = true,
+        verifiesOnce: Bool = false
+    ) throws(TLSContextError) {
         guard let name = ServerName(serverName) else { throw .serverName(serverName) }
         let pins: PinnedKeys? =
             switch trust {
@@ -19,7 +26,9 @@ package final class TLSClientContext: Sendable {
         self.serverName = name
         self.context = SSLContext(tickets: resumes ? TLSTickets() : nil, pins: pins)
         switch trust {
-        case .authority(let pem): try self.context.trust(authorities: pem, name: name)
+        case .authority(let pem):
+            try self.context.trust(authorities: pem, name: name)
+            if verifiesOnce { self.context.rememberCertificate() }
         case .publicKeys(let digests):
             guard !digests.isEmpty else { throw .trust }
             self.context.trustPinnedKeys()

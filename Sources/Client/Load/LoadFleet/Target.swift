@@ -130,7 +130,8 @@ package struct Target: Sendable {
             return try TLSClientContext(
                 trust: .authority(pem: self.trusted),
                 serverName: self.serverName,
-                resumes: resuming
+                resumes: resuming,
+                verifiesOnce: true
             )
         } catch {
             throw .tls(error)
