@@ -92,6 +92,17 @@ package struct PostgreSQLAddress: Hashable, Sendable {
         guard self.parameters["service"] == nil else {
             throw Problem(description: "it names a service; name the service in `store.service`")
         }
+        // Threat: libpq takes the rest of a password with an unescaped `/` for a port and a database's name, which
+        // messages contain.
+        let names = self.list("host").map { $0.dropFirst() } + [self.parameters["dbname", default: ""][...]]
+        guard !names.contains(where: { $0.contains("@") || $0.contains("://") }),
+            self.parameters["port", default: ""].allSatisfy({ ("0"..."9").contains($0) || $0 == "," })
+        else {
+            throw Problem(
+                description: "a host, port or database in it is part of a password or of another address; put the "
+                    + "password in a file of its own"
+            )
+        }
     }
 
     /// The elements of a list parameter, or an empty list if the parameter is not set.

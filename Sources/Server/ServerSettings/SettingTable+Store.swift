@@ -1,4 +1,5 @@
 package import ConfigText
+internal import Foundation
 
 // Settings for the wallet database, which is either embedded or PostgreSQL.
 extension SettingTable {
@@ -17,9 +18,10 @@ extension SettingTable {
     )
     package static let storeAddress = Setting(
         optional: "store.address",
-        .text("URI or words", "a connection URI or a string of keywords and values, as libpq reads them") {
+        Kind<String>.text("URI or words", "a connection URI or a string of keywords and values, as libpq reads them") {
             !$0.isEmpty && $0 != "none" && $0.utf8.count <= 4096 && !$0.utf8.contains(0)
-        },
+        }
+        .hiding { Self.mayContainPassword($0) },
         "Address of the PostgreSQL database, without its password. It is a URI such as "
             + "postgresql://remote_pin@db1,db2,db3/remote_pin, or a string of keywords and values. The server uses the "
             + "host that accepts writes."
@@ -64,13 +66,7 @@ extension SettingTable {
     )
     package static let clusterServer = Setting(
         optional: "cluster.server",
-        .text("name", "a name, 1 to 63 letters, digits, dots and hyphens") { name in
-            (1...63).contains(name.utf8.count) && name != "none"
-                && name.utf8.allSatisfy { byte in
-                    let character = Character(UnicodeScalar(byte))
-                    return byte < 0x80 && (character.isLetter || character.isNumber || ".-".contains(character))
-                }
-        },
+        .text("name", "a name, 1 to 63 letters, digits, dots and hyphens") { Self.isServerName($0) },
         "Name of this server, unique among those of the database and the same after a restart: the database keeps the "
             + "newest entry of each server's audit log under it. With none, the name of the machine."
     )
@@ -90,6 +86,39 @@ extension SettingTable {
             + "each commit waits for a standby that `synchronous_standby_names` names. With `local`, one machine is "
             + "enough: if it is lost, so are counted attempts and revocations."
     )
+}
+
+extension SettingTable {
+    fileprivate static func isServerName(_ name: String) -> Bool {
+        (1...63).contains(name.utf8.count) && name != "none"
+            && name.utf8.allSatisfy { byte in
+                let character = Character(UnicodeScalar(byte))
+                return byte < 0x80 && (character.isLetter || character.isNumber || ".-".contains(character))
+            }
+    }
+
+    /// Returns whether a database's address may contain a password, however it is written.
+    ///
+    /// Threat: the server rejects such an address, but `config show` and messages about it would print the password.
+    private static func mayContainPassword(_ address: String) -> Bool {
+        // Keywords in a URI may be percent-encoded. libpq calls passwords `password` and `sslpassword`.
+        guard let decoded = address.removingPercentEncoding, !decoded.lowercased().contains("pass") else { return true }
+        // In a URI the password follows the user's name; if it is not encoded, it may contain any character.
+        let scheme = address.range(of: "://")
+        let rest = scheme.map { address[$0.upperBound...] } ?? address[...]
+        return rest.lastIndex(of: "@").map { rest[..<$0].contains(":") } ?? false
+    }
+}
+
+extension ServerSettings {
+    /// The name of this server among those of the database: `cluster.server`, or else the machine's.
+    ///
+    /// The machine's name must satisfy the same rule, because files that contain the name separate words by spaces.
+    ///
+    /// Returns nil if the machine's name does not.
+    package func serverName(ofMachine machine: String) -> String? {
+        self[SettingTable.clusterServer] ?? (SettingTable.isServerName(machine) ? machine : nil)
+    }
 }
 
 /// The kind of wallet database.

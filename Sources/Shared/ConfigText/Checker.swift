@@ -86,9 +86,10 @@ package struct Checker {
     private mutating func readWord(_ node: Node, _ word: Word, key: String, line: Int?) -> ConfigValue? {
         let text = Self.text(node, word)
         if let canonical = text.flatMap(word.canonical) { return ConfigValue(.word(canonical), line: line) }
-        let written = word.isSecret ? "" : text.map { ", not `\($0)`" } ?? ""
+        let isHidden = word.isSecret(text ?? "")
+        let written = isHidden ? "" : text.map { ", not `\($0)`" } ?? ""
         let isListed = !word.names.contains { !word.allowed.contains($0) }
-        let hint = word.isSecret ? "" : NearestName.hint(for: text ?? "", among: word.names, isListed: isListed)
+        let hint = isHidden ? "" : NearestName.hint(for: text ?? "", among: word.names, isListed: isListed)
         self.report("must be \(word.allowed)\(written)\(hint)", key: key, line: line)
         return nil
     }

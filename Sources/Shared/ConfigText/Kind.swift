@@ -52,6 +52,7 @@ package struct Kind<Value: Sendable>: Sendable {
                 schema: .text,
                 acceptsEmpty: true,
                 takesArgument: word.takesArgument,
+                isSecret: word.isSecret,
                 canonical: { $0.isEmpty || $0 == "none" ? "none" : word.canonical($0) }
             )
         )
@@ -77,7 +78,12 @@ package struct Kind<Value: Sendable>: Sendable {
     }
 
     /// The same kind, except that its values are never shown in messages or listings.
-    var secret: Kind { Kind(shape: self.shape.secret, read: self.read, write: self.write) }
+    var secret: Kind { self.hiding { _ in true } }
+
+    /// The same kind, except that texts that may be secret are not shown in messages and listings.
+    package func hiding(_ isSecret: @escaping @Sendable (String) -> Bool) -> Kind {
+        Kind(shape: self.shape.hiding(isSecret), read: self.read, write: self.write)
+    }
 }
 
 extension Kind where Value == Duration {
@@ -179,21 +185,21 @@ extension Shape {
         ).shape
     }
 
-    /// Whether the value must not appear in messages and listings.
-    package var isSecret: Bool {
+    /// Returns whether a text of a value must not appear in messages and listings.
+    func hides(_ text: String) -> Bool {
         switch self {
-        case .word(let word): word.isSecret
-        case .list(let element, _): element.isSecret
+        case .word(let word): word.isSecret(text)
+        case .list(let element, _): element.hides(text)
         case .nothing, .fields, .map, .entry, .either, .named: false
         }
     }
 
-    fileprivate var secret: Shape {
+    fileprivate func hiding(_ isSecret: @escaping @Sendable (String) -> Bool) -> Shape {
         switch self {
         case .word(var word):
-            word.isSecret = true
+            word.isSecret = isSecret
             return .word(word)
-        case .list(let element, let limit): return .list(element.secret, atMost: limit)
+        case .list(let element, let limit): return .list(element.hiding(isSecret), atMost: limit)
         case .nothing, .fields, .map, .entry, .either, .named: preconditionFailure("only words can be secret")
         }
     }

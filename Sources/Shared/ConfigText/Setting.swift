@@ -62,7 +62,6 @@ extension SettingDeclaration {
     package var allowed: String { self.kind.allowed }
     /// The default value as written in a file, or nil if the user must set the value.
     package var standardText: String? { self.standard.map { self.kind.write($0).flowText } }
-    package var isSecret: Bool { self.kind.shape.isSecret }
     /// Returns the default value.
     ///
     /// A relative path is resolved against the folder.
@@ -82,11 +81,11 @@ extension SettingDeclaration {
 
     /// Returns the text of a value for listings.
     ///
-    /// Secret values are hidden unless they are the default.
+    /// Values that may be secret are hidden unless they are the default.
     func publicText(of value: any Sendable) -> String {
         guard let value = value as? Value else { preconditionFailure("\(self.name) holds a value of another type") }
         let text = self.kind.write(value).flowText
-        return self.isSecret && text != self.standardText ? SettingRow.hidden : text
+        return self.kind.shape.hides(text) && text != self.standardText ? SettingRow.hidden : text
     }
 }
 

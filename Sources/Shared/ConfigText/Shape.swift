@@ -93,8 +93,8 @@ package struct Word: Sendable {
     let acceptsEmpty: Bool
     /// Whether `{name: argument}` is read as `name:argument`.
     var takesArgument = false
-    /// Whether the value may be secret, in which case it must not be quoted in messages.
-    var isSecret = false
+    /// Returns whether a text may be secret, in which case it must not appear in messages and listings.
+    var isSecret: @Sendable (String) -> Bool = { _ in false }
     /// Returns the canonical form of a text, or nil if the text is not accepted.
     let canonical: @Sendable (String) -> String?
 }

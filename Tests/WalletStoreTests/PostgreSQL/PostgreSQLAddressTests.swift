@@ -51,6 +51,8 @@ struct PostgreSQLAddressTests {
         "a text that cannot be read is not repeated: it may have a password",
         arguments: [
             "postgresql://u:se%cret@db/d", "postgresql://u:secret@[::1/d", "password=a secret",
+            "postgresql://u:se/cret@db/d", "postgresql://u:12/secret@db/d", "postgresql://u:secret/word",
+            "host=postgresql://u:secret@db/d", "host=db,u:secret@db", "dbname=postgresql://u:secret@db/d",
         ]
     )
     func quotation(text: String) {

@@ -31,7 +31,7 @@ struct DatabaseSettings {
         let address = try Self.address(settings)
         self.target = PostgreSQLTarget(address, password: try Self.password(settings))
         self.place = "\(address)"
-        self.server = try settings[SettingTable.clusterServer] ?? Self.machineName()
+        self.server = try Self.serverName(settings)
         self.durability =
             switch settings[SettingTable.durability] {
             case .replicated: .replicated
@@ -81,10 +81,15 @@ struct DatabaseSettings {
         return password
     }
 
-    private static func machineName() throws -> String {
+    private static func serverName(_ settings: ServerSettings) throws -> String {
         let text = try? String(contentsOfFile: "/proc/sys/kernel/hostname", encoding: .utf8)
-        guard let name = text?.trimmingCharacters(in: .whitespacesAndNewlines), !name.isEmpty else {
-            throw StartFailure(.configuration, "`cluster.server` must be set: this machine has no name")
+        let machine = text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+        guard let name = settings.serverName(ofMachine: machine) else {
+            throw StartFailure(
+                .configuration,
+                "`cluster.server` must be set: the machine's name, `\(machine)`, is not one of 1 to 63 letters, "
+                    + "digits, dots and hyphens"
+            )
         }
         return name
     }
