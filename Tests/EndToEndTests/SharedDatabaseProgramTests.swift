@@ -101,7 +101,19 @@ struct SharedDatabaseProgramTests {
         #expect(status.exitCode == 0, "\(status.output)")
         #expect(try JSONValue(status.output)["cluster"]?["server"]?.string == "b", "\(status.output)")
         #expect(status.output.contains("\"name\": \"a\"") || status.output.contains("\"name\":\"a\""))
-        #expect(try await self.admin("sessions", at: "a").exitCode == 0)
+        let listed = try await self.admin("sessions", at: "a")
+        #expect(try JSONValue(listed.output)["server"]?.string == "a", "\(listed.output)")
+        #expect(try JSONValue(listed.output)["cluster"]?["servers"]?.array.count == 2, "\(listed.output)")
+        let flags = try await self.admin("flags", "list", at: "b")
+        #expect(try JSONValue(flags.output)["server"]?.string == "b", "\(flags.output)")
+        for command in [["sessions"], ["flags", "list"]] {
+            let run = try await ServerProcess.run(
+                "remote-pin-server",
+                ["admin"] + command + ["--socket", self.socket("a")]
+            )
+            #expect(run.output.contains("answered by the server a"), "\(run.output)")
+            #expect(run.output.contains("on the machines of the others: b.") == (command == ["sessions"]))
+        }
         let shown = try await self.admin("wallet", "show", "\(wallet.walletID)", at: "a")
         #expect(try JSONValue(shown.output)["pin"]?["failures"] == .integer(1), "\(shown.output)")
         let revoked = try await self.admin("revoke", "wallet", "\(wallet.walletID)", at: "b")

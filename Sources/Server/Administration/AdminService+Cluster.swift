@@ -9,6 +9,9 @@ extension AdminService {
         self.server.lease.map { ClusterView(server: $0.server, servers: $0.servers) }
     }
 
+    /// This server's name among those of its store; nil for an embedded store.
+    var serverName: String? { self.server.lease?.server }
+
     /// Returns after every server has acknowledged the revocations committed so far, or has lost its lease; nil for an
     /// embedded store.
     func acknowledgements() async throws(AdminFailure) -> Acknowledgements? {
@@ -32,6 +35,8 @@ package struct ClusterView: Codable, Hashable, Sendable {
     /// The servers with a lease, this one among them.
     package var servers: [LeasedServer]
 
+    /// The names of the other servers.
+    var others: [String] { self.servers.map(\.name).filter { $0 != self.server } }
     /// The number of open sessions at all servers.
     package var sessions: Int { self.servers.reduce(0) { $0 + $1.sessions } }
     /// The number of open connections at all servers.

@@ -64,12 +64,13 @@ extension AdminService {
         _ id: UInt64,
         _ peer: LocalPeer
     ) async -> LocalListener.Answer {
-        let reply: AdminReply<Call.Reply>
+        var reply: AdminReply<Call.Reply>
         do throws(AdminFailure) {
             reply = AdminReply(id: id, reply: try await self.carryOut(call, by: peer))
         } catch {
             reply = AdminReply(id: id, failure: error)
         }
+        reply.server = self.serverName
         let frame = AdminCoding.encode(reply)
         guard frame.count > LocalListener.longestAnswer else { return LocalListener.Answer(frame, isUse: true) }
         let failure = AdminFailure(.internal, "The reply is too long: \(frame.count) bytes.")

@@ -10,6 +10,8 @@ package struct AuditVerification: Hashable, Sendable {
     ///
     /// It is the latest one in the intact part, because epochs never decrease.
     package var newestEpoch: Int?
+    /// The name of the server in that entry, if it shares its store with others.
+    package var server: String?
     /// The numbers of the entries that record bytes left behind by a crash.
     package var tornBefore: [UInt64] = []
     /// The first deviation from the log as it was written, or nil if the log is intact.
@@ -232,7 +234,8 @@ private struct AuditScan {
         }
         var found = AuditVerification()
         found.newest = self.newest
-        found.newestEpoch = AuditLine.entry(in: self.newestLine)?.record.epoch
+        let newest = AuditLine.entry(in: self.newestLine)?.record
+        (found.newestEpoch, found.server) = (newest?.epoch, newest?.server)
         found.tornBefore = self.tornBefore
         found.hasMark = self.last == nil || self.metMark
         found.beginning = self.beginning

@@ -11,14 +11,33 @@ package struct OutputOptions: ParsableArguments {
     package init() {}
 
     /// Prints a result as JSON with `--json`, otherwise as rendered by `draw`.
-    package func print(_ value: some Encodable, draw: (inout Page) -> Void) {
+    ///
+    /// - Parameter server: The server that the result comes from, if several servers share its store.
+    package func print(_ value: some Encodable, from server: String? = nil, draw: (inout Page) -> Void) {
         guard self.json else {
             var page = Page()
             draw(&page)
+            if let server { page.line("answered by the server \(server)") }
             StandardStreams.writeOutput(page.text)
             return
         }
-        StandardStreams.writeOutput(String(decoding: AdminCoding.encode(value), as: UTF8.self) + "\n")
+        let answer = NamedAnswer(value: value, server: server)
+        StandardStreams.writeOutput(String(decoding: AdminCoding.encode(answer), as: UTF8.self) + "\n")
+    }
+}
+
+/// A JSON object with the name of the server that it comes from.
+private struct NamedAnswer<Value: Encodable>: Encodable {
+    let value: Value
+    let server: String?
+
+    private enum CodingKeys: CodingKey { case server }
+
+    func encode(to encoder: any Encoder) throws {
+        try self.value.encode(to: encoder)
+        guard let server else { return }
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(server, forKey: .server)
     }
 }
 

@@ -6,6 +6,10 @@ package import Transport
 package final class AdminConnection: Sendable {
     private let connection: LocalConnection
     private let rejection: Rejection
+    private let answering = Mutex<String?>(nil)
+
+    /// The name of the server that gave the last reply, or nil if it shares its store with none.
+    package var server: String? { self.answering.withLock(\.self) }
 
     /// The reason why the server has closed the connection, if it sent one.
     private final class Rejection: Sendable {
@@ -57,6 +61,7 @@ package final class AdminConnection: Sendable {
         guard let answer = try? AdminCoding.decode(AdminReply<Reply>.self, from: frame) else {
             throw .unexpectedReply
         }
+        self.answering.withLock { $0 = answer.server }
         if let failure = answer.failure { throw .refused(failure) }
         guard let reply = answer.reply else { throw .unexpectedReply }
         return reply

@@ -46,6 +46,8 @@ package struct AdminReply<Reply: Sendable>: Sendable {
     package var id: UInt64
     package var reply: Reply?
     package var failure: AdminFailure?
+    /// The name of the server that answers, if several servers share its store.
+    package var server: String?
 
     package init(id: UInt64, reply: Reply) {
         self.id = id

@@ -4,7 +4,8 @@ internal import ServerCommandLine
 
 /// A command-line command that makes one call to a running server and prints the reply.
 ///
-/// With `--json`, the reply is printed unchanged. Otherwise, ``draw(_:on:)`` formats it for people.
+/// With `--json`, the reply is printed unchanged. Otherwise, ``draw(_:on:)`` formats it for people. If several servers
+/// share a store, the output names the server.
 protocol CallCommand: AsyncParsableCommand {
     associatedtype Call: AdminCall
 
@@ -31,8 +32,10 @@ extension CallCommand {
     func run() async throws {
         try await ending {
             let call = try self.call()
-            let reply = try await self.options.server.connected { try await self.reply(to: call, from: $0) }
-            self.options.output.print(reply) { self.draw(reply, on: &$0) }
+            let (reply, server) = try await self.options.server.connected { connection in
+                (try await self.reply(to: call, from: connection), connection.server)
+            }
+            self.options.output.print(reply, from: server) { self.draw(reply, on: &$0) }
             if let status = self.exitStatus(after: reply) { throw ExitCode(status.rawValue) }
         }
     }

@@ -87,6 +87,9 @@ package struct OperatorConnection: Sendable {
 
     fileprivate let connection: AdminConnection
 
+    /// The name of the server, if several servers share its store and it has answered.
+    package var server: String? { self.connection.server }
+
     /// Makes a call and returns its reply.
     package func call<Call: AdminCall>(_ call: Call) async throws -> Call.Reply {
         do throws(AdminCallError) {

@@ -78,7 +78,8 @@ package struct ListSessions: AdminCall {
             abstract: "List the open sessions: wallet, source, start, instructions, version of the app.",
             discussion: """
                 The log has the connection's number in each line about it. The version of the app is what the app \
-                claims.
+                claims. With several servers on one store, the list is that of the server that is asked, after the \
+                number of sessions at each; run the command on the machine of another one for its list.
 
                   remote-pin-server admin sessions --lab /tmp/lab
                   remote-pin-server admin sessions --json --lab /tmp/lab | jq '.sessions | length'
@@ -100,7 +101,15 @@ package struct ListSessions: AdminCall {
         }
 
         func draw(_ reply: Reply, on page: inout Page) {
-            if let cluster = reply.cluster { page.line(cluster.text) }
+            if let cluster = reply.cluster {
+                page.line(cluster.text)
+                if !cluster.others.isEmpty {
+                    page.line(
+                        "These are the sessions at \(cluster.server). Run this command on the machines of the others: "
+                            + "\(cluster.others.joined(separator: ", "))."
+                    )
+                }
+            }
             if reply.sessions.isEmpty { return page.line("no session is open") }
             let rows = reply.sessions.map { session in
                 [

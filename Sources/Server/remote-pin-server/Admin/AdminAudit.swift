@@ -91,6 +91,7 @@ struct AdminAudit: AsyncParsableCommand {
                     intact: found.problem == nil,
                     entries: found.newest?.number ?? 0,
                     newest: found.newest?.description,
+                    server: found.server,
                     tornBefore: found.tornBefore,
                     problem: found.problem?.description
                 )
@@ -101,6 +102,7 @@ struct AdminAudit: AsyncParsableCommand {
                         page.line(page.good("intact") + ", \(found.newest?.number ?? 0) entries")
                     }
                     if let newest = found.newest { page.line("newest \(newest)") }
+                    if let server = found.server { page.line("the log of the server \(server)") }
                     for number in found.tornBefore {
                         page.line("entry \(number) reports an entry that a crash cut off")
                     }
@@ -114,6 +116,8 @@ struct AdminAudit: AsyncParsableCommand {
             /// The number of entries before the first problem.
             let entries: UInt64
             let newest: String?
+            /// The server whose log this is, if it shares its store with others.
+            let server: String?
             let tornBefore: [UInt64]
             let problem: String?
         }

@@ -68,7 +68,9 @@ extension AdminAudit {
                 var entries: [AuditEntry] = []
                 let found = try await self.file.verified { entries = $0.filter { self.matches($0.record) } }
                 entries = Array(entries.suffix(self.limit))
-                self.output.print(EntriesJSON(entries: entries.map(EntriesJSON.Entry.init))) { page in
+                let json = EntriesJSON(entries: entries.map(EntriesJSON.Entry.init), server: found.server)
+                self.output.print(json) { page in
+                    if let server = found.server { page.line("the log of the server \(server)") }
                     if entries.isEmpty { return page.line("no entry matches") }
                     page.table(
                         ["NUMBER", "TIME", "ACTOR", "EVENT", "PHASE", "RESULT", "SUBJECT"],
@@ -134,6 +136,8 @@ private struct AuditPhaseText {
 /// The output of `--json`.
 private struct EntriesJSON: Encodable {
     let entries: [Entry]
+    /// The server whose log this is, if it shares its store with others.
+    let server: String?
 
     struct Entry: Encodable {
         let number: UInt64
