@@ -55,10 +55,12 @@ extension AdminService {
         } catch {
             try await self.refuse(call, error.message, actor)
         }
+        // Requests are not shared.
+        let place = self.serverName.map { ", at this server (\($0))," } ?? ""
         throw AdminFailure(
             .notAllowed,
-            "Not done yet, but requested: another person confirms it until \(until.text) with `remote-pin-server admin "
-                + "confirm \(id) \(Call.name)`."
+            "Not done yet, but requested: another person confirms it until \(until.text)\(place) with "
+                + "`remote-pin-server admin confirm \(id) \(Call.name)`."
         )
     }
 

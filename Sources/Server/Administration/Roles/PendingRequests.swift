@@ -50,7 +50,10 @@ final class PendingRequests: Sendable {
         let result: Result<Request, AdminFailure> = self.requests.withLock { requests in
             func refused(_ text: String) -> Result<Request, AdminFailure> { .failure(AdminFailure(.notAllowed, text)) }
             guard let index = requests.firstIndex(where: { $0.id == id }) else {
-                return refused("No request \(id) waits: it was confirmed, it expired, or the server was restarted.")
+                return refused(
+                    "No request \(id) waits at this server: it was confirmed, it expired, the server was restarted, or "
+                        + "it was made at another server."
+                )
             }
             guard requests[index].until > now else {
                 return refused("Request \(id) expired on \(requests.remove(at: index).until.text); request it again.")
