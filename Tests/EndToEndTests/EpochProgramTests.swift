@@ -187,6 +187,33 @@ struct EpochProgramTests {
         #expect(log.contains("epoch 2, strict, an unknown number of commits lost, without the logs of b"), "\(log)")
     }
 
+    @Test("a change of the policy is rejected, and not counted, in a database that lacks commits")
+    func policy() async throws {
+        let first = try await self.start("a", onFreePort: true)
+        _ = try await self.lab.register(pin: Self.pin)
+        #expect(await first.terminate() == 0)
+        try await self.database.run(
+            "update remote_pin.commit_numbers set number = number - 3 where lane = 'transactions'"
+        )
+        let (mark, kept) = ("\(self.audit("a")).commits", "\(self.lab.folder)/kept")
+        try FileManager.default.moveItem(atPath: mark, toPath: kept)
+        func expectNoChange(by place: String) async throws {
+            let run = try await self.store("policy", "set", "--yes", "--pin.attempts-per-round", "3")
+            #expect(run.exitCode == 79 && run.output.contains("store epoch"), "by \(place): \(run.output)")
+        }
+        try await expectNoChange(by: "the audit log")
+        try DurableFile.remove(mark)
+        try FileManager.default.copyItem(atPath: kept, toPath: mark)
+        // Only the last commit is lost, which is after the last entry of the log. No server has noticed the loss yet.
+        try await self.database.run(
+            "update remote_pin.commit_numbers set number = number + 2 where lane = 'transactions'",
+            "update remote_pin.facts set lost_commits = false"
+        )
+        try await expectNoChange(by: "the mark")
+        let dry = try await self.store("epoch", "--dry-run", "--json")
+        #expect(try self.json(dry)["lostCommits"] == .integer(1), "\(dry.output)")
+    }
+
     @Test("a server that takes another name, or the log of another server, does not start")
     func renamed() async throws {
         #expect(await (try self.start("a")).terminate() == 0)

@@ -94,12 +94,7 @@ extension RunningServer {
             await audit.close()
             switch error {
             case let error as OlderStore:
-                guard let database = store as? PostgreSQLWalletStore else {
-                    throw StartFailure(.operatorMustAct, "\(error). \(error.wayOut)")
-                }
-                // No other server knows of it.
-                try? await database.noteLostCommits()
-                throw StartFailure(.operatorMustAct, "\(error). \(Problem.epochWayOut)")
+                throw await Self.failure(error, of: store)
             case let error as AuditLogError: throw StartFailure(error)
             case let error as StartFailure: throw error
             default: throw StartFailure(.files, "the store cannot be compared with the audit log: \(error)")

@@ -1,3 +1,4 @@
+internal import PostgreSQLStore
 internal import ServerCommandLine
 internal import StoreMaintenance
 internal import Vault
@@ -14,6 +15,16 @@ extension RunningServer {
             let kind: StartFailure.Kind = error == .store ? .files : .configuration
             throw StartFailure(kind, "`vault.key-file`: \(error)")
         }
+    }
+
+    /// Reports a store that lacks changes on record, after marking a database for all of its servers.
+    static func failure(_ error: OlderStore, of store: any ServedStore) async -> StartFailure {
+        guard let database = store as? PostgreSQLWalletStore else {
+            return StartFailure(.operatorMustAct, "\(error). \(error.wayOut)")
+        }
+        // No other server knows of it.
+        try? await database.noteLostCommits()
+        return StartFailure(.operatorMustAct, "\(error). \(Problem.epochWayOut)")
     }
 
     /// Returns the store's epoch, after checking that its epoch records were written by restores.

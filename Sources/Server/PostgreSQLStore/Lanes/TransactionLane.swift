@@ -102,6 +102,9 @@ final class StoreTransaction {
     /// announced the change.
     var isOnRecord = false
 
+    /// Whether the transaction commits without the lane's next number, since the store lacks commits.
+    var isUncounted = false
+
     /// The wallets that the transaction ends, and whether it revokes the solution: other servers must settle them.
     var ended: [WalletID] = []
     var endsAll = false
@@ -133,10 +136,10 @@ final class StoreTransaction {
 
     /// Commits with the lane's next number.
     ///
-    /// The command that opens an epoch commits without one. Otherwise, a killed command would have filled the gap that
-    /// shows how many commits the database lacks, and the next one might charge too little.
+    /// The command that opens an epoch commits without one, and so does a server that notes a loss. Otherwise, they
+    /// would fill the gap that shows how many commits the database lacks, and the epoch might charge too little.
     func commit(_ confirmed: ConfirmedCommits) throws {
-        guard !self.parts.acceptsLostCommits else {
+        guard !self.parts.acceptsLostCommits, !self.isUncounted else {
             try self.announceEnds()
             try self.commit()
             return try self.session.checkAfterCommit()

@@ -39,6 +39,7 @@ extension StoreTransaction {
 
     /// Marks the store as one that lacks commits: from its commit on, no server judges anything.
     func noteLostCommits() throws {
+        self.isUncounted = true
         try self.run("update facts set lost_commits = true")
     }
 

@@ -20,6 +20,9 @@ struct DatabaseChange {
         in database: DatabaseSettings,
         _ work: (DatabaseChange) async throws -> Void
     ) async throws {
+        var parts = parts
+        // Compared with the database, and raised by the change.
+        parts.commitMark = CommitMark.path(ofAuditLog: server.auditPath)
         let store = try await database.open(parts)
         do {
             let epoch = try await RunningServer.epoch(of: store, vault: server.vault)

@@ -153,12 +153,29 @@ struct StoppedServer {
                 "`audit.file`: there is no \(self.auditPath), but the store names an entry of it. Put the log back"
             )
         }
+        var check = StartCheck(after: parts.last)
+        let audit: AuditLog
         do throws(AuditLogError) {
             // A server that never ran has no audit log yet.
             if !AuditLog.exists(at: self.auditPath) { try await AuditLog.create(parts) }
-            return try await AuditLog.open(parts)
+            audit = try await AuditLog.open(parts) { check.read($0) }
         } catch {
             throw StartFailure(error)
+        }
+        if let store { try await Self.check(check, store, audit) }
+        return audit
+    }
+
+    /// Rejects a store that lacks changes in the log.
+    ///
+    /// Threat: a commit in such a store fills the gap in the numbers that shows how many commits it lacks.
+    private static func check(_ check: StartCheck, _ store: any ServedStore, _ audit: AuditLog) async throws {
+        do {
+            try await check.check(store)
+        } catch {
+            await audit.close()
+            guard let error = error as? OlderStore else { throw error }
+            throw await RunningServer.failure(error, of: store)
         }
     }
 }
