@@ -211,8 +211,7 @@ struct SharedDatabaseProgramTests {
         #expect(try await self.program("store", "init").exitCode == 0)
         try await self.database.run(
             "drop table remote_pin.leases, remote_pin.revocations, remote_pin.revocation_count",
-            "alter table remote_pin.facts drop column home",
-            "update remote_pin.facts set schema_version = 1"
+            "update remote_pin.facts set schema_version = 2"
         )
         let checked = try await self.program("check-config")
         #expect(checked.exitCode == 0 && checked.output.contains("upgrades it to 3"), "\(checked.output)")

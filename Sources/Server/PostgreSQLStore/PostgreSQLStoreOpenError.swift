@@ -21,6 +21,10 @@ package enum PostgreSQLStoreOpenError: Error, Hashable, Sendable {
     ///
     /// Open an epoch.
     case restored
+    /// The store is or was one of version 1, which cannot tell whether the database is the original.
+    ///
+    /// Open an epoch.
+    case unknownOrigin
     /// The mark of the last confirmed commits belongs to another server.
     ///
     /// Correct the name.
@@ -57,6 +61,9 @@ extension PostgreSQLStoreOpenError: CustomStringConvertible {
         case .restored:
             "the database was restored from a dump, or is a copy of another one, so it may lack guesses and "
                 + "revocations"
+        case .unknownOrigin:
+            "the store was made with schema version 1, which does not show whether the database was restored from a "
+                + "dump or copied, so it may lack guesses and revocations"
         case .markOfAnotherServer(let name, let path):
             "\(path) has the last commits of a server named \(name); a server keeps its name, since the database "
                 + "keeps its commits under it"

@@ -18,12 +18,19 @@ extension PostgreSQLWalletStore: ServedStore {
         self.keeper.withLock { $0 = keeper }
     }
 
+    /// Brings the tables of a store that was opened for that to this program's version.
+    package func upgrade() async throws(PostgreSQLStoreOpenError) { _ = try await Self.migrate(self.parts) }
+
     /// Brings the tables to this program's version; returns their version before, nil if there was nothing to do.
+    ///
+    /// Changes nothing in a store that these parts could not open.
     package static func migrate(_ parts: StoreParts) async throws(PostgreSQLStoreOpenError) -> Int64? {
-        try await self.onThread {
-            let connection = try PostgreSQLConnection(to: parts.target, within: parts.timeLimit)
-            _ = try connection.run(Schema.searchPath, within: parts.timeLimit)
-            return try Schema.migrate(on: connection, within: parts.timeLimit)
+        var parts = parts
+        parts.acceptsEarlierVersion = true
+        let accepting = parts
+        return try await self.onThread {
+            let session = try StoreSession(accepting)
+            return try Schema.migrate(on: session.connection, within: accepting.timeLimit)
         }
     }
 }

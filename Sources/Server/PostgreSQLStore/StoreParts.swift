@@ -26,6 +26,10 @@ package struct StoreParts: Sendable {
     ///
     /// Until then, the store judges nothing.
     package var acceptsLostCommits = false
+    /// Whether to open a store of an earlier version, to upgrade it.
+    ///
+    /// Until then, the store judges nothing.
+    package var acceptsEarlierVersion = false
     /// Whether to open a store with an unfinished copy, to continue the copy.
     ///
     /// Until it is finished, the store judges nothing.

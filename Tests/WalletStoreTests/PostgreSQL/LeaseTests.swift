@@ -285,24 +285,4 @@ struct LeaseTests {
         try self.connection.run("update leases set vault_keys = '1:ab 2:cd' where server = 'b'")
         #expect(try await store.note(vaultVersion: 2, check: [0xCD], at: TestWallet.start).count == 2)
     }
-
-    @Test("a store of the first version is migrated once, and keeps its wallets")
-    func migration() async throws {
-        let store = try await self.place.open()
-        let wallet = try await TestWallet(in: store)
-        await store.close()
-        for table in ["leases", "revocations", "revocation_count"] { try self.connection.run("drop table \(table)") }
-        try self.connection.run("alter table facts drop column home")
-        try self.connection.run("update facts set schema_version = 1")
-        await #expect(throws: PostgreSQLStoreOpenError.otherVersion(found: 1, known: Schema.version)) {
-            _ = try await self.place.open()
-        }
-        let parts = self.place.parts()
-        async let one = PostgreSQLWalletStore.migrate(parts)
-        async let two = PostgreSQLWalletStore.migrate(parts)
-        #expect(try await [one, two].compactMap(\.self) == [1])
-        let migrated = try await self.server("a")
-        try await migrated.recordWipe(of: wallet.id, at: TestWallet.start)
-        #expect(try await self.lease(of: migrated).acknowledgements().acknowledged == ["a"])
-    }
 }

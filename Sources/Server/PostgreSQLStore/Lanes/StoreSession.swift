@@ -63,19 +63,32 @@ final class StoreSession {
         guard let found = try Schema.foundVersion(on: self.connection, within: parts.timeLimit) else {
             throw PostgreSQLStoreOpenError.missing
         }
-        guard found == Schema.version else {
+        guard found <= Schema.version else {
+            throw PostgreSQLStoreOpenError.otherVersion(found: found, known: Schema.version)
+        }
+        try self.requireOrigin(ofVersion: found)
+        guard found == Schema.version || parts.acceptsEarlierVersion else {
             throw PostgreSQLStoreOpenError.otherVersion(found: found, known: Schema.version)
         }
         guard try self.run(Schema.unloggedTables).number(0, 0) == 0 else {
             throw PostgreSQLStoreOpenError.losesCommits(DurabilitySettings.unlogged)
         }
-        let own = try self.run("select record_key_check, home = \(Schema.place) from facts")
-        guard own.bytes(0, 0) == parts.key.check else { throw PostgreSQLStoreOpenError.otherKey }
-        guard own.flag(0, 1) == true || parts.acceptsLostCommits else { throw PostgreSQLStoreOpenError.restored }
         try self.take(try self.run("select \(Self.factColumns) from facts"))
         guard let confirmed, try !confirmed.areAll(in: self), !parts.acceptsLostCommits else { return }
         _ = try self.commit("update facts set lost_commits = true")
         throw PostgreSQLStoreOpenError.lostCommits
+    }
+
+    /// Rejects a store of another vault, and one that may be a copy of the original.
+    ///
+    /// Invariant: an upgrade has no way back, so it changes nothing in a store that this server could not use.
+    private func requireOrigin(ofVersion found: Int64) throws {
+        let home = Schema.home(in: found)
+        let own = try self.run("select record_key_check, \(home) = \(Schema.place), \(home) is null from facts")
+        guard own.bytes(0, 0) == self.parts.key.check else { throw PostgreSQLStoreOpenError.otherKey }
+        guard !self.parts.acceptsLostCommits else { return }
+        guard own.flag(0, 2) == false else { throw PostgreSQLStoreOpenError.unknownOrigin }
+        guard own.flag(0, 1) == true else { throw PostgreSQLStoreOpenError.restored }
     }
 
     /// Runs a statement that commits nothing.

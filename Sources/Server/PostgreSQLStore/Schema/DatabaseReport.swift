@@ -13,12 +13,14 @@ package struct DatabaseReport: Hashable, Sendable {
     package let address: String
     /// The version of the store's tables, or nil if it has none.
     package let schemaVersion: Int64?
-    /// The policy that the store keeps for all servers, or nil if the tables are missing or have another version.
+    /// The policy that the store keeps for all servers, or nil if the tables are missing or have a later version.
     private let policy: StorePolicy?
     /// True if the database lacks commits that it has confirmed.
     package let lacksCommits: Bool
     /// True if the database was restored from a dump, or is a copy of another one.
     package let isRestored: Bool
+    /// True if the store is or was one of version 1, which cannot tell whether the database is the original.
+    package let isOfUnknownOrigin: Bool
     /// The settings that a failover depends on.
     package let settings: [Setting]
     /// The first setting that could cause a commit to be lost, with its remedy, or nil if all settings are safe.
@@ -95,11 +97,15 @@ package struct DatabaseReport: Hashable, Sendable {
         )
         // Without rights on the schema, PostgreSQL rejects even a query for its tables.
         self.schemaVersion = ownsSchema == false ? nil : try Schema.foundVersion(on: connection, within: limit)
-        let isKnown = self.schemaVersion == Schema.version
-        let kept = isKnown ? try ask("select policy, lost_commits, home = \(Schema.place) from facts") : nil
+        let kept = try self.schemaVersion.flatMap { version in
+            guard version <= Schema.version else { return nil as PostgreSQLRows? }
+            let home = Schema.home(in: version)
+            return try ask("select policy, lost_commits, \(home) = \(Schema.place), \(home) is null from facts")
+        }
         self.policy = kept?.text(0, 0).map { StorePolicy(reading: $0) }
         self.lacksCommits = kept?.flag(0, 1) ?? false
-        self.isRestored = kept.map { $0.flag(0, 2) != true } ?? false
+        self.isRestored = kept?.flag(0, 2) == false
+        self.isOfUnknownOrigin = kept?.flag(0, 3) ?? false
         let expression =
             self.schemaVersion == nil
             ? DurabilitySettings.expressionWithoutTables : DurabilitySettings.expression

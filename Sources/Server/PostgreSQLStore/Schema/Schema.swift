@@ -28,6 +28,9 @@ enum Schema {
     /// `wallets` contains the narrow rows (``NarrowRow``). They have a fixed width, are not compressed, and leave room
     /// in each page, so that an update stays in its page and touches no index. `wallet_values` contains the rest,
     /// identified by the version in the narrow row. No column that only a right PIN changes is indexed.
+    ///
+    /// Invariant (G3, G7): no migration sets `home`. A store of version 1 cannot tell whether it is a restored dump, so
+    /// its upgrade must not make it pass as the original. Its place is unknown until an operator opens an epoch.
     private static let migrations = [
         """
         do $body$ begin
@@ -103,7 +106,6 @@ enum Schema {
         """
         do $body$ begin
         alter table facts add column home text;
-        update facts set home = \(Schema.place);
         end $body$
         """,
         """
@@ -162,12 +164,12 @@ enum Schema {
             [.number(version), .bytes(parts.key.check), .text(StorePolicy(parts.policy).text)],
             within: limit
         )
-        // Version 1 had no such column.
+        // Version 1 has no such column.
         if version > 1 { _ = try connection.run("update facts set home = \(Self.place)", within: limit) }
         _ = try connection.run("commit", commits: true, within: limit)
     }
 
-    /// Upgrades the tables to this program's version.
+    /// Upgrades the tables to this program's version, on a connection whose store was checked (``StoreSession``).
     ///
     /// Returns their previous version, or nil if there was nothing to do. One server upgrades them, in one transaction,
     /// while others wait for its lock. A migration only adds tables and columns with defaults, so that servers of the
@@ -184,6 +186,9 @@ enum Schema {
         _ = try connection.run("commit", commits: true, within: limit)
         return found
     }
+
+    /// An SQL expression for the stored place of tables with this version, which is null if it is unknown.
+    static func home(in version: Int64) -> String { version > 1 ? "home" : "null::text" }
 
     /// The version of the tables, or nil if the database has none.
     static func foundVersion(

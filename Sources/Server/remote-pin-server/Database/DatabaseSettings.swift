@@ -166,7 +166,7 @@ struct DatabaseSettings {
         case .unreachable, .losesCommits, .unfinishedCopy, .nameInUse: kind = .unavailable
         case .missing, .exists, .otherVersion, .otherKey, .markOfAnotherServer: kind = .configuration
         case .files: kind = .files
-        case .lostCommits, .restored, .otherPolicy: kind = .operatorMustAct
+        case .lostCommits, .restored, .unknownOrigin, .otherPolicy: kind = .operatorMustAct
         }
         return StartFailure(kind, "the database \(self.place): \(Problem(error))")
     }
@@ -185,6 +185,10 @@ extension Problem {
                 found > known
                     ? "install the newer server" : "start this version of the server, which upgrades the store"
             case .lostCommits, .restored: Self.epochWayOut
+            case .unknownOrigin:
+                "Stop all servers and run `remote-pin-server store epoch`, which upgrades the store: with "
+                    + "`--epoch trust --original` if this database was never restored nor copied, otherwise as after "
+                    + "a restore (docs/cluster.md)"
             case .markOfAnotherServer:
                 "correct `cluster.server`, or `audit.file`; a new server needs a log of its own"
             case .files: "check the folder of `audit.file`: its owner, its mode and its disk"

@@ -192,6 +192,7 @@ extension DatabaseReport {
 
     /// The fault in the store's contents for a server with this policy, or nil if it could serve.
     func fault(for policy: [String: String]) -> PostgreSQLStoreOpenError? {
+        if self.isOfUnknownOrigin { return .unknownOrigin }
         if self.lacksCommits { return .lostCommits }
         if self.isRestored { return .restored }
         let differences = self.differences(from: policy)
@@ -218,7 +219,7 @@ extension DatabaseReport {
                     + "machine, takes back attempts and revocations that were answered."
             )
         }
-        if let found = self.schemaVersion, found < Self.knownSchemaVersion {
+        if let found = self.schemaVersion, found < Self.knownSchemaVersion, !self.isOfUnknownOrigin {
             sentences.append(
                 "The schema has version \(found): the next server that starts upgrades it to "
                     + "\(Self.knownSchemaVersion), after which servers of the earlier version cannot connect anew."

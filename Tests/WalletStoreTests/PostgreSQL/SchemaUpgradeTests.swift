@@ -1,0 +1,120 @@
+import PINPolicy
+import PostgreSQLClient
+import Testing
+import Vocabulary
+
+@testable import PostgreSQLStore
+@testable import WalletStore
+
+@Suite("Upgrades of a store's schema")
+struct SchemaUpgradeTests {
+    private let place: PostgreSQLPlace
+    private let connection: PostgreSQLConnection
+
+    init() async throws {
+        self.place = try await PostgreSQLPlace()
+        self.connection = try self.place.connect()
+    }
+
+    /// Gives the tables the form of an earlier version.
+    private func downgrade(to version: Int64) throws {
+        for table in ["leases", "revocations", "revocation_count"] { try self.connection.run("drop table \(table)") }
+        if version == 1 { try self.connection.run("alter table facts drop column home") }
+        try self.connection.run("update facts set schema_version = $1", [.number(version)])
+    }
+
+    private func foundVersion() throws -> Int64? {
+        try Schema.foundVersion(on: self.connection, within: PostgreSQLCluster.longest)
+    }
+
+    private func report() async throws -> DatabaseReport {
+        let parts = self.place.parts()
+        return try await DatabaseReport.read(of: parts.target, for: parts.durability, within: parts.timeLimit)
+    }
+
+    @Test("a store of an earlier version is upgraded once, and keeps its wallets")
+    func upgrade() async throws {
+        let store = try await self.place.open()
+        let wallet = try await TestWallet(in: store)
+        await store.close()
+        try self.downgrade(to: 2)
+        await #expect(throws: PostgreSQLStoreOpenError.otherVersion(found: 2, known: Schema.version)) {
+            _ = try await self.place.open()
+        }
+        let parts = self.place.parts()
+        async let one = PostgreSQLWalletStore.migrate(parts)
+        async let two = PostgreSQLWalletStore.migrate(parts)
+        #expect(try await [one, two].compactMap(\.self) == [2])
+        let upgraded = try await self.place.open()
+        try await upgraded.takeLease()
+        try await upgraded.recordWipe(of: wallet.id, at: TestWallet.start)
+        let lease = try #require(upgraded.lease)
+        #expect(try await lease.acknowledgements().acknowledged == ["test"])
+        await upgraded.close()
+    }
+
+    @Test("a store that this server could not use is not upgraded")
+    func unusable() async throws {
+        try self.downgrade(to: 2)
+        func expectNoUpgrade(
+            _ error: PostgreSQLStoreOpenError,
+            _ change: (inout StoreParts) throws -> Void
+        ) async throws {
+            var parts = self.place.parts()
+            try change(&parts)
+            let changed = parts
+            await #expect(throws: error) { try await PostgreSQLWalletStore.migrate(changed) }
+            #expect(try self.foundVersion() == 2, "\(error)")
+        }
+        try await expectNoUpgrade(.otherKey) { $0.key = .other }
+        try await expectNoUpgrade(.otherPolicy([PolicyDifference(name: "attempts", kept: nil, here: "9")])) {
+            $0.policy = ["attempts": "9"]
+        }
+        try await expectNoUpgrade(.lostCommits) { _ in
+            try self.connection.run("update facts set lost_commits = true")
+        }
+        try await expectNoUpgrade(.restored) { _ in
+            try self.connection.run("update facts set lost_commits = false, home = '1/2/3'")
+        }
+    }
+
+    @Test("a store of version 1, which may be a restored dump, is not used until an operator opens an epoch")
+    func unknownOrigin() async throws {
+        try self.downgrade(to: 1)
+        await #expect(throws: PostgreSQLStoreOpenError.unknownOrigin) {
+            try await PostgreSQLWalletStore.migrate(self.place.parts())
+        }
+        #expect(try self.foundVersion() == 1)
+        var parts = self.place.parts()
+        (parts.acceptsLostCommits, parts.acceptsEarlierVersion) = (true, true)
+        let recovery = try await PostgreSQLWalletStore.open(parts)
+        try await recovery.upgrade()
+        #expect(try self.foundVersion() == Schema.version)
+        // As if the command had been killed here.
+        await #expect(throws: PostgreSQLStoreOpenError.unknownOrigin) { _ = try await self.place.open() }
+        #expect(try await self.report().isOfUnknownOrigin)
+        try await recovery.open(
+            [StoredEpoch(number: 2, rule: .strict, openedAt: TestWallet.start, mac: [1])],
+            with: [:],
+            without: []
+        )
+        await recovery.close()
+        await (try self.place.open()).close()
+        #expect(try await !self.report().isOfUnknownOrigin)
+    }
+
+    @Test(
+        "a report shows losses and the policy with each version of the schema",
+        arguments: [1, 2, DatabaseReport.knownSchemaVersion]
+    )
+    func report(version: Int64) async throws {
+        if version < DatabaseReport.knownSchemaVersion { try self.downgrade(to: version) }
+        var report = try await self.report()
+        #expect(!report.lacksCommits && !report.isRestored && report.isOfUnknownOrigin == (version == 1))
+        #expect(report.keptPolicy == [:])
+        try self.connection.run("update facts set lost_commits = true")
+        if version > 1 { try self.connection.run("update facts set home = '1/2/3'") }
+        report = try await self.report()
+        #expect(report.lacksCommits && report.isRestored == (version > 1))
+    }
+}
