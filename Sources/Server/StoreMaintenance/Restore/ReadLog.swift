@@ -28,6 +28,8 @@ struct ReadLog {
         var servers: Set<String> = []
         /// Whether the last start was followed by a clean stop, so that no commit followed.
         var endsWithStop = true
+        /// Whether the server has used the shared store.
+        var hasServed = false
 
         mutating func read(_ record: AuditRecord) {
             let generation = record.generation ?? 0
@@ -35,11 +37,11 @@ struct ReadLog {
             if record.epoch > self.ofEpoch.epoch { self.ofEpoch = (record.epoch, 0) }
             self.ofEpoch.generation = max(self.ofEpoch.generation, generation)
             // The entries up to here have the generations of the embedded store.
-            if record.event == .storeCopied { self.ofEpoch.generation = 0 }
+            if record.event == .storeCopied { (self.ofEpoch.generation, self.hasServed) = (0, false) }
             if record.event.showsRecordMACs { self.recordMACsSince = self.recordMACsSince ?? record.at }
             self.server = record.server ?? self.server
             self.servers.formUnion(record.servers ?? [])
-            if record.event == .started { self.endsWithStop = false }
+            if record.event == .started { (self.endsWithStop, self.hasServed) = (false, true) }
             if record.event == .stopped { self.endsWithStop = true }
         }
     }

@@ -25,6 +25,8 @@ package struct ServerLogs {
         }
         /// Whether the server shut down cleanly, so that no commit followed the last entry.
         package var endsWithStop: Bool { self.logs.last?.facts.endsWithStop ?? false }
+        /// Whether the server has used the store.
+        package var hasServed: Bool { self.logs.contains(where: \.facts.hasServed) }
         fileprivate var steps: [(step: AuditReplay.Step, at: Timestamp)] {
             self.logs.flatMap { $0.replay.timedSteps() }
         }

@@ -24,10 +24,21 @@ struct EpochOpening {
         let isLeftOut: Bool
     }
 
+    /// The knowledge about the database's past.
+    enum Origin {
+        /// The database keeps its place, by which a restored dump is noticed.
+        case recorded
+        /// The store is of version 1, which cannot tell.
+        case unknown
+        /// The same, and the operator declares it the original.
+        case declared
+    }
+
     let store: PostgreSQLWalletStore
     let server: StoppedServer
     let database: DatabaseSettings
     let rule: EpochRule
+    let origin: Origin
     /// The servers whose logs are lost.
     let without: Set<String>
     let logs: ServerLogs
@@ -43,11 +54,12 @@ struct EpochOpening {
         by server: StoppedServer,
         in database: DatabaseSettings,
         rule: EpochRule,
+        origin: Origin,
         logs paths: [String],
         without: Set<String>
     ) async throws {
         (self.store, self.server, self.database, self.rule) = (store, server, database, rule)
-        self.without = without
+        (self.origin, self.without) = (origin, without)
         // Rejects epochs that no command with this vault opened.
         _ = try await RunningServer.epoch(of: store, vault: server.vault)
         self.epochs = try await store.epochs()
@@ -66,37 +78,76 @@ struct EpochOpening {
         let commits = Dictionary(uniqueKeysWithValues: known.map { ($0.name, $0.commits) })
         let epoch = Int64(self.epochs.count + 1)
         self.servers = logs.names.union(without).sorted().map { name in
-            let found = logs.servers.first { $0.name == name }
+            guard let found = logs.servers.first(where: { $0.name == name }) else {
+                let isLeftOut = without.contains(name)
+                return Server(
+                    name: name,
+                    log: nil,
+                    problem: "its audit log is missing",
+                    lostCommits: nil,
+                    isLeftOut: isLeftOut
+                )
+            }
+            let own = Self.mark(beside: found)
+            let stored = commits[name] ?? CommitMark(server: name)
             return Server(
                 name: name,
-                log: found?.path,
-                problem: found.map { $0.problem?.description } ?? "its audit log is missing",
-                lostCommits: found.flatMap { Self.lost(by: $0, commits[name] ?? CommitMark(server: name), epoch) },
+                log: found.path,
+                problem: found.problem?.description ?? Self.staleness(of: found, own, origin),
+                lostCommits: Self.lost(by: found, own, stored, epoch, origin),
                 isLeftOut: without.contains(name)
             )
         }
     }
 
+    /// The mark of the server's commits beside its log, or nil if there is none that can be read.
+    private static func mark(beside server: ServerLogs.Server) -> CommitMark? {
+        let path = server.path.map { CommitMark.path(ofAuditLog: $0) }
+        let mark = path.flatMap { try? CommitMark.read(at: $0) }
+        return mark?.server == server.name ? mark : nil
+    }
+
+    /// Returns the reason why an intact log may be an older copy, or nil.
+    ///
+    /// Threat: the copy of a log that was made while the server was stopped looks complete. The revocations after it
+    /// would not be repeated, and the guesses after it not be charged.
+    private static func staleness(of server: ServerLogs.Server, _ own: CommitMark?, _ origin: Origin) -> String? {
+        let ofLog = server.ofEpoch
+        // Servers that shared a store of version 1 kept no mark and no numbers.
+        guard server.problem == nil, server.hasServed, origin == .recorded || ofLog.generation > 0 else { return nil }
+        let path = CommitMark.path(ofAuditLog: server.path ?? "")
+        guard let own else { return "there is no \(path) of this server, so the log may be an older copy" }
+        // The commit after the entry of a stop keeps that entry's number in the database.
+        let last = (Int64(ofLog.epoch), ofLog.generation + 1)
+        guard server.endsWithStop, ofLog.generation > 0, last < (own.epoch, own.total) else { return nil }
+        return "\(path) has later commits than the log, which ends with a stop, so the log is an older copy"
+    }
+
     /// Returns the number of a server's confirmed commits that the database lacks, or nil if its log does not show it.
     ///
     /// After an unclean shutdown, commits followed the last entry. The mark next to the log has their number.
-    private static func lost(by server: ServerLogs.Server, _ stored: CommitMark, _ epoch: Int64) -> UInt64? {
-        guard server.problem == nil, let path = server.path else { return nil }
-        let mark = (try? CommitMark.read(at: CommitMark.path(ofAuditLog: path))).flatMap { $0 }
-        let own = mark?.server == server.name ? mark : nil
-        guard own != nil || server.endsWithStop else { return nil }
+    private static func lost(
+        by server: ServerLogs.Server,
+        _ own: CommitMark?,
+        _ stored: CommitMark,
+        _ epoch: Int64,
+        _ origin: Origin
+    ) -> UInt64? {
+        guard server.problem == nil, origin != .unknown else { return nil }
+        guard own != nil || !server.hasServed || origin == .declared else { return nil }
+        let ofLog = (Int64(server.ofEpoch.epoch), server.ofEpoch.generation)
+        // The mark is older than the log, as after a power failure, so the last commits are unknown.
+        if let own, !server.endsWithStop, (own.epoch, own.total) < ofLog { return nil }
         var newest: UInt64 = 0
-        for (itsEpoch, number) in [(Int64(server.ofEpoch.epoch), server.ofEpoch.generation)]
-            + (own.map { [($0.epoch, $0.total)] } ?? [])
-        {
+        for (itsEpoch, number) in [ofLog] + (own.map { [($0.epoch, $0.total)] } ?? []) {
             // The database is from before an epoch that this server knew.
             if itsEpoch > epoch { return nil }
             if itsEpoch == epoch { newest = max(newest, number) }
         }
-        let ofLog = newest > stored.total ? newest - stored.total : 0
-        guard let own, own.epoch == epoch else { return ofLog }
+        let missing = newest > stored.total ? newest - stored.total : 0
+        guard let own, own.epoch == epoch else { return missing }
         // Later commits of one lane must not hide lost ones of the other.
-        return max(ofLog, CommitLane.allCases.reduce(0) { $0 + own.missing(in: stored, of: $1) })
+        return max(missing, CommitLane.allCases.reduce(0) { $0 + own.missing(in: stored, of: $1) })
     }
 
     /// Rejects an opening that would lose a revocation or grant a guess without the operator's word.
@@ -128,11 +179,15 @@ struct EpochOpening {
                     + "strict. Nothing was done"
             )
         }
-        guard self.rule == .chargeOne || lost == 0 else {
+        // Invariant (G3): a rule charges each wallet for at least as many guesses as may be lost. A commit counts at
+        // most one attempt of a wallet, so several lost commits may be several guesses at one.
+        guard lost <= (self.rule == .chargeOne ? 1 : 0) else {
+            let (loss, others) =
+                lost == 1 ? ("1 confirmed commit", "strict or charge-one") : ("\(lost) confirmed commits", "strict")
             throw StartFailure(
                 .notAllowed,
-                "the database lacks \(lost) commits that were confirmed, so trust charges too little; use --epoch "
-                    + "strict, or charge-one. Nothing was done"
+                "the database lacks \(loss), and each lost one may have been a guess at the same wallet, so "
+                    + "\(self.rule.rawValue) charges too little; use --epoch \(others). Nothing was done"
             )
         }
     }
@@ -172,6 +227,11 @@ struct EpochOpening {
         try await self.store.noteLostCommits()
         // No server judges from here on. One that has started since the first check would continue with the old epoch.
         try await self.requireNoServers()
+        do throws(PostgreSQLStoreOpenError) {
+            try await self.store.upgrade()
+        } catch {
+            throw self.database.failure(error)
+        }
         let report = try await self.logs.repeatChanges(on: self.store, onProgress: onProgress)
         let records = try await EpochRecords.next(
             self.number,
@@ -182,7 +242,8 @@ struct EpochOpening {
         )
         let lost = self.lostCommits.map { "\($0)" } ?? "an unknown number of"
         let left = self.without.isEmpty ? "" : ", without the logs of \(self.without.sorted().joined(separator: ", "))"
-        let detail = "epoch \(self.number), \(self.rule.rawValue), \(lost) commits lost\(left)"
+        let declared = self.origin == .declared ? ", declared the original database" : ""
+        let detail = "epoch \(self.number), \(self.rule.rawValue), \(lost) commits lost\(left)\(declared)"
         let actor = self.server.actor
         let begun = try await audit.append(.storeEpoch, by: actor, .begun, detail: detail)
         var marks: [String: StoredAuditMark] = [:]

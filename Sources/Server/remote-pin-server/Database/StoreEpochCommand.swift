@@ -26,8 +26,11 @@ struct StoreEpochCommand: AsyncParsableCommand {
 
             --epoch sets the charge until the wallet's next right PIN:
               strict      the wallet is in its last round: at most one round of guesses is left
-              charge-one  one wrong PIN more, never the last one: only if the logs tell the number of lost commits
+              charge-one  one wrong PIN more, never the last one: only if the logs show at most one lost commit
               trust       none: only if the logs show that no commit is lost, as after a move of the database
+
+            A store of schema version 1 does not show whether the database is the original, so no server upgrades it; \
+            this command does. If it was never restored nor copied, --original says so, and trust is enough.
 
             --dry-run reads everything and shows what would be done. If the command is killed, run it again.
 
@@ -47,6 +50,9 @@ struct StoreEpochCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("A server whose audit log is lost or damaged; repeat it.", valueName: "server"))
     var without: [String] = []
+
+    @Flag(help: "Declare that this database of schema version 1 is the original: never restored, never copied.")
+    var original = false
 
     @Flag(help: "Show what would be done, and change nothing.")
     var dryRun = false
@@ -74,15 +80,21 @@ struct StoreEpochCommand: AsyncParsableCommand {
             let report = try await database.report()
             try report.requireUsable(at: database.place)
             if let fault = report.schemaFault { throw database.failure(fault) }
+            guard report.isOfUnknownOrigin || !self.original else {
+                throw StartFailure(
+                    .notAllowed,
+                    "this store shows whether its database is the original; leave --original out. Nothing was done"
+                )
+            }
             var parts = database.parts(
                 key: try await RunningServer.recordKey(by: server.vault),
                 policy: try ServerPolicy.values(of: loaded.settings)
             ) { StandardStreams.writeError("the database: \($0)\n") }
             parts.target.applicationName = "remote-pin-server store epoch"
-            (parts.acceptsLostCommits, parts.acceptsOtherPolicy) = (true, true)
+            (parts.acceptsLostCommits, parts.acceptsOtherPolicy, parts.acceptsEarlierVersion) = (true, true, true)
             let store = try await database.open(parts)
             do {
-                try await self.run(store, server, database)
+                try await self.run(store, server, database, report)
             } catch {
                 await store.close()
                 throw Self.failure(error, database)
@@ -91,13 +103,18 @@ struct StoreEpochCommand: AsyncParsableCommand {
         }
     }
 
-    private func run(_ store: PostgreSQLWalletStore, _ server: StoppedServer, _ database: DatabaseSettings) async throws
-    {
+    private func run(
+        _ store: PostgreSQLWalletStore,
+        _ server: StoppedServer,
+        _ database: DatabaseSettings,
+        _ report: DatabaseReport
+    ) async throws {
         let opening = try await EpochOpening(
             in: store,
             by: server,
             in: database,
             rule: EpochRule(rawValue: self.epoch) ?? .strict,
+            origin: !report.isOfUnknownOrigin ? .recorded : self.original ? .declared : .unknown,
             logs: try self.audit.map { try Self.existing($0) },
             without: Set(self.without)
         )
@@ -105,13 +122,13 @@ struct StoreEpochCommand: AsyncParsableCommand {
         try opening.check()
         try await opening.requireNoServers()
         if self.dryRun { return }
-        if !self.yes { try Phrase.ask(Self.phrase, because: self.warning(of: opening)) }
+        if !self.yes { try Phrase.ask(Self.phrase, because: self.warning(of: opening, report)) }
         let line = Mutex(ProgressLine())
-        let report = try await opening.run { done, all in
+        let done = try await opening.run { done, all in
             line.withLock { $0.show("repeating", done, of: all) }
         }
         line.withLock { $0.end() }
-        self.show(opening, report)
+        self.show(opening, done)
     }
 
     private static func existing(_ file: String) throws -> String {
@@ -120,15 +137,19 @@ struct StoreEpochCommand: AsyncParsableCommand {
         return path
     }
 
-    private func warning(of opening: EpochOpening) -> String {
+    private func warning(of opening: EpochOpening, _ report: DatabaseReport) -> String {
         let loss = opening.lostCommits.map { "lacks \($0)" } ?? "may lack an unknown number of"
         let left =
             self.without.isEmpty
             ? ""
             : "\nWithout the logs of \(self.without.sorted().joined(separator: ", ")) the promise that a revoked "
                 + "wallet gets nothing (G7) is lost for wallets that only these servers revoked."
+        let version = report.schemaVersion ?? DatabaseReport.knownSchemaVersion
+        let upgrade =
+            version == DatabaseReport.knownSchemaVersion
+            ? "" : "\nThe schema is upgraded from version \(version); there is no way back."
         return "The database \(loss) confirmed commits. Epoch \(opening.number) charges every wallet by the rule "
-            + "\(self.epoch).\(left)"
+            + "\(self.epoch).\(left)\(upgrade)"
     }
 
     private static func failure(_ error: any Error, _ database: DatabaseSettings) -> any Error {
