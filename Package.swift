@@ -1256,6 +1256,7 @@ let benchmarks: [Target] =
             dependencies: [
                 "AttestationVerifier",
                 "AuditLog",
+                "EmbeddedServer",
                 "HostSystem",
                 "PINPolicy",
                 "PostgreSQLStore",
@@ -1263,14 +1264,12 @@ let benchmarks: [Target] =
                 "Secrets",
                 "ServerCommandLine",
                 "Statements",
-                "Transport",
                 "Vault",
                 "Vocabulary",
                 "WalletStore",
                 "Wire",
                 grdb,
                 logging,
-                nioCore,
                 nioEmbedded,
             ],
             path: "Tests/Explore"
@@ -1306,6 +1305,27 @@ let benchmarks: [Target] =
         ),
     ]
 
+/// The production server's connection loop without a network, for `explore`.
+///
+/// It sees what the server hides from its users, as tests do, so a default build leaves it out.
+let embeddedServer: [Target] =
+    benchmarks.isEmpty
+    ? []
+    : [
+        .target(
+            name: "EmbeddedServer",
+            dependencies: [
+                "RemotePINServer",
+                "Transport",
+                "Vocabulary",
+                "Wire",
+                nioCore,
+                nioEmbedded,
+            ],
+            path: "Tests/EmbeddedServer"
+        )
+    ]
+
 let package = Package(
     name: "remote-pin",
     products: [
@@ -1333,7 +1353,7 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
     ],
-    targets: shared + server + client + tests + benchmarks,
+    targets: shared + server + client + tests + benchmarks + embeddedServer,
     swiftLanguageModes: [.v6]
 )
 

@@ -1,3 +1,4 @@
+internal import EmbeddedServer
 internal import PINPolicy
 @testable import PostgreSQLStore
 internal import Secrets

@@ -1,5 +1,6 @@
 internal import AttestationVerifier
 internal import AuditLog
+internal import EmbeddedServer
 internal import HostSystem
 internal import Logging
 internal import NIOEmbedded
@@ -134,7 +135,7 @@ final class ServerRun {
         var other: ServedConnection?
         var parked: CheckedContinuation<Reply, Never>?
         if revokes {
-            let connection = try ServedConnection(server, place: place + 16, self.queue)
+            let connection = try ServedConnection(server, binding: Phone.channelBinding(of: place + 16), self.queue)
             // Its call waits for the store, past the point at which it is registered for the wallet.
             connection.send(self.phone.frames(.openSession, on: place + 16))
             self.settle([connection]) { store.operation != nil }
@@ -143,7 +144,7 @@ final class ServerRun {
             parked = store.take()
             other = connection
         }
-        let connection = try ServedConnection(server, place: place, self.queue)
+        let connection = try ServedConnection(server, binding: Phone.channelBinding(of: place), self.queue)
         let all = [connection, other].compactMap(\.self)
         var finding = Finding()
         for input in inputs {

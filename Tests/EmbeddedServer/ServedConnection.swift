@@ -1,23 +1,33 @@
 internal import NIOCore
-internal import NIOEmbedded
-internal import RemotePINServer
+package import NIOEmbedded
+package import RemotePINServer
 @testable import Transport
-internal import Wire
+package import Vocabulary
+package import Wire
 
 /// A client's connection to the production server, without a network: the bytes of frames above TLS.
-final class ServedConnection {
+package final class ServedConnection {
     private let channel = EmbeddedChannel()
     private let frames: FrameChannel
     private let end = Box(false)
+    /// The sent bytes, by which the expected answers are counted.
+    private var sent = FrameDecoder()
+    private var isBroken = false
     private var expected = 0
     private var responses: [Response] = []
     private var total = 0
 
-    init(_ server: RemotePINServer, place: Int, _ queue: JobQueue) throws {
+    /// - Parameter address: The client's IP address, to which the limits for sources apply.
+    package init(
+        _ server: RemotePINServer,
+        binding: ChannelBinding,
+        address: String? = nil,
+        _ queue: JobQueue
+    ) throws {
         try self.channel.pipeline.syncOperations.addHandler(CloseAtOnce())
         self.frames = try FrameChannel(
             on: self.channel,
-            peer: nil,
+            peer: try address.map { try SocketAddress(ipAddress: $0, port: 1) },
             limits: TransportLimits(),
             isSecure: false,
             onOpen: { _, _ in },
@@ -27,7 +37,7 @@ final class ServedConnection {
         self.channel.embeddedEventLoop.run()
         let connection = ServerConnection(
             self.frames,
-            channelBinding: Phone.channelBinding(of: place),
+            channelBinding: binding,
             limits: TransportLimits()
         )
         let end = self.end
@@ -37,26 +47,45 @@ final class ServedConnection {
         }
     }
 
-    var loop: EmbeddedEventLoop { self.channel.embeddedEventLoop }
+    package var loop: EmbeddedEventLoop { self.channel.embeddedEventLoop }
     /// The server has ended its work on the connection.
-    var isDone: Bool { self.end.value }
-    var isOpen: Bool { self.channel.isActive }
+    package var isDone: Bool { self.end.value }
+    package var isOpen: Bool { self.channel.isActive }
 
     /// Every call so far has its answer.
-    var isAnswered: Bool {
+    package var isAnswered: Bool {
         self.receive()
         return self.total >= self.expected
     }
 
-    func send(_ payloads: [[UInt8]]) {
+    package func send(_ payloads: [[UInt8]]) {
         var bytes = ByteBuffer()
         for payload in payloads { Frame.append(payload, to: &bytes) }
-        self.expected += payloads.count
+        self.send(bytes)
+    }
+
+    /// Sends bytes that need not be frames; returns the frames that they complete.
+    @discardableResult
+    package func send(bytes: [UInt8]) -> [[UInt8]] { self.send(ByteBuffer(bytes: bytes)) }
+
+    @discardableResult
+    private func send(_ bytes: ByteBuffer) -> [[UInt8]] {
+        var frames: [[UInt8]] = []
+        self.sent.receive(bytes)
+        do throws(FrameViolation) {
+            while !self.isBroken, let frame = try self.sent.next() { frames.append(frame) }
+        } catch {
+            // The server answers it once.
+            self.isBroken = true
+            self.expected += 1
+        }
+        self.expected += frames.count
         _ = try? self.channel.writeInbound(bytes)
+        return frames
     }
 
     /// Removes and returns the answers so far.
-    func takeAnswers() -> [Response] {
+    package func takeAnswers() -> [Response] {
         self.receive()
         defer { self.responses = [] }
         return self.responses
@@ -73,7 +102,7 @@ final class ServedConnection {
     }
 
     /// Ends the connection, as a client that leaves.
-    func abort() {
+    package func abort() {
         self.frames.abort()
         self.loop.run()
     }

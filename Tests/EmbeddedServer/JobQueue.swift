@@ -1,24 +1,26 @@
 internal import Dispatch
-internal import NIOEmbedded
+package import NIOEmbedded
 internal import Synchronization
 
 /// A task executor that runs every job on the thread that waits for a result, in the order of arrival.
 ///
 /// The production server's calls thus run without concurrency: the same inputs lead to the same outputs.
-final class JobQueue: TaskExecutor {
+package final class JobQueue: TaskExecutor {
     private let jobs = Mutex<[UnownedJob]>([])
     private let arrived = DispatchSemaphore(value: 0)
     /// The longest wait for a job, which only a write of the audit log causes; longer means a deadlock.
     private static let patience = 20
 
-    func enqueue(_ job: consuming ExecutorJob) {
+    package init() {}
+
+    package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         self.jobs.withLock { $0.append(job) }
         self.arrived.signal()
     }
 
     /// Runs jobs, and the tasks of these event loops, until a condition holds.
-    func run(_ loops: [EmbeddedEventLoop] = [], until isDone: () -> Bool) {
+    package func run(_ loops: [EmbeddedEventLoop] = [], until isDone: () -> Bool) {
         for loop in loops { loop.run() }
         while !isDone() {
             guard self.arrived.wait(timeout: .now() + .seconds(Self.patience)) == .success else {
@@ -30,7 +32,7 @@ final class JobQueue: TaskExecutor {
     }
 
     /// Runs the jobs that are ready.
-    func runReady(_ loops: [EmbeddedEventLoop]) {
+    package func runReady(_ loops: [EmbeddedEventLoop]) {
         for loop in loops { loop.run() }
         while self.arrived.wait(timeout: .now()) == .success {
             self.runNext()
@@ -44,7 +46,7 @@ final class JobQueue: TaskExecutor {
     }
 
     /// Runs an asynchronous function to its end.
-    func value<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) -> Value {
+    package func value<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) -> Value {
         let result = Box<Value?>(nil)
         Task(executorPreference: self) {
             let value = await body()
@@ -53,19 +55,5 @@ final class JobQueue: TaskExecutor {
         self.run { result.value != nil }
         guard let value = result.value else { preconditionFailure("the loop ends with a value") }
         return value
-    }
-}
-
-/// A value that tasks share.
-final class Box<Value: Sendable>: Sendable {
-    private let content: Mutex<Value>
-
-    init(_ value: Value) {
-        self.content = Mutex(value)
-    }
-
-    var value: Value {
-        get { self.content.withLock { $0 } }
-        set { self.content.withLock { $0 = newValue } }
     }
 }
