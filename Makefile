@@ -190,11 +190,13 @@ bench-servers: packages-cluster ## measure servers on a PostgreSQL cluster; AIMS
 	$(SWIFT_BUILD) -c release --product pin-load
 	Benchmarks/servers.py --programs "$$(swift build -c release --show-bin-path)" $(AIMS)
 
-SECONDS := 60
+SECONDS := 180
+# Names of targets; all if empty. `.build-fuzz/release/fuzz --list` lists them.
+TARGET :=
 
 .PHONY: fuzz
-fuzz: packages-test ## coverage-guided fuzzing of the parsers for evidence and PROXY headers, for SECONDS=60
-	Tests/Fuzz/run.sh $(SECONDS)
+fuzz: packages-run ## fuzz messages, conversations, evidence and files with the address sanitizer; SECONDS=180, TARGET="server wal"
+	Tests/Fuzz/run.sh $(SECONDS) $(TARGET)
 
 .PHONY: interop
 interop: packages-interop ## test the server with a Python wallet written from docs/protocol.md
@@ -254,7 +256,7 @@ deb-test: deb ## as root: test the packages from install to purge, in a chroot a
 
 .PHONY: clean
 clean: ## remove build products
-	rm -rf .build .build-asan .build-tsan .build-mutants .build-deb
+	rm -rf .build .build-asan .build-tsan .build-mutants .build-deb .build-fuzz
 
 # Lists and installs missing packages, with sudo unless run as root.
 define install_packages

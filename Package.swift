@@ -1223,6 +1223,9 @@ let tests: [Target] = [
     .testTarget(name: "ArchitectureTests"),
 ]
 
+/// The archive of libFuzzer without its main function, for `make fuzz`; nil in other builds.
+let fuzzer = Context.environment["REMOTE_PIN_FUZZER"]
+
 /// Programs of `make bench-attestation`, `make bench-receipts` and `make explore`, left out of a default build.
 let benchmarks: [Target] =
     Context.environment["REMOTE_PIN_BENCHMARKS"] == nil
@@ -1305,11 +1308,11 @@ let benchmarks: [Target] =
         ),
     ]
 
-/// The production server's connection loop without a network, for `explore`.
+/// The production server's connection loop without a network, for `explore` and `fuzz`.
 ///
 /// It sees what the server hides from its users, as tests do, so a default build leaves it out.
 let embeddedServer: [Target] =
-    benchmarks.isEmpty
+    benchmarks.isEmpty && fuzzer == nil
     ? []
     : [
         .target(
@@ -1325,6 +1328,51 @@ let embeddedServer: [Target] =
             path: "Tests/EmbeddedServer"
         )
     ]
+
+/// The program of `make fuzz`.
+let fuzzing: [Target] =
+    fuzzer.map { archive in
+        [
+            .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
+            .executableTarget(
+                name: "fuzz",
+                dependencies: [
+                    "Administration",
+                    "AttestationVerifier",
+                    "AuditLog",
+                    "CFuzzer",
+                    "ConfigText",
+                    "DeletionPortal",
+                    "EmbeddedServer",
+                    "Evidence",
+                    "HostSystem",
+                    "Lab",
+                    "PINPolicy",
+                    "RemotePINServer",
+                    "Scenarios",
+                    "Secrets",
+                    "ServerSettings",
+                    "SimulatedPhone",
+                    "Statements",
+                    "StoreMaintenance",
+                    "TestSupport",
+                    "Transport",
+                    "Vault",
+                    "Vocabulary",
+                    "WalletStore",
+                    "Wire",
+                    crypto,
+                    grdb,
+                    httpTypes,
+                    logging,
+                    metrics,
+                    nioCore,
+                ],
+                path: "Tests/Fuzz/Program",
+                linkerSettings: [.unsafeFlags(["-Xlinker", archive]), .linkedLibrary("stdc++")]
+            ),
+        ]
+    } ?? []
 
 let package = Package(
     name: "remote-pin",
@@ -1353,7 +1401,7 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
     ],
-    targets: shared + server + client + tests + benchmarks + embeddedServer,
+    targets: shared + server + client + tests + benchmarks + embeddedServer + fuzzing,
     swiftLanguageModes: [.v6]
 )
 
@@ -1363,4 +1411,11 @@ for target in package.targets where [.regular, .test, .executable].contains(targ
 // A debug build has the access that tests have; the search itself needs the optimizer.
 for target in benchmarks where ["explore", "simulate"].contains(target.name) {
     target.swiftSettings = houseRules + [.unsafeFlags(["-O"])]
+}
+// libFuzzer is guided by the edges of the code under test, not by those of the tests or of other packages. The address
+// sanitizer is named again, because only the last of these options counts.
+if fuzzer != nil {
+    for target in shared + server + client where target.type == .regular {
+        target.swiftSettings = houseRules + [.unsafeFlags(["-sanitize=address,fuzzer"])]
+    }
 }

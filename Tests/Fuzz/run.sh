@@ -1,55 +1,49 @@
 #!/usr/bin/env bash
-# Runs the parsers of evidence and of a load balancer's header on mutated inputs for a given time, guided by coverage
-# (libFuzzer).
+# Fuzzes the inputs of the programs with coverage guidance (libFuzzer) and the address sanitizer.
 #
-#   Tests/Fuzz/run.sh [SECONDS]      60 seconds by default
+#   Tests/Fuzz/run.sh SECONDS [TARGET…]    all targets by default, JOBS at a time (the number of processors)
 #
-# The corpus begins with the vectors (in REMOTE_PIN_VECTORS or ../shared/vectors/attestation, if installed) and
-# with generated evidence (Seeds.swift), and grows from run to run in .build-fuzz/corpus. If an input crashes,
-# hangs for 10 s or takes 512 MiB, the script names its file and fails.
-#
-# SwiftPM builds the dependencies of the sources. This script compiles the sources, because only they are
-# instrumented and libFuzzer provides the main function.
+# A target begins with the inputs in Tests/Fuzz/Corpus, those that the program makes (`fuzz --prepare`), and the
+# evidence of real devices if it is installed (in REMOTE_PIN_VECTORS or ../shared/vectors/attestation). Its corpus grows
+# from run to run in .build-fuzz/work/corpus. An input that crashes, hangs for 25 s or takes 3 GiB fails the run.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-seconds=${1:-60}
-work=.build-fuzz
-mkdir -p "$work/corpus" "$work/seeds" "$work/crashes"
+export work=.build-fuzz/work vectors=${REMOTE_PIN_VECTORS:-../shared/vectors/attestation}
+seconds=${1:-180}
+shift || true
 
-echo "== packages =="
-swift build -c release --target AttestationVerifier
-bin=$(swift build -c release --show-bin-path)
-
-echo "== instrumented sources =="
-flags=(-swift-version 6 -O -parse-as-library -wmo -sanitize=fuzzer -I "$work" -I "$bin/Modules" -module-cache-path "$work/modules"
-    -enable-upcoming-feature MemberImportVisibility -enable-upcoming-feature InternalImportsByDefault)
-for map in "$bin"/../../checkouts/swift-crypto/Sources/*/include .build/checkouts/swift-crypto/Sources/*/include; do
-    [ -d "$map" ] && flags+=(-Xcc -I -Xcc "$map")
-done
-compile() { # MODULE FOLDER
-    find "$2" -name '*.swift' -print0 | xargs -0 swiftc "${flags[@]}" -module-name "$1" \
-        -emit-module -emit-module-path "$work/$1.swiftmodule" -c -o "$work/$1.o"
-}
-compile Evidence Sources/Shared/Evidence
-compile AttestationVerifier Sources/Server/AttestationVerifier
-# One file of a target that otherwise needs NIO; its declarations are internal.
-swiftc "${flags[@]}" -module-name Fuzz -c Tests/Fuzz/{Fuzz,Seeds}.swift Sources/Shared/Transport/ProxyHeader.swift -o "$work/Fuzz.o"
-objects=()
-for module in Vocabulary SwiftASN1 Crypto CryptoExtras CryptoBoringWrapper CCryptoBoringSSL CCryptoBoringSSLShims CXKCP CXKCPShims; do
-    [ -d "$bin/$module.build" ] || continue
-    while IFS= read -r -d '' object; do objects+=("$object"); done < <(find "$bin/$module.build" -name '*.o' -print0)
-done
-swiftc -sanitize=fuzzer -o "$work/fuzz" "$work"/{Evidence,AttestationVerifier,Fuzz}.o "${objects[@]}" -lstdc++
-
-echo "== corpus =="
-python3 Tests/Fuzz/seeds.py "$work/seeds" "${REMOTE_PIN_VECTORS:-../shared/vectors/attestation}"
-
-echo "== fuzzing for $seconds s =="
-if ! REMOTE_PIN_FUZZ_SEEDS="$work/seeds" "$work/fuzz" "$work/corpus" "$work/seeds" -max_total_time="$seconds" -max_len=40000 -timeout=10 -rss_limit_mb=512 \
-    -use_value_profile=1 -print_final_stats=1 -artifact_prefix="$work/crashes/" >"$work/log" 2>&1; then
-    tail -n 60 "$work/log"
-    echo "an input was not survived: $(ls -t "$work"/crashes/* | head -1) (first byte: the target, see Tests/Fuzz/Fuzz.swift)" >&2
-    exit 1
+if [ "${1:-}" = --one ]; then # One target, for the run below.
+    target=$2
+    mkdir -p "$work/corpus/$target" "$work/prepared/$target" "$work/crashes" "$work/logs" "Tests/Fuzz/Corpus/$target"
+    "$FUZZ" --prepare "$target" "$work/prepared/$target"
+    Tests/Fuzz/vectors.py "$vectors" "$target" "$work/prepared/$target/seeds"
+    echo "$target: $seconds s"
+    words=()
+    [ ! -s "$work/prepared/$target/words" ] || words=(-dict="$work/prepared/$target/words")
+    TIMEFORMAT='%U %S'
+    status=0
+    { time "$FUZZ" "$target" "$work/corpus/$target" "Tests/Fuzz/Corpus/$target" "$work/prepared/$target/seeds" \
+        -max_total_time="$seconds" -max_len=20000 -timeout=25 -rss_limit_mb=3072 -detect_leaks=0 -print_final_stats=1 \
+        "${words[@]}" -artifact_prefix="$work/crashes/$target-" \
+        >"$work/logs/$target" 2>&1; } 2>"$work/logs/$target.cpu" || status=$?
+    echo "$status" >"$work/logs/$target.status"
+    exit
 fi
-grep -E '^(INFO: seed|stat::|Done|#[0-9]+\s+(INITED|DONE))' "$work/log"
-echo "no input crashed; $(ls "$work/corpus" | wc -l) inputs that reach something new are kept in $work/corpus"
+
+archive=$(swiftc -print-target-info | python3 -c 'import json, platform, sys
+folder = json.load(sys.stdin)["paths"]["runtimeResourcePath"]
+print(folder + "/clang/lib/linux/libclang_rt.fuzzer_no_main-" + platform.machine() + ".a")')
+echo "== build =="
+options=(-c release --scratch-path .build-fuzz --sanitize=address -Xswiftc -enable-testing --product fuzz)
+REMOTE_PIN_FUZZER=$archive swift build "${options[@]}"
+FUZZ=$(REMOTE_PIN_FUZZER=$archive swift build "${options[@]}" --show-bin-path)/fuzz
+export FUZZ ASAN_OPTIONS="detect_leaks=0:suppressions=$PWD/Tests/address-sanitizer.suppressions"
+
+targets=("$@")
+[ $# -gt 0 ] || mapfile -t targets < <("$FUZZ" --list)
+jobs=${JOBS:-$(nproc)}
+share=$((seconds * jobs / ${#targets[@]}))
+[ "$share" -gt 0 ] || share=1
+echo "== fuzzing for $seconds s: ${#targets[@]} targets, $share s each, $jobs at a time =="
+printf '%s\n' "${targets[@]}" | xargs -P "$jobs" -I TARGET "$0" "$share" --one TARGET
+Tests/Fuzz/table.py "$work" "$FUZZ" "${targets[@]}"

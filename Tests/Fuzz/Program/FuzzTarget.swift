@@ -1,0 +1,62 @@
+/// An entrance of the production code for bytes from outside.
+protocol FuzzTarget: AnyObject {
+    /// The encoding whose structure mutations keep, or nil for plain bytes.
+    var format: InputFormat? { get }
+    /// The number of bytes before the structure; each selects how the input is used.
+    var optionByteCount: Int { get }
+    /// Complete inputs that the first mutations start from.
+    var seeds: [[UInt8]] { get }
+    /// Words of the input's language, for mutations.
+    var words: [String] { get }
+    /// Runs one input; it must end, with any result.
+    func run(_ input: [UInt8])
+}
+
+extension FuzzTarget {
+    var format: InputFormat? { nil }
+    var optionByteCount: Int { 0 }
+    var words: [String] { [] }
+
+    /// Returns an input with a changed structure, or nil if it has none.
+    func mutated(_ input: [UInt8], by mutator: inout TreeMutator, _ mutateBytes: ([UInt8]) -> [UInt8]) -> [UInt8]? {
+        guard let format, !mutator.breaksStructure(),
+            let nodes = format.nodes(of: Array(input.dropFirst(optionByteCount)))
+        else { return nil }
+        var options = Array(input.prefix(self.optionByteCount))
+        if !options.isEmpty, mutator.chance(16) { options = mutateBytes(options) }
+        options = Array((options + [UInt8](repeating: 0, count: self.optionByteCount)).prefix(self.optionByteCount))
+        return options + format.bytes(of: mutator.mutated(nodes))
+    }
+
+    /// Returns an input with parts of two, or nil if one has no structure.
+    func crossed(_ first: [UInt8], _ second: [UInt8], by mutator: inout TreeMutator) -> [UInt8]? {
+        guard let format, let left = format.nodes(of: Array(first.dropFirst(self.optionByteCount))),
+            let right = format.nodes(of: Array(second.dropFirst(self.optionByteCount)))
+        else { return nil }
+        return first.prefix(self.optionByteCount) + format.bytes(of: mutator.crossed(left, right))
+    }
+}
+
+/// The targets by name.
+enum Targets {
+    /// Creates a target that keeps its files in a folder.
+    typealias Make = @Sendable (_ folder: String) throws -> any FuzzTarget
+
+    static let all: [(name: String, make: Make)] = [
+        ("server", { try ServerTarget(folder: $0) }),
+        ("messages", { _ in MessagesTarget() }),
+        ("frames", { _ in FramesTarget() }),
+        ("tls", { try TLSTarget(folder: $0) }),
+        ("android", { _ in AndroidTarget() }),
+        ("apple", { _ in AppleTarget() }),
+        ("der", { _ in DERTarget() }),
+        ("cbor", { _ in CBORTarget() }),
+        ("yaml", { _ in YAMLTarget() }),
+        ("admin", { try AdminTarget(folder: $0) }),
+        ("portal", { _ in try PortalTarget() }),
+        ("backup", { try BackupTarget(folder: $0) }),
+        ("wal", { try LogTarget(folder: $0) }),
+        ("audit", { try AuditTarget(folder: $0) }),
+        ("key-file", { KeyFileTarget(folder: $0) }),
+    ]
+}

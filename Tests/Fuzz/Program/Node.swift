@@ -1,0 +1,83 @@
+/// A part of a structured input: a protobuf field, a DER value or a CBOR item.
+struct Node: Hashable {
+    /// The bytes before the length: a protobuf key, a DER tag, or the first byte of a CBOR item without its argument.
+    var header: [UInt8]
+    var content: Content
+
+    indirect enum Content: Hashable {
+        case bytes([UInt8])
+        case nodes([Node], InputFormat)
+    }
+
+    init(_ header: [UInt8], _ content: Content) {
+        self.header = header
+        self.content = content
+    }
+
+    /// The content in its encoding.
+    var bytes: [UInt8] {
+        switch self.content {
+        case .bytes(let bytes): bytes
+        case .nodes(let nodes, let format): format.bytes(of: nodes)
+        }
+    }
+
+    /// The parts of the content, or none if it is plain bytes.
+    var children: [Node] {
+        get { if case .nodes(let nodes, _) = self.content { nodes } else { [] } }
+        set { if case .nodes(_, let format) = self.content { self.content = .nodes(newValue, format) } }
+    }
+}
+
+/// The encodings whose structure mutations keep.
+enum InputFormat: Hashable {
+    case protobuf, der, cbor
+
+    /// Splits bytes into their parts, recursively.
+    ///
+    /// Returns nil unless ``bytes(of:)`` gives the same bytes again.
+    func nodes(of bytes: [UInt8], depth: Int = 0) -> [Node]? {
+        guard !bytes.isEmpty, depth < Self.deepest else { return nil }
+        let nodes: [Node]? =
+            switch self {
+            case .protobuf: ProtobufFormat.nodes(of: bytes[...], depth: depth)
+            case .der: DERFormat.nodes(of: bytes[...], depth: depth)
+            case .cbor: CBORFormat.nodes(of: bytes[...], depth: depth)
+            }
+        guard let nodes, self.bytes(of: nodes) == bytes else { return nil }
+        return nodes
+    }
+
+    func bytes(of nodes: [Node]) -> [UInt8] {
+        switch self {
+        case .protobuf: nodes.flatMap(ProtobufFormat.bytes(of:))
+        case .der: nodes.flatMap(DERFormat.bytes(of:))
+        case .cbor: nodes.flatMap(CBORFormat.bytes(of:))
+        }
+    }
+
+    private static let deepest = 24
+
+    /// Returns the parts of bytes that another structure contains, if they have the first of these formats.
+    static func content(_ bytes: [UInt8], _ formats: [InputFormat], depth: Int) -> Node.Content {
+        for format in formats {
+            if let nodes = format.nodes(of: bytes, depth: depth + 1) { return .nodes(nodes, format) }
+        }
+        return .bytes(bytes)
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// Removes and returns the first bytes, or returns nil if there are fewer.
+    mutating func take(_ count: Int) -> [UInt8]? {
+        guard count >= 0, count <= self.count else { return nil }
+        defer { self.removeFirst(count) }
+        return Array(self.prefix(count))
+    }
+
+    /// Removes and returns a big-endian number of at most 7 bytes.
+    mutating func takeNumber(byteCount: Int) -> Int? {
+        guard byteCount < 8, let bytes = self.take(byteCount) else { return nil }
+        return bytes.reduce(0) { $0 << 8 | Int($1) }
+    }
+}

@@ -1,0 +1,63 @@
+internal import Vocabulary
+internal import Wire
+
+/// The promises about one wallet, compared with all answers to a client.
+struct Observer {
+    private let wallet: FuzzedWallet
+    /// The attempts called wrong since the last right PIN.
+    private var wrong: Set<AttemptID> = []
+    private var isRevoked = false
+
+    init(_ wallet: FuzzedWallet) {
+        self.wallet = wallet
+    }
+
+    /// A call of the client, as far as the promises depend on it.
+    struct Sent {
+        var wallet: WalletID?
+        var attempt: AttemptID?
+
+        /// - Parameter session: The wallet of the connection's session.
+        init(_ frame: [UInt8], session: WalletID?) {
+            self.wallet = session
+            guard let request = try? Request(decoding: frame) else { return }
+            switch request.call {
+            case .openSession(let call): self.wallet = call.walletID
+            case .instruct(let call): self.attempt = (try? InstructBody(decoding: call.body))?.attemptID
+            default: break
+            }
+        }
+    }
+
+    /// Compares an answer with the promises.
+    ///
+    /// - Parameter filler: What the client has signed on all its connections.
+    mutating func observe(_ result: CallResult, to sent: Sent?, _ fillers: [RequestFiller]) {
+        switch result.withoutReceipt {
+        case .revokeWithCode(.revoked): self.isRevoked = true
+        case .reportWipe where sent?.wallet == self.wallet.id: self.isRevoked = true
+        case .openSession(.active(let active)) where active.presenceShare != nil && sent?.wallet == self.wallet.id:
+            precondition(fillers.contains(where: \.hasHardware), "a share leaves without the hardware key")
+            precondition(!self.isRevoked, "a share of a revoked wallet leaves")
+        case .instruct(let result) where sent?.wallet == self.wallet.id: self.observe(result, to: sent, fillers)
+        default: break
+        }
+    }
+
+    private mutating func observe(_ result: InstructResult, to sent: Sent?, _ fillers: [RequestFiller]) {
+        switch result {
+        case .pinValid, .pinChanged, .recoveryCodeLinked, .deletionCode:
+            precondition(fillers.contains(where: \.hasPIN), "an instruction is carried out without the PIN")
+            precondition(!self.isRevoked, "an instruction of a revoked wallet is carried out")
+            self.wrong = []
+        case .wrong:
+            if let attempt = sent?.attempt { self.wrong.insert(attempt) }
+            let most = LiveServer.policy?.allowance ?? 0
+            precondition(
+                self.wrong.count <= most,
+                "a client knows \(self.wrong.count) wrong verdicts; \(most) are allowed"
+            )
+        case .blocked, .blockedPermanently: break
+        }
+    }
+}

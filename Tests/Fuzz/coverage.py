@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""Prints the edges that the kept inputs of each target reach, by target of Package.swift.
+
+    coverage.py PROGRAM [TARGET…]
+
+Runs every input in .build-fuzz/work/corpus and Tests/Fuzz/Corpus once, which takes a minute or two.
+"""
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FUNCTION = re.compile(r"(?:UN)?COVERED_FUNC: hits: \d+ edges: (\d+)/(\d+) .* (\S+?):\d*$")
+# The targets of Package.swift that an input is read by.
+READERS = {
+    "server": ["RemotePINServer", "Transport", "WalletStore", "PINPolicy", "Wire", "Statements"],
+    "messages": ["Wire", "Statements"], "frames": ["Transport"], "tls": ["Transport"],
+    "android": ["AttestationVerifier", "Evidence"], "apple": ["AttestationVerifier", "Evidence"],
+    "der": ["Evidence"], "cbor": ["Evidence"], "yaml": ["ConfigText", "ServerSettings", "Scenarios"],
+    "admin": ["Administration", "AdminProtocol"], "portal": ["DeletionPortal"],
+    "backup": ["StoreMaintenance", "WalletStore"], "wal": ["WalletStore"],
+    "audit": ["AuditLog", "StoreMaintenance"], "key-file": ["Vault"],
+}
+
+
+def main(program, *names):
+    names = names or subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.split()
+    for name in names:
+        folders = [ROOT / ".build-fuzz/work/corpus" / name, ROOT / "Tests/Fuzz/Corpus" / name]
+        command = [program, name, "-runs=0", "-print_coverage=1", "-detect_leaks=0"]
+        run = subprocess.run(command + [str(folder) for folder in folders if folder.exists()], capture_output=True,
+                             errors="replace")
+        reached, total = Counter(), Counter()
+        for line in run.stderr.splitlines():
+            if match := FUNCTION.match(line):
+                parts = match[3].split("/")
+                module = next((part for part in parts if part in READERS[name]), None)
+                reached[module] += int(match[1])
+                total[module] += int(match[2])
+        print(name + ":", ", ".join(f"{module} {reached[module]} of {total[module]}" for module in READERS[name]))
+
+
+main(*sys.argv[1:])
