@@ -10,12 +10,18 @@ enum FuzzProgram {
                fuzz TARGET ARGUMENT…         runs libFuzzer with these arguments; -help=1 lists them
         """
 
+    /// The target as an argument that libFuzzer ignores.
+    private static let targetFlag = "--target="
+
     static func main() throws {
         var arguments = CommandLine.arguments.dropFirst()
         let isPreparation = arguments.first == "--prepare"
         if isPreparation { arguments.removeFirst() }
         if arguments.first == "--list" { return print(Targets.all.map(\.name).joined(separator: "\n")) }
-        guard let name = arguments.popFirst(), let entry = Targets.all.first(where: { $0.name == name }) else {
+        // libFuzzer starts this program again with the arguments that begin with a dash, to merge or to shorten inputs.
+        let word = arguments.popFirst() ?? ""
+        let name = word.hasPrefix(Self.targetFlag) ? String(word.dropFirst(Self.targetFlag.count)) : word
+        guard let entry = Targets.all.first(where: { $0.name == name }) else {
             print(Self.usage)
             exit(64)
         }
@@ -28,7 +34,7 @@ enum FuzzProgram {
         if isPreparation {
             try Self.prepare(target, in: arguments.first ?? ".")
         } else {
-            status = Engine.run(target, arguments: [name] + arguments)
+            status = Engine.run(target, arguments: [CommandLine.arguments[0], Self.targetFlag + name] + arguments)
         }
         try? FileManager.default.removeItem(atPath: folder)
         exit(status)
