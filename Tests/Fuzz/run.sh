@@ -37,7 +37,8 @@ echo "== build =="
 options=(-c release --scratch-path .build-fuzz --sanitize=address -Xswiftc -enable-testing --product fuzz)
 REMOTE_PIN_FUZZER=$archive swift build "${options[@]}"
 FUZZ=$(REMOTE_PIN_FUZZER=$archive swift build "${options[@]}" --show-bin-path)/fuzz
-export FUZZ ASAN_OPTIONS="detect_leaks=0:suppressions=$PWD/Tests/address-sanitizer.suppressions"
+# Swift's own report of a crash would disturb that of the sanitizer.
+export FUZZ SWIFT_BACKTRACE=enable=no ASAN_OPTIONS="detect_leaks=0:suppressions=$PWD/Tests/address-sanitizer.suppressions"
 
 targets=("$@")
 [ $# -gt 0 ] || mapfile -t targets < <("$FUZZ" --list)

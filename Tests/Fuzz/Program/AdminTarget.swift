@@ -65,7 +65,7 @@ final class AdminTarget: FuzzTarget {
             if let request { _ = await portal.carryOut(request) }
             return await service.answer(input, from: Self.peer).frame.count
         }
-        precondition((1...LocalListener.longestAnswer).contains(length), "an answer does not fit into a frame")
+        require((1...LocalListener.longestAnswer).contains(length), "an answer does not fit into a frame")
     }
 
     private func replaceServer() {
@@ -73,7 +73,7 @@ final class AdminTarget: FuzzTarget {
         do {
             self.live = try LiveServer.start(in: self.folder, self.queue)
         } catch {
-            preconditionFailure("the server does not start: \(error)")
+            fatalError("the server does not start: \(error)")
         }
         self.service = Self.service(of: self.live)
     }

@@ -54,9 +54,9 @@ final class AndroidTarget: FuzzTarget {
                 at: Self.time,
                 verification: &verification
             )
-            precondition(verification.signatureChecks <= EvidenceLimits.signatureChecks, "too many signature checks")
+            require(verification.signatureChecks <= EvidenceLimits.signatureChecks, "too many signature checks")
             if case .success = result {
-                precondition(
+                require(
                     !ChainRepair.Omitted(rawValue: options).contains(.signatures),
                     "a forged chain is accepted"
                 )

@@ -36,7 +36,7 @@ final class AppleTarget: FuzzTarget {
             appID: self.key.appID,
             previousCounter: 3
         )
-        if case .success(let counter) = result { precondition(counter > 3, "a used counter is accepted") }
+        if case .success(let counter) = result { require(counter > 3, "a used counter is accepted") }
     }
 
     private func verifyAttestation(_ object: [UInt8], _ options: UInt8) {
@@ -48,9 +48,9 @@ final class AppleTarget: FuzzTarget {
             at: AndroidTarget.time,
             verification: &verification
         )
-        precondition(verification.signatureChecks <= EvidenceLimits.signatureChecks, "too many signature checks")
+        require(verification.signatureChecks <= EvidenceLimits.signatureChecks, "too many signature checks")
         if case .success = result {
-            precondition(!ChainRepair.Omitted(rawValue: options).contains(.signatures), "forged evidence is accepted")
+            require(!ChainRepair.Omitted(rawValue: options).contains(.signatures), "forged evidence is accepted")
         }
     }
 

@@ -80,7 +80,7 @@ final class BackupTarget: FuzzTarget {
         parts.endsDamaged = options & 2 != 0
         let restoration = Restoration(parts)
         let isRestored = self.queue.value { (try? await restoration.run()) != nil }
-        precondition(!isRestored || isRelabelled || backup == self.backup, "a changed backup is restored")
+        require(!isRestored || isRelabelled || backup == self.backup, "a changed backup is restored")
     }
 
     private func write(_ backup: [UInt8]) {
@@ -92,7 +92,7 @@ final class BackupTarget: FuzzTarget {
             try DurableFile.create(self.audit, at: "\(self.folder)/log/audit.log")
             try DurableFile.write(backup, to: "\(self.folder)/changed.backup")
         } catch {
-            preconditionFailure("\(self.folder) cannot be written: \(error)")
+            fatalError("\(self.folder) cannot be written: \(error)")
         }
     }
 

@@ -9,7 +9,7 @@ final class DERTarget: FuzzTarget {
 
     func run(_ input: [UInt8]) {
         if let certificate = try? Certificate(decoding: input) {
-            precondition(certificate.encoded == input, "the encoding of a certificate differs from its input")
+            require(certificate.encoded == input, "the encoding of a certificate differs from its input")
             _ = certificate.isAuthority
             _ = certificate.publicKey.p256
             _ = certificate.subject.matches(certificate.issuer)
@@ -53,7 +53,7 @@ final class CBORTarget: FuzzTarget {
 
     func run(_ input: [UInt8]) {
         // A strict decoder accepts one encoding of each value, so encoding it gives the same bytes.
-        if let item = try? CBOR(decoding: input) { precondition(item.encoded == input, "CBOR changes when it is read") }
+        if let item = try? CBOR(decoding: input) { require(item.encoded == input, "CBOR changes when it is read") }
         _ = try? AppAttestObject(decoding: input)
         _ = try? AppAttestAssertion(decoding: input)
         for hasCredential in [true, false] {

@@ -12,7 +12,7 @@ final class FramesTarget: FuzzTarget {
         let pieces = stride(from: 0, to: bytes.count, by: Int(first % 32) + 1).map { start in
             bytes[start..<min(bytes.count, start + Int(first % 32) + 1)]
         }
-        precondition(
+        require(
             Self.frames(in: [bytes[...]]) == Self.frames(in: pieces),
             "frames depend on the pieces they arrive in"
         )
@@ -30,7 +30,7 @@ final class FramesTarget: FuzzTarget {
             decoder.receive(ByteBuffer(bytes: piece))
             do throws(FrameViolation) {
                 while let frame = try decoder.next() {
-                    precondition((1...Frame.longestByteCount).contains(frame.count), "a frame is too long")
+                    require((1...Frame.longestByteCount).contains(frame.count), "a frame is too long")
                     found.frames.append(frame)
                 }
             } catch {
@@ -45,17 +45,17 @@ final class FramesTarget: FuzzTarget {
         do throws(ProxyHeaderFault) {
             guard let header = try ProxyHeader(of: bytes) else { return }
             let longest = min(bytes.count, ProxyHeader.longestByteCount)
-            precondition(header.byteCount <= longest, "the length exceeds the input")
+            require(header.byteCount <= longest, "the length exceeds the input")
             let alone = try ProxyHeader(of: bytes.prefix(header.byteCount))
             let shorter = try ProxyHeader(of: bytes.prefix(header.byteCount - 1))
-            precondition(alone == header, "later bytes change the result")
-            precondition(shorter == nil, "a part of the header is accepted")
+            require(alone == header, "later bytes change the result")
+            require(shorter == nil, "a part of the header is accepted")
         } catch {
             do throws(ProxyHeaderFault) {
                 _ = try ProxyHeader(of: bytes + [0])
-                preconditionFailure("later bytes make a rejected header valid")
+                fatalError("later bytes make a rejected header valid")
             } catch let later {
-                precondition(later == error, "later bytes change the error")
+                require(later == error, "later bytes change the error")
             }
         }
     }

@@ -37,6 +37,13 @@ extension FuzzTarget {
     }
 }
 
+/// Ends the process with a message unless a promise is kept.
+///
+/// An optimized build traps in `precondition` without its message.
+func require(_ isKept: Bool, _ message: @autoclosure () -> String) {
+    if !isKept { fatalError(message()) }
+}
+
 /// The targets by name.
 enum Targets {
     /// Creates a target that keeps its files in a folder.

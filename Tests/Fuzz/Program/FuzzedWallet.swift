@@ -26,7 +26,7 @@ final class FuzzedWallet {
     private static let second = FuzzedWallet.key("333333")
 
     private static func key(_ digits: String) -> PINKey {
-        guard let pin = PIN(copying: Array(digits.utf8)) else { preconditionFailure("six digits are a PIN") }
+        guard let pin = PIN(copying: Array(digits.utf8)) else { fatalError("six digits are a PIN") }
         return PINKey(pin: pin, salt: SecretBytes(copying: [UInt8](repeating: 1, count: PINKey.saltByteCount)))
     }
 
@@ -59,7 +59,7 @@ final class FuzzedWallet {
             pinKey: Self.right.publicKey,
             pinKeyID: self.firstID
         )
-        guard let record else { preconditionFailure("the id of the app is short") }
+        guard let record else { fatalError("the id of the app is short") }
         let (vault, id, code, share) = (server.vault, self.id, self.deletionCode, self.unlockShare)
         let (bytes, keyID, now) = (record.bytes, self.firstID, server.clock.now())
         let hardware = sha256(self.hardware.publicKey.bytes)
@@ -86,6 +86,6 @@ final class FuzzedWallet {
                 return false
             }
         }
-        precondition(isRegistered, "the store takes no wallet")
+        require(isRegistered, "the store takes no wallet")
     }
 }

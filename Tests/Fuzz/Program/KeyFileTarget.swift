@@ -20,10 +20,10 @@ final class KeyFileTarget: FuzzTarget {
             try DurableFile.write(Array(lines.joined(separator: [0x0A])), to: self.path)
             try DurableFile.write(input, to: "\(self.path).count")
         } catch {
-            preconditionFailure("\(self.path) cannot be written: \(error)")
+            fatalError("\(self.path) cannot be written: \(error)")
         }
         guard let vault = try? KeyFileVault(self.path) else { return }
-        precondition(vault.versions.contains(vault.activeVersion), "the active key is not among the keys")
+        require(vault.versions.contains(vault.activeVersion), "the active key is not among the keys")
         _ = vault.receiptKeys
         _ = try? vault.reload()
     }

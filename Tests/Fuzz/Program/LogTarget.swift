@@ -64,7 +64,7 @@ final class LogTarget: FuzzTarget {
                 try DurableFile.create(bytes, at: "\(self.folder)/wallets.db\(suffix)")
             }
         } catch {
-            preconditionFailure("\(self.folder) cannot be written: \(error)")
+            fatalError("\(self.folder) cannot be written: \(error)")
         }
     }
 
@@ -77,7 +77,7 @@ final class LogTarget: FuzzTarget {
             await store.close()
             return failures ?? -1
         }
-        precondition(failures == nil || failures == StoredTestWallet.wrongPINs, "a counted attempt is lost")
+        require(failures == nil || failures == StoredTestWallet.wrongPINs, "a counted attempt is lost")
     }
 
     /// Reads every row of a store whose pages an attacker has written.

@@ -19,7 +19,7 @@ final class MessagesTarget: FuzzTarget {
         Self.check(input, { try PortalResponse(decoding: $0) }, { $0.encoded() })
         if let receipt = Receipt(input) { _ = (receipt.leaf, receipt.isGenuine(by: Self.receiptKey)) }
         if let root = SignedRoot(decoding: input[...]) {
-            precondition(root.encoded() == input, "a root changes its bytes")
+            require(root.encoded() == input, "a root changes its bytes")
         }
     }
 
@@ -32,8 +32,8 @@ final class MessagesTarget: FuzzTarget {
     ) {
         guard let message = try? decode(input) else { return }
         let encoded = encode(message)
-        guard let again = try? decode(encoded) else { preconditionFailure("an encoded \(Message.self) is rejected") }
-        precondition(encode(again) == encoded, "\(Message.self) changes when it is encoded twice")
+        guard let again = try? decode(encoded) else { fatalError("an encoded \(Message.self) is rejected") }
+        require(encode(again) == encoded, "\(Message.self) changes when it is encoded twice")
     }
 
     /// The receipt of a commit with one attempt.

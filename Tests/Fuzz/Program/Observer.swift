@@ -37,8 +37,8 @@ struct Observer {
         case .revokeWithCode(.revoked): self.isRevoked = true
         case .reportWipe where sent?.wallet == self.wallet.id: self.isRevoked = true
         case .openSession(.active(let active)) where active.presenceShare != nil && sent?.wallet == self.wallet.id:
-            precondition(fillers.contains(where: \.hasHardware), "a share leaves without the hardware key")
-            precondition(!self.isRevoked, "a share of a revoked wallet leaves")
+            require(fillers.contains(where: \.hasHardware), "a share leaves without the hardware key")
+            require(!self.isRevoked, "a share of a revoked wallet leaves")
         case .instruct(let result) where sent?.wallet == self.wallet.id: self.observe(result, to: sent, fillers)
         default: break
         }
@@ -47,13 +47,13 @@ struct Observer {
     private mutating func observe(_ result: InstructResult, to sent: Sent?, _ fillers: [RequestFiller]) {
         switch result {
         case .pinValid, .pinChanged, .recoveryCodeLinked, .deletionCode:
-            precondition(fillers.contains(where: \.hasPIN), "an instruction is carried out without the PIN")
-            precondition(!self.isRevoked, "an instruction of a revoked wallet is carried out")
+            require(fillers.contains(where: \.hasPIN), "an instruction is carried out without the PIN")
+            require(!self.isRevoked, "an instruction of a revoked wallet is carried out")
             self.wrong = []
         case .wrong:
             if let attempt = sent?.attempt { self.wrong.insert(attempt) }
             let most = LiveServer.policy?.allowance ?? 0
-            precondition(
+            require(
                 self.wrong.count <= most,
                 "a client knows \(self.wrong.count) wrong verdicts; \(most) are allowed"
             )

@@ -32,7 +32,7 @@ final class PortalTarget: FuzzTarget {
     }
 
     init() throws {
-        guard let zone = TimeZone(identifier: "UTC") else { preconditionFailure("UTC is a time zone") }
+        guard let zone = TimeZone(identifier: "UTC") else { fatalError("UTC is a time zone") }
         self.portal = Portal(
             pages: try PageWriter(product: "Fuzz", zone: zone, helpLink: nil),
             service: Service(),
@@ -61,7 +61,7 @@ final class PortalTarget: FuzzTarget {
         var visit = Portal.Visit(method: method, path: words[1], host: "localhost", headers: headers, source: source)
         visit.body = self.sealed(parts.count == 2 ? String(parts[1]) : "", for: source)
         let answer = self.answer(visit)
-        precondition(answer.html?.contains(Self.markup) != true, "a page contains typed markup")
+        require(answer.html?.contains(Self.markup) != true, "a page contains typed markup")
     }
 
     private func answer(_ visit: Portal.Visit) -> Portal.Answer {

@@ -3,12 +3,13 @@ extension ServerTarget {
     var seeds: [[UInt8]] {
         let wrong = (1...6).map { Self.instruct(by: "@wrong", attempt: [UInt8](repeating: $0, count: 16)) }
         let change: [Node] = [.message(5, [.text(1, "@second"), .text(2, "@second-id")])]
+        let later: Node = .message(1, [.number(4, 61)])
         let changed = Self.instruct(by: "@right", change, [.text(4, "@sign")])
         let second = Self.instruct(by: "@second", id: "@second-id")
         let begin = Self.opening + [Self.instruct(by: "@right")]
         let scripts: [[Node]] = [
             begin + [Self.request([.message(9, [.number(1, 1), .number(2, 1)])])],
-            Self.opening + wrong[..<2] + [.message(1, [.number(4, 61)])] + wrong[2...],
+            Self.opening + wrong[..<2] + [later] + wrong[2..<4] + [later] + wrong[4...],
             Self.opening + [wrong[0], wrong[0], changed, second, Self.instruct(by: "@right")],
             begin + [Self.instruct(by: "@right", [.message(6, [.text(1, "recovery")])])],
             begin + [Self.instruct(by: "@right", [.message(7, [])]), Self.request([.message(8, [])])],

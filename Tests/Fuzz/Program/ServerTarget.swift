@@ -58,7 +58,7 @@ final class ServerTarget: FuzzTarget {
     private func client(_ place: Int, _ wallet: FuzzedWallet, _ address: String) -> Client {
         guard let binding = ChannelBinding([UInt8](repeating: UInt8(place + 1), count: 32)),
             let connection = try? ServedConnection(self.live.server, binding: binding, address: address, self.queue)
-        else { preconditionFailure("an embedded channel connects") }
+        else { fatalError("an embedded channel connects") }
         let (authority, now) = (self.live.authority, self.live.clock.now())
         return Client(
             connection: connection,
@@ -113,7 +113,7 @@ final class ServerTarget: FuzzTarget {
         do {
             self.live = try LiveServer.start(in: self.folder, self.queue)
         } catch {
-            preconditionFailure("the server does not start: \(error)")
+            fatalError("the server does not start: \(error)")
         }
     }
 }

@@ -25,8 +25,8 @@ final class TLSTarget: FuzzTarget {
         // A rejected prefix stays rejected, and a complete one complete.
         for count in [1, 3, 5, 6, input.count / 2] where count <= input.count {
             switch ClientHelloRecord.check(ByteBuffer(bytes: input.prefix(count))) {
-            case .notTLS: precondition(status == .notTLS, "later bytes make a rejected record valid")
-            case .complete: precondition(status == .complete, "later bytes change a complete record")
+            case .notTLS: require(status == .notTLS, "later bytes make a rejected record valid")
+            case .complete: require(status == .complete, "later bytes change a complete record")
             case .incomplete: break
             }
         }
@@ -34,7 +34,7 @@ final class TLSTarget: FuzzTarget {
         let connection = self.server.makeConnection()
         connection.receive(buffer)
         let isDone = try? connection.handshake()
-        precondition(isDone != true, "a handshake ends without the client's Finished")
+        require(isDone != true, "a handshake ends without the client's Finished")
         _ = connection.takeOutput()
     }
 

@@ -22,7 +22,7 @@ enum TestKeys {
     static func key(_ name: String) -> SigningKey {
         let digest = sha256(Array("remote-pin fuzz key: \(name)".utf8)).bytes
         guard let key = try? P256.Signing.PrivateKey(rawRepresentation: digest) else {
-            preconditionFailure("one digest in 2³² is no key of P-256")
+            fatalError("one digest in 2³² is no key of P-256")
         }
         return SigningKey(key)
     }
