@@ -210,13 +210,14 @@ struct SharedDatabaseProgramTests {
     func migration() async throws {
         #expect(try await self.program("store", "init").exitCode == 0)
         try await self.database.run(
-            "drop table remote_pin.leases, remote_pin.revocations, remote_pin.revocation_count",
+            "drop table remote_pin.leases, remote_pin.revocations, remote_pin.revocation_count, "
+                + "remote_pin.accounted_commits",
             "update remote_pin.facts set schema_version = 2"
         )
         let checked = try await self.program("check-config")
-        #expect(checked.exitCode == 0 && checked.output.contains("upgrades it to 3"), "\(checked.output)")
+        #expect(checked.exitCode == 0 && checked.output.contains("upgrades it to 4"), "\(checked.output)")
         let (server, _) = try await self.start("a")
-        #expect(try await self.program("store", "status").output.contains("version 3"))
+        #expect(try await self.program("store", "status").output.contains("version 4"))
         #expect(await server.terminate() == 0)
         #expect(server.output.contains("the store was upgraded"), "\(server.output)")
     }

@@ -25,6 +25,10 @@ package enum PostgreSQLStoreOpenError: Error, Hashable, Sendable {
     ///
     /// Open an epoch.
     case unknownOrigin
+    /// Another epoch was opened in the database while this server was connected or cut off.
+    ///
+    /// Start the server again.
+    case epochEnded
     /// The mark of the last confirmed commits belongs to another server.
     ///
     /// Correct the name.
@@ -64,6 +68,7 @@ extension PostgreSQLStoreOpenError: CustomStringConvertible {
         case .unknownOrigin:
             "the store was made with schema version 1, which does not show whether the database was restored from a "
                 + "dump or copied, so it may lack guesses and revocations"
+        case .epochEnded: "another epoch was opened in the database since this server started"
         case .markOfAnotherServer(let name, let path):
             "\(path) has the last commits of a server named \(name); a server keeps its name, since the database "
                 + "keeps its commits under it"

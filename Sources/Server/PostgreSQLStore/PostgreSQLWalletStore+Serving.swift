@@ -8,6 +8,12 @@ extension PostgreSQLWalletStore: ServedStore {
     /// The number of this server's confirmed commits in the store's epoch.
     package var generation: UInt64 { self.confirmed.total }
 
+    package func accountedGeneration(in epoch: Int) async throws(StoreError) -> UInt64 {
+        let server = self.parts.server
+        let accounted = try await self.perform(.reading) { try $0.session.accountedCommits(of: server) }
+        return accounted.first { $0.epoch == Int64(epoch) }?.leastTotal ?? 0
+    }
+
     package var waitingSteps: Int { self.judging.count + self.transactions.count }
 
     package var lease: (any ServerLease)? { self.keeper.withLock(\.self) }

@@ -53,8 +53,7 @@ package struct StartCheck {
     /// Changes that can be reversed are compared only if no other server changes the store, because a reversal may be
     /// in another server's log.
     package func check(_ store: any ServedStore) async throws {
-        let generation = try await self.leastGeneration(of: store)
-        if store.generation < generation { throw OlderStore.generation(store: store.generation, log: generation) }
+        try await self.checkGeneration(of: store)
         var (ended, blocked): (Set<WalletID>, Set<WalletID>) = ([], [])
         var denied: [RecoveryCodeMAC: Bool] = [:]
         var isSolutionRevoked: Bool?
@@ -80,12 +79,19 @@ package struct StartCheck {
         }
     }
 
-    /// The highest generation that is on record for the store.
+    /// Compares the store's generation with the highest one on record.
     ///
-    /// Those of a shared store begin anew with each epoch, which charges every wallet for the lost ones.
-    private func leastGeneration(of store: any ServedStore) async throws -> UInt64 {
-        guard store.isShared else { return self.generation }
-        return try await store.epochs().count + 1 > self.ofEpoch.epoch ? 0 : self.ofEpoch.generation
+    /// Those of a shared store begin anew with each epoch. The epoch charges every wallet for the lost commits that it
+    /// took into account, but not for those of a server that continued elsewhere.
+    private func checkGeneration(of store: any ServedStore) async throws {
+        var (found, recorded) = (store.generation, self.generation)
+        if store.isShared {
+            recorded = self.ofEpoch.generation
+            if try await store.epochs().count + 1 > self.ofEpoch.epoch {
+                found = try await store.accountedGeneration(in: self.ofEpoch.epoch)
+            }
+        }
+        if found < recorded { throw OlderStore.generation(store: found, log: recorded) }
     }
 
     /// Completes a revocation that an earlier process left unfinished.

@@ -7,6 +7,11 @@ package protocol ServedStore: AnyObject, WalletStore, MaintenanceStore {
     /// server makes in the store's epoch.
     var generation: UInt64 { get }
 
+    /// Returns the generation of this server's last commit in an earlier epoch that the later ones took into account.
+    ///
+    /// They charge for its loss. Later commits in that epoch are lost without a charge.
+    func accountedGeneration(in epoch: Int) async throws(StoreError) -> UInt64
+
     /// The number of steps waiting for the next commit.
     var waitingSteps: Int { get }
 
@@ -20,4 +25,5 @@ package protocol ServedStore: AnyObject, WalletStore, MaintenanceStore {
 extension SQLiteWalletStore: ServedStore {
     package var isShared: Bool { false }
     package var lease: (any ServerLease)? { nil }
+    package func accountedGeneration(in epoch: Int) async throws(StoreError) -> UInt64 { 0 }
 }

@@ -91,13 +91,17 @@ struct PostgreSQLPlace: Sendable {
     }
 
     /// Adds the lease of a server that was killed.
-    func addLease(ofKilled server: String, by connection: PostgreSQLConnection) throws {
+    func addLease(
+        ofKilled server: String,
+        lasting duration: Duration = .seconds(6),
+        by connection: PostgreSQLConnection
+    ) throws {
         try connection.run(
             """
             insert into leases (server, instance, program, schema_version, vault_keys, lasts_ms, renewed_at)
-            values ($1, 'killed', '', 2, '', 6000, 0)
+            values ($1, 'killed', '', 2, '', $2, 0)
             """,
-            [.text(server)]
+            [.text(server), .number(Int64(duration / .milliseconds(1)))]
         )
     }
 
@@ -107,6 +111,15 @@ struct PostgreSQLPlace: Sendable {
         _ = try connection.run("set search_path = remote_pin", within: PostgreSQLCluster.longest)
         return connection
     }
+}
+
+/// The reasons for which servers refused steps or renewals.
+final class Reasons: Sendable {
+    private let values = Mutex<[String]>([])
+
+    var receive: @Sendable (String) -> Void { { reason in self.values.withLock { $0.append(reason) } } }
+
+    func contain(_ part: String) -> Bool { self.values.withLock { $0.contains { $0.contains(part) } } }
 }
 
 extension PostgreSQLConnection {

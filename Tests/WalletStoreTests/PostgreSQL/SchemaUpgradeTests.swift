@@ -18,7 +18,9 @@ struct SchemaUpgradeTests {
 
     /// Gives the tables the form of an earlier version.
     private func downgrade(to version: Int64) throws {
-        for table in ["leases", "revocations", "revocation_count"] { try self.connection.run("drop table \(table)") }
+        for table in ["accounted_commits", "leases", "revocations", "revocation_count"] {
+            try self.connection.run("drop table \(table)")
+        }
         if version == 1 { try self.connection.run("alter table facts drop column home") }
         try self.connection.run("update facts set schema_version = $1", [.number(version)])
     }

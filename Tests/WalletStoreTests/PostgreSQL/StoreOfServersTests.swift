@@ -1,6 +1,5 @@
 import PINPolicy
 import PostgreSQLClient
-import Synchronization
 import TestSupport
 import Testing
 import Vocabulary
@@ -17,11 +16,6 @@ struct StoreOfServersTests {
     init() async throws {
         self.place = try await PostgreSQLPlace()
         self.connection = try self.place.connect()
-    }
-
-    /// The reasons for which the servers refused steps.
-    private final class Reasons: Sendable {
-        let values = Mutex<[String]>([])
     }
 
     /// A way in which the server writes its commits.
@@ -52,15 +46,85 @@ struct StoreOfServersTests {
         }
         await #expect(throws: PostgreSQLStoreOpenError.lostCommits) { try await self.open(as: "third") }
 
-        var parts = self.place.parts(as: "recovery")
-        parts.acceptsLostCommits = true
-        let recovery = try await PostgreSQLWalletStore.open(parts)
-        try await recovery.open([StoredEpoch(number: 2, rule: .strict, openedAt: TestWallet.start, mac: [1])])
+        try await self.openEpoch(accountingFor: first.generation)
         let last = AttemptOutcome.notValid(.wrong(.open(attemptsLeft: 3, finalRound: true)))
         let outcome = try await self.untilReachable { try await second.judge(wallet.attempt(right: false)) }
         #expect(outcome == last)
         let inUse = try await self.untilReachable { try await first.inUse([wallet.id]) }
         #expect(inUse == [wallet.id])
+    }
+
+    /// Opens the second epoch, which takes a number of the first server's commits into account.
+    private func openEpoch(accountingFor generation: UInt64) async throws {
+        var parts = self.place.parts(as: "recovery")
+        parts.acceptsLostCommits = true
+        let recovery = try await PostgreSQLWalletStore.open(parts)
+        try await recovery.open(
+            [StoredEpoch(number: 2, rule: .strict, openedAt: TestWallet.start, mac: [1])],
+            with: [:],
+            without: [],
+            accountingFor: [AccountedCommits(server: "first", epoch: 1, total: generation)]
+        )
+        await recovery.close()
+    }
+
+    @Test(
+        "a server that was cut off while an epoch was opened serves on only if the epoch knew its last commit",
+        arguments: Lane.allCases,
+        [true, false]
+    )
+    func cutOff(lane: Lane, isKnown: Bool) async throws {
+        let (first, second) = (try await self.open(as: "first"), try await self.open(as: "second"))
+        let wallet = try await TestWallet(in: first)
+        _ = try await second.judge(wallet.attempt(right: true))
+        let before = try self.backup()
+        switch lane {
+        case .judging: _ = try await first.judge(wallet.attempt(right: false))
+        case .transactions: try await first.recordWipe(of: wallet.id, at: TestWallet.start)
+        }
+        try self.restore(before)
+        try await self.openEpoch(accountingFor: first.generation - (isKnown ? 0 : 1))
+        if isKnown {
+            let last = AttemptOutcome.notValid(.wrong(.open(attemptsLeft: 3, finalRound: true)))
+            #expect(try await first.judge(wallet.attempt(right: false)) == last)
+            #expect(try await first.inUse([wallet.id]) == [wallet.id])
+        } else {
+            await #expect(throws: StoreError.unavailable, "also on its open connections") {
+                switch lane {
+                case .judging: _ = try await first.judge(wallet.attempt(right: false))
+                case .transactions: try await first.recordWipe(of: wallet.id, at: TestWallet.start)
+                }
+            }
+            await #expect(throws: StoreError.unavailable) { _ = try await second.judge(wallet.attempt(right: true)) }
+            await #expect(throws: PostgreSQLStoreOpenError.lostCommits) { try await self.open(as: "third") }
+        }
+    }
+
+    @Test("a commit in an epoch that the other lane has left is not told to anybody")
+    func leftEpoch() throws {
+        let confirmed = try ConfirmedCommits(self.place.parts(as: "first"))
+        try confirmed.note(5, of: .transactions, epoch: 1)
+        try confirmed.note(5, of: .judging, epoch: 2)
+        #expect(throws: PostgreSQLFailure.self) { try confirmed.note(6, of: .transactions, epoch: 1) }
+        #expect(confirmed.total == 5)
+    }
+
+    @Test("an epoch takes commits into account by the end of a server's log, or by the numbers of each lane")
+    func accounted() {
+        var mark = CommitMark(server: "first")
+        mark.numbers = [.judging: 7, .transactions: 3]
+        func missing(_ numbers: [CommitLane: Int64], total: UInt64) -> UInt64 {
+            AccountedCommits(mark).missing(
+                in: AccountedCommits(server: "first", epoch: 1, numbers: numbers, total: total)
+            )
+        }
+        #expect(missing([:], total: 10) == 0)
+        #expect(missing([:], total: 9) == 10)
+        #expect(missing([.judging: 7, .transactions: 3], total: 0) == 0)
+        #expect(missing([.judging: 5, .transactions: 9], total: 0) == 2, "the lanes are compared separately")
+        let ofLog = AccountedCommits(server: "first", epoch: 1, total: 12)
+        #expect(ofLog.missing(in: AccountedCommits(mark)) == 2)
+        #expect(AccountedCommits(CommitMark(server: "new")).missing(in: ofLog) == 0)
     }
 
     @Test("a restarted server remembers its confirmed commits, and stops all servers if one is lost")
@@ -94,11 +158,13 @@ struct StoreOfServersTests {
         }
         var lower = mark
         lower.numbers[.judging] = 69_999
-        #expect(!lower.contains(mark) && mark.contains(lower))
+        #expect(!lower.contains(mark, nil) && mark.contains(lower, nil))
         var isRaised = mark.raise(to: lower)
         #expect(!isRaised)
         lower.epoch = 2
-        #expect(lower.contains(mark) && !mark.contains(lower))
+        #expect(!lower.contains(mark, nil) && !mark.contains(lower, nil))
+        #expect(lower.contains(mark, AccountedCommits(mark)))
+        #expect(lower.contains(CommitMark(server: "pin-1.example"), nil), "a new server")
         isRaised = mark.raise(to: lower)
         #expect(isRaised && mark == lower)
     }
@@ -129,7 +195,8 @@ struct StoreOfServersTests {
         try self.place.addLease(ofKilled: "past", by: self.connection)
         let recovery = try await PostgreSQLWalletStore.open(parts)
         let epoch = StoredEpoch(number: 2, rule: .strict, openedAt: TestWallet.start, mac: [1])
-        try await recovery.open([epoch], with: ["first": StoredAuditMark(number: 7, mac: "1-ab")], without: ["gone"])
+        let marks = ["first": StoredAuditMark(number: 7, mac: "1-ab")]
+        try await recovery.open([epoch], with: marks, without: ["gone"], accountingFor: [])
         let first = try await self.open(as: "first")
         try await #expect(first.auditMark() == StoredAuditMark(number: 7, mac: "1-ab"))
         #expect(try self.connection.run("select count(*) from leases").number(0, 0) == 0, "leases of the past")
@@ -200,8 +267,7 @@ struct StoreOfServersTests {
 
     private func open(as name: String) async throws -> PostgreSQLWalletStore {
         var parts = self.place.parts(as: name)
-        let reasons = self.reasons
-        parts.onRefusal = { reason in reasons.values.withLock { $0.append(reason) } }
+        parts.onRefusal = self.reasons.receive
         return try await .open(parts)
     }
 
@@ -216,8 +282,7 @@ struct StoreOfServersTests {
 
     /// Makes a lane of the server connect again.
     private func reconnect(_ store: PostgreSQLWalletStore, _ lane: Lane, _ wallet: TestWallet) async {
-        let reasons = self.reasons
-        while !reasons.values.withLock({ $0.contains("\(PostgreSQLStoreOpenError.lostCommits)") }) {
+        while !self.reasons.contain("\(PostgreSQLStoreOpenError.lostCommits)") {
             do throws(StoreError) {
                 switch lane {
                 case .judging: _ = try await store.identity(of: wallet.id)

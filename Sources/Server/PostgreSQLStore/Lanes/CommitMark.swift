@@ -14,7 +14,7 @@ package struct CommitMark: Hashable, Sendable {
     package let server: String
     /// The store's epoch.
     ///
-    /// Numbers from an earlier epoch say nothing about a later one, which has charged for their loss.
+    /// Numbers from an earlier epoch are compared with those that the later one took into account.
     package var epoch: Int64 = 1
     package var numbers: [CommitLane: Int64] = [:]
 
@@ -32,14 +32,17 @@ package struct CommitMark: Hashable, Sendable {
     package var total: UInt64 { self.numbers.values.reduce(0) { $0 &+ UInt64(bitPattern: $1) } }
 
     /// Whether a store with these numbers has the commits in another mark, or charges for their loss.
-    func contains(_ other: CommitMark) -> Bool {
-        guard self.epoch == other.epoch else { return self.epoch > other.epoch }
+    ///
+    /// Invariant (G3, G7): a later epoch alone does not excuse a loss. Its charge was computed from the commits that
+    /// the epoch command knew. A server that was cut off meanwhile may have told further counts and revocations.
+    ///
+    /// - Parameter accounted: The commits of the other mark's epoch that later epochs took into account.
+    func contains(_ other: CommitMark, _ accounted: AccountedCommits?) -> Bool {
+        guard self.epoch <= other.epoch else {
+            return accounted.map { AccountedCommits(other).missing(in: $0) == 0 } ?? (other.total == 0)
+        }
+        guard self.epoch == other.epoch else { return false }
         return other.numbers.allSatisfy { lane, number in self.numbers[lane, default: 0] >= number }
-    }
-
-    /// Returns the number of commits of a lane that a store with these numbers lacks.
-    package func missing(in stored: CommitMark, of lane: CommitLane) -> UInt64 {
-        UInt64(max(0, self.numbers[lane, default: 0] - stored.numbers[lane, default: 0]))
     }
 
     /// Takes the higher numbers.

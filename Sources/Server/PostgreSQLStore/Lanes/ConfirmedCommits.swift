@@ -9,7 +9,8 @@ internal import Synchronization
 /// Invariant (G3, G7): a database that lacks a confirmed commit judges nothing. Each commit of a lane also writes the
 /// lane's next number, and commits are ordered. After a failover or a restore, a lower number than the confirmed one
 /// therefore proves that counted attempts or revocations are lost. Any lane that connects compares the numbers of both,
-/// and marks the store, which stops all servers until an operator opens an epoch.
+/// and marks the store, which stops all servers until an operator opens an epoch. An epoch that was opened while this
+/// server was cut off names the commits of each server that it took into account; a confirmed one beyond them is lost.
 ///
 /// The numbers are also kept in a file outside the database (``CommitMark``), so that a restart does not forget them.
 ///
@@ -58,14 +59,23 @@ final class ConfirmedCommits: Sendable {
     var total: UInt64 { self.newest.withLock(\.total) }
 
     /// Notes a confirmed commit, before any answer that depends on it.
-    func note(_ number: Int64, of lane: CommitLane, epoch: Int64) {
+    ///
+    /// Throws if another lane has found a later epoch: this commit was made in a database that the epoch does not know,
+    /// and was not compared with it. So nothing may be answered.
+    func note(_ number: Int64, of lane: CommitLane, epoch: Int64) throws(PostgreSQLFailure) {
         var mark = CommitMark(server: self.server)
         mark.epoch = epoch
         mark.numbers[lane] = number
-        self.raise(to: mark)
+        let isKnown = self.newest.withLock { newest in
+            guard newest.epoch <= epoch else { return false }
+            self.raise(&newest, to: mark)
+            return true
+        }
+        guard isKnown else { throw .outcomeUnknown("an epoch was opened in another database meanwhile") }
     }
 
-    /// Returns whether a newly connected database has every confirmed commit, or an epoch for those that it lacks.
+    /// Returns whether a newly connected database has every confirmed commit, or an epoch that took the missing ones
+    /// into account.
     func areAll(in session: StoreSession) throws -> Bool {
         // Taken before the read, because the other lane continues to commit.
         let before = self.newest.withLock { $0 }
@@ -76,20 +86,23 @@ final class ConfirmedCommits: Sendable {
             guard let lane = rows.text(row, 0).flatMap(CommitLane.init) else { continue }
             stored.numbers[lane] = rows.number(row, 1)
         }
-        guard stored.contains(before) else { return false }
-        self.raise(to: stored)
-        return true
+        let accounted = before.epoch < stored.epoch ? try session.accountedCommits(of: self.server) : []
+        return self.newest.withLock { newest in
+            // Once the epoch has changed, later commits of the other lane may be in another database.
+            let known = newest.epoch == stored.epoch ? before : newest
+            guard stored.contains(known, accounted.first { $0.epoch == known.epoch }) else { return false }
+            self.raise(&newest, to: stored)
+            return true
+        }
     }
 
-    private func raise(to mark: CommitMark) {
-        self.newest.withLock { newest in
-            guard newest.raise(to: mark), let file = self.file else { return }
-            do throws(FileError) {
-                // Not synced: it survives every end of the process, and a power failure costs the last seconds.
-                try file.write(newest.encoded(), at: 0)
-            } catch {
-                self.onRefusal("the mark of the last commit cannot be written: \(error)")
-            }
+    private func raise(_ newest: inout CommitMark, to mark: CommitMark) {
+        guard newest.raise(to: mark), let file = self.file else { return }
+        do throws(FileError) {
+            // Not synced: it survives every end of the process, and a power failure costs the last seconds.
+            try file.write(newest.encoded(), at: 0)
+        } catch {
+            self.onRefusal("the mark of the last commit cannot be written: \(error)")
         }
     }
 }

@@ -190,7 +190,10 @@ final class JudgingWorker {
             throw PostgreSQLFailure.outcomeUnknown("\(error)")
         }
         try session.checkAfterCommit()
-        if let number = rows.number(0, 7) { self.confirmed.note(number, of: .judging, epoch: rows.number(0, 1) ?? 1) }
+        // In another epoch, nothing was written but the number.
+        if let number = rows.number(0, 7), rows.number(0, 1) == session.facts.epoch {
+            try self.confirmed.note(number, of: .judging, epoch: session.facts.epoch)
+        }
         let duration = ContinuousClock.now - start
         self.latency.note(duration)
         self.meters.commit.record(duration)

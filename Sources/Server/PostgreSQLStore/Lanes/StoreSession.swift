@@ -10,6 +10,9 @@ final class StoreSession {
     private(set) var facts = Facts()
     /// The settings that were last found safe.
     private var safeSettings: String?
+    /// The time at which every statement ends, or nil if each one has the time limit of the store.
+    var deadline: ContinuousClock.Instant?
+    private var hasBegun = false
 
     /// Facts about the whole store, as the database last returned them.
     struct Facts {
@@ -53,14 +56,18 @@ final class StoreSession {
     ///
     /// Rejects a database that has no store for this key and policy, that has settings that lose commits, or that lacks
     /// some of these commits.
-    init(_ parts: StoreParts, _ confirmed: ConfirmedCommits? = nil) throws {
-        self.parts = parts
-        self.connection = try PostgreSQLConnection(to: parts.target, within: parts.timeLimit)
-        _ = try self.connection.run(Schema.searchPath, within: parts.timeLimit)
-        _ = try self.connection.run(Self.planning, within: parts.timeLimit)
+    init(
+        _ parts: StoreParts,
+        _ confirmed: ConfirmedCommits? = nil,
+        until deadline: ContinuousClock.Instant? = nil
+    ) throws {
+        (self.parts, self.deadline) = (parts, deadline)
+        self.connection = try PostgreSQLConnection(to: parts.target, within: Self.limit(parts, deadline))
+        _ = try self.run(Schema.searchPath)
+        _ = try self.run(Self.planning)
         let milliseconds = max(1, Int64(parts.timeLimit / .milliseconds(1)))
-        _ = try self.connection.run(Self.transactions, [.text("\(milliseconds)")], within: parts.timeLimit)
-        guard let found = try Schema.foundVersion(on: self.connection, within: parts.timeLimit) else {
+        _ = try self.run(Self.transactions, [.text("\(milliseconds)")])
+        guard let found = try Schema.foundVersion(on: self.connection, within: self.limit) else {
             throw PostgreSQLStoreOpenError.missing
         }
         guard found <= Schema.version else {
@@ -74,6 +81,7 @@ final class StoreSession {
             throw PostgreSQLStoreOpenError.losesCommits(DurabilitySettings.unlogged)
         }
         try self.take(try self.run("select \(Self.factColumns) from facts"))
+        self.hasBegun = true
         guard let confirmed, try !confirmed.areAll(in: self), !parts.acceptsLostCommits else { return }
         _ = try self.commit("update facts set lost_commits = true")
         throw PostgreSQLStoreOpenError.lostCommits
@@ -91,9 +99,15 @@ final class StoreSession {
         guard own.flag(0, 1) == true else { throw PostgreSQLStoreOpenError.restored }
     }
 
+    private var limit: Duration { Self.limit(self.parts, self.deadline) }
+
+    private static func limit(_ parts: StoreParts, _ deadline: ContinuousClock.Instant?) -> Duration {
+        deadline.map { max(.zero, $0 - .now) } ?? parts.timeLimit
+    }
+
     /// Runs a statement that commits nothing.
     func run(_ statement: String, _ values: [PostgreSQLValue] = []) throws(PostgreSQLFailure) -> PostgreSQLRows {
-        try self.connection.run(statement, values, within: self.parts.timeLimit)
+        try self.connection.run(statement, values, within: self.limit)
     }
 
     /// Runs a statement that may read every wallet.
@@ -103,10 +117,12 @@ final class StoreSession {
 
     /// Runs a statement that ends with a commit.
     func commit(_ statement: String, _ values: [PostgreSQLValue] = []) throws(PostgreSQLFailure) -> PostgreSQLRows {
-        try self.connection.run(statement, values, commits: true, within: self.parts.timeLimit)
+        try self.connection.run(statement, values, commits: true, within: self.limit)
     }
 
     /// Checks the settings that a statement returned with ``factColumns``, and takes its facts.
+    ///
+    /// - Throws: ``PostgreSQLStoreOpenError/epochEnded`` if another epoch was opened; connect again.
     func take(_ rows: PostgreSQLRows) throws {
         try self.check(rows)
         guard let epoch = rows.number(0, 1), let isSolutionRevoked = rows.flag(0, 2), let policy = rows.text(0, 3),
@@ -120,7 +136,10 @@ final class StoreSession {
         guard !lostCommits || self.parts.acceptsLostCommits else { throw PostgreSQLStoreOpenError.lostCommits }
         guard !isCopying || self.parts.acceptsUnfinishedCopy else { throw PostgreSQLStoreOpenError.unfinishedCopy }
         self.facts.isSolutionRevoked = isSolutionRevoked
-        if epoch != self.facts.epoch { try self.readEpochs(upTo: epoch) }
+        guard epoch != self.facts.epoch else { return }
+        // Invariant (G3): a new connection compares this server's commits with those that the epoch took into account.
+        guard !self.hasBegun else { throw PostgreSQLStoreOpenError.epochEnded }
+        try self.readEpochs(upTo: epoch)
     }
 
     /// Rejects settings that could cause the statement's commit to be lost.
@@ -165,6 +184,31 @@ final class StoreSession {
                 rule: rule,
                 openedAt: Timestamp(milliseconds: opened),
                 mac: mac
+            )
+        }
+    }
+
+    /// Returns the commits that epochs took into account, of one server or of all.
+    func accountedCommits(of server: String? = nil) throws -> [AccountedCommits] {
+        // A store of an earlier version has no such table.
+        let tables = try self.run("select to_regclass('accounted_commits') is not null")
+        guard tables.flag(0, 0) == true else { return [] }
+        let rows = try self.run(
+            """
+            select server, epoch, judging, transactions, total from accounted_commits
+            where server = $1 or $1::text is null
+            """,
+            [server.map { .text($0) } ?? .null]
+        )
+        return try (0..<rows.count).map { row in
+            guard let name = rows.text(row, 0), let epoch = rows.number(row, 1), let judging = rows.number(row, 2),
+                let transactions = rows.number(row, 3), let total = rows.number(row, 4)
+            else { throw StoreError.corrupt }
+            return AccountedCommits(
+                server: name,
+                epoch: epoch,
+                numbers: [.judging: judging, .transactions: transactions],
+                total: UInt64(bitPattern: total)
             )
         }
     }

@@ -54,6 +54,10 @@ final class TransactionWorker {
         case PostgreSQLFailure.rejected(let state, _) where StoreTransaction.conflicts.contains(state):
             if (try? session.run("rollback")) == nil { self.reconnection.drop() }
             return nil
+        case PostgreSQLStoreOpenError.epochEnded:
+            // Thrown at the beginning of a transaction.
+            self.reconnection.drop()
+            return nil
         case let error as StoreError:
             if (try? session.run("rollback")) == nil { self.reconnection.drop() }
             return error
@@ -102,7 +106,7 @@ final class StoreTransaction {
     /// announced the change.
     var isOnRecord = false
 
-    /// Whether the transaction commits without the lane's next number, since the store lacks commits.
+    /// Whether the transaction commits without the lane's next number.
     var isUncounted = false
 
     /// The wallets that the transaction ends, and whether it revokes the solution: other servers must settle them.
@@ -137,7 +141,8 @@ final class StoreTransaction {
     /// Commits with the lane's next number.
     ///
     /// The command that opens an epoch commits without one, and so does a server that notes a loss. Otherwise, they
-    /// would fill the gap that shows how many commits the database lacks, and the epoch might charge too little.
+    /// would fill the gap that shows how many commits the database lacks, and the epoch might charge too little. An
+    /// epoch names the commits before it, so the transaction that opens it has no number either.
     func commit(_ confirmed: ConfirmedCommits) throws {
         guard !self.parts.acceptsLostCommits, !self.isUncounted else {
             try self.announceEnds()
@@ -149,7 +154,7 @@ final class StoreTransaction {
         try self.announceEnds()
         try self.commit()
         try self.session.checkAfterCommit()
-        confirmed.note(number, of: .transactions, epoch: self.facts.epoch)
+        try confirmed.note(number, of: .transactions, epoch: self.facts.epoch)
     }
 
     @discardableResult

@@ -131,6 +131,16 @@ enum Schema {
         create table revocations (number bigint primary key, wallets bytea);
         end $body$
         """,
+        """
+        create table accounted_commits (
+            server text not null,
+            epoch bigint not null,
+            judging bigint not null,
+            transactions bigint not null,
+            total bigint not null,
+            primary key (server, epoch)
+        )
+        """,
     ]
 
     /// An SQL expression for the place of this database, which changes when a dump is restored, but not in a failover.

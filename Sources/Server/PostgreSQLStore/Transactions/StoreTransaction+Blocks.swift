@@ -62,6 +62,7 @@ extension StoreTransaction {
     ///
     /// The charge of an epoch also covers the commits that the store lacks.
     func open(_ epochs: [StoredEpoch]) throws {
+        if !epochs.isEmpty { try self.account() }
         for epoch in epochs {
             let opened = PostgreSQLValue.number(epoch.openedAt.milliseconds)
             try self.run(

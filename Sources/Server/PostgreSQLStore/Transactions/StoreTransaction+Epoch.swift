@@ -51,13 +51,47 @@ extension StoreTransaction {
     /// - Parameters:
     ///   - marks: The newest entry of each log, by the server's name.
     ///   - lost: The servers whose logs are lost; each of them begins a new log.
-    func open(_ epochs: [StoredEpoch], with marks: [String: StoredAuditMark], without lost: [String]) throws {
+    ///   - accounted: The commits that the logs and the marks beside them show.
+    func open(
+        _ epochs: [StoredEpoch],
+        with marks: [String: StoredAuditMark],
+        without lost: [String],
+        accountingFor accounted: [AccountedCommits]
+    ) throws {
         try self.open(epochs)
+        try self.account(for: accounted)
         for (server, mark) in marks { try self.keep(mark, of: server) }
         for server in lost { try self.run("delete from audit_marks where server = $1", [.text(server)]) }
         try self.run("update facts set home = \(Schema.place)")
         // A restored database contains leases of the past. A server that still runs takes a new one, and settles all.
         try self.run("delete from leases")
+    }
+
+    /// Records that the next epoch takes the commits in the store into account.
+    func account() throws {
+        self.isUncounted = true
+        try self.account(
+            for: try self.servers().map {
+                AccountedCommits(server: $0.name, epoch: self.facts.epoch, numbers: $0.commits.numbers, total: 0)
+            }
+        )
+    }
+
+    /// Records commits that the next epoch takes into account, besides those recorded before.
+    private func account(for accounted: [AccountedCommits]) throws {
+        for commits in accounted {
+            let numbers = CommitLane.allCases.map { PostgreSQLValue.number(commits.numbers[$0, default: 0]) }
+            try self.run(
+                """
+                insert into accounted_commits as known (server, epoch, judging, transactions, total)
+                values ($1, $2, $3, $4, $5) on conflict (server, epoch) do update set
+                    judging = greatest(known.judging, excluded.judging),
+                    transactions = greatest(known.transactions, excluded.transactions),
+                    total = greatest(known.total, excluded.total)
+                """,
+                [.text(commits.server), .number(commits.epoch)] + numbers + [.number(Int64(clamping: commits.total))]
+            )
+        }
     }
 
     /// Returns the addresses of other sessions opened by servers, except those of roles that this role is not allowed
@@ -86,9 +120,17 @@ extension PostgreSQLWalletStore {
     package func open(
         _ epochs: [StoredEpoch],
         with marks: [String: StoredAuditMark],
-        without lost: [String]
+        without lost: [String],
+        accountingFor accounted: [AccountedCommits]
     ) async throws(StoreError) {
-        try await self.perform(.changingFacts) { try $0.open(epochs, with: marks, without: lost) }
+        try await self.perform(.changingFacts) {
+            try $0.open(epochs, with: marks, without: lost, accountingFor: accounted)
+        }
+    }
+
+    /// Returns the commits that epochs took into account.
+    package func accountedCommits() async throws(StoreError) -> [AccountedCommits] {
+        try await self.perform(.reading) { try $0.session.accountedCommits() }
     }
 
     /// Returns the addresses of the sessions of running servers.

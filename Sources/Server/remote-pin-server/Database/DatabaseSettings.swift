@@ -163,7 +163,7 @@ struct DatabaseSettings {
         let kind: StartFailure.Kind
         switch error {
         // The service manager starts the server again.
-        case .unreachable, .losesCommits, .unfinishedCopy, .nameInUse: kind = .unavailable
+        case .unreachable, .losesCommits, .unfinishedCopy, .nameInUse, .epochEnded: kind = .unavailable
         case .missing, .exists, .otherVersion, .otherKey, .markOfAnotherServer: kind = .configuration
         case .files: kind = .files
         case .lostCommits, .restored, .unknownOrigin, .otherPolicy: kind = .operatorMustAct
@@ -189,6 +189,8 @@ extension Problem {
                 "Stop all servers and run `remote-pin-server store epoch`, which upgrades the store: with "
                     + "`--epoch trust --original` if this database was never restored nor copied, otherwise as after "
                     + "a restore (docs/cluster.md)"
+            case .epochEnded:
+                "start it again: it then compares its commits with those that the epoch took into account"
             case .markOfAnotherServer:
                 "correct `cluster.server`, or `audit.file`; a new server needs a log of its own"
             case .files: "check the folder of `audit.file`: its owner, its mode and its disk"

@@ -44,9 +44,13 @@ struct EpochOpening {
     let logs: ServerLogs
     let servers: [Server]
     let epochs: [StoredEpoch]
+    private let losses: CommitLosses
 
-    /// The number of the epoch to open, later than any in the database or in a log.
-    var number: Int { max(self.epochs.count + 1, self.logs.epoch) + 1 }
+    /// The number of the epoch to open, later than any in the database, in a log or in a mark.
+    var number: Int {
+        let ofMarks = self.accounted.map(\.epoch).max() ?? 1
+        return max(self.epochs.count + 1, self.logs.epoch, Int(ofMarks)) + 1
+    }
 
     /// Reads the database and all logs, without changing anything.
     init(
@@ -75,8 +79,13 @@ struct EpochOpening {
             throw StartFailure(.files, "an audit log cannot be read: \(error)")
         }
         let logs = self.logs
-        let commits = Dictionary(uniqueKeysWithValues: known.map { ($0.name, $0.commits) })
-        let epoch = Int64(self.epochs.count + 1)
+        let losses = CommitLosses(
+            stored: Dictionary(uniqueKeysWithValues: known.map { ($0.name, $0.commits) }),
+            epoch: Int64(self.epochs.count + 1),
+            accounted: try await store.accountedCommits(),
+            origin: origin
+        )
+        self.losses = losses
         self.servers = logs.names.union(without).sorted().map { name in
             guard let found = logs.servers.first(where: { $0.name == name }) else {
                 let isLeftOut = without.contains(name)
@@ -88,66 +97,23 @@ struct EpochOpening {
                     isLeftOut: isLeftOut
                 )
             }
-            let own = Self.mark(beside: found)
-            let stored = commits[name] ?? CommitMark(server: name)
             return Server(
                 name: name,
                 log: found.path,
-                problem: found.problem?.description ?? Self.staleness(of: found, own, origin),
-                lostCommits: Self.lost(by: found, own, stored, epoch, origin),
+                problem: found.problem?.description ?? losses.staleness(of: found),
+                lostCommits: losses.number(of: found),
                 isLeftOut: without.contains(name)
             )
         }
     }
 
-    /// The mark of the server's commits beside its log, or nil if there is none that can be read.
-    private static func mark(beside server: ServerLogs.Server) -> CommitMark? {
-        let path = server.path.map { CommitMark.path(ofAuditLog: $0) }
-        let mark = path.flatMap { try? CommitMark.read(at: $0) }
-        return mark?.server == server.name ? mark : nil
-    }
-
-    /// Returns the reason why an intact log may be an older copy, or nil.
-    ///
-    /// Threat: the copy of a log that was made while the server was stopped looks complete. The revocations after it
-    /// would not be repeated, and the guesses after it not be charged.
-    private static func staleness(of server: ServerLogs.Server, _ own: CommitMark?, _ origin: Origin) -> String? {
-        let ofLog = server.ofEpoch
-        // Servers that shared a store of version 1 kept no mark and no numbers.
-        guard server.problem == nil, server.hasServed, origin == .recorded || ofLog.generation > 0 else { return nil }
-        let path = CommitMark.path(ofAuditLog: server.path ?? "")
-        guard let own else { return "there is no \(path) of this server, so the log may be an older copy" }
-        // The commit after the entry of a stop keeps that entry's number in the database.
-        let last = (Int64(ofLog.epoch), ofLog.generation + 1)
-        guard server.endsWithStop, ofLog.generation > 0, last < (own.epoch, own.total) else { return nil }
-        return "\(path) has later commits than the log, which ends with a stop, so the log is an older copy"
-    }
-
-    /// Returns the number of a server's confirmed commits that the database lacks, or nil if its log does not show it.
-    ///
-    /// After an unclean shutdown, commits followed the last entry. The mark next to the log has their number.
-    private static func lost(
-        by server: ServerLogs.Server,
-        _ own: CommitMark?,
-        _ stored: CommitMark,
-        _ epoch: Int64,
-        _ origin: Origin
-    ) -> UInt64? {
-        guard server.problem == nil, origin != .unknown else { return nil }
-        guard own != nil || !server.hasServed || origin == .declared else { return nil }
-        let ofLog = (Int64(server.ofEpoch.epoch), server.ofEpoch.generation)
-        // The mark is older than the log, as after a power failure, so the last commits are unknown.
-        if let own, !server.endsWithStop, (own.epoch, own.total) < ofLog { return nil }
-        var newest: UInt64 = 0
-        for (itsEpoch, number) in [ofLog] + (own.map { [($0.epoch, $0.total)] } ?? []) {
-            // The database is from before an epoch that this server knew.
-            if itsEpoch > epoch { return nil }
-            if itsEpoch == epoch { newest = max(newest, number) }
+    /// The commits that the epoch takes into account: those that the logs and marks show, and all of the servers whose
+    /// logs are lost.
+    private var accounted: [AccountedCommits] {
+        let lost = self.without.flatMap { name in
+            (1...self.losses.epoch).map { AccountedCommits(server: name, epoch: $0, total: .max) }
         }
-        let missing = newest > stored.total ? newest - stored.total : 0
-        guard let own, own.epoch == epoch else { return missing }
-        // Later commits of one lane must not hide lost ones of the other.
-        return max(missing, CommitLane.allCases.reduce(0) { $0 + own.missing(in: stored, of: $1) })
+        return lost + self.logs.servers.filter { $0.problem == nil }.flatMap(CommitLosses.shown)
     }
 
     /// Rejects an opening that would lose a revocation or grant a guess without the operator's word.
@@ -253,7 +219,12 @@ struct EpochOpening {
         marks[self.database.server] = StoredAuditMark(begun)
         let lostLogs = self.without.filter { $0 != self.database.server }
         do throws(StoreError) {
-            try await self.store.open(records, with: marks, without: Array(lostLogs))
+            try await self.store.open(
+                records,
+                with: marks,
+                without: Array(lostLogs),
+                accountingFor: self.accounted
+            )
         } catch {
             let (of, reason) = (begun.number, "\(error)")
             let phase: AuditPhase =

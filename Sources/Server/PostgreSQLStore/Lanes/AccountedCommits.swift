@@ -1,0 +1,36 @@
+/// Commits of one server in one epoch, as its log or its mark shows them, or as a later epoch took them into account.
+///
+/// An epoch takes a commit into account if the database has it, or if the charge of the epoch covers its loss.
+package struct AccountedCommits: Hashable, Sendable {
+    package let server: String
+    /// The epoch in which the server made them.
+    package let epoch: Int64
+    /// The last one of each lane, empty if only the total is known.
+    package var numbers: [CommitLane: Int64]
+    /// The number of all commits, according to the server's log or mark; 0 if neither was read.
+    package var total: UInt64
+
+    package init(server: String, epoch: Int64, numbers: [CommitLane: Int64] = [:], total: UInt64) {
+        (self.server, self.epoch, self.numbers, self.total) = (server, epoch, numbers, total)
+    }
+
+    package init(_ mark: CommitMark) {
+        self.init(server: mark.server, epoch: mark.epoch, numbers: mark.numbers, total: mark.total)
+    }
+
+    /// The number of commits that are known.
+    package var leastTotal: UInt64 {
+        max(self.total, self.numbers.values.reduce(0) { $0 &+ UInt64(bitPattern: $1) })
+    }
+
+    /// Returns the number of these commits that others of the same epoch lack.
+    ///
+    /// A server's numbers only rise within an epoch. So if the others come from the server's own log or mark, and have
+    /// the same total, they lack none.
+    package func missing(in known: AccountedCommits) -> UInt64 {
+        guard self.total > known.total else { return 0 }
+        guard !self.numbers.isEmpty else { return self.total - min(self.total, known.leastTotal) }
+        // Later commits of one lane must not hide lost ones of the other.
+        return self.numbers.reduce(0) { $0 + UInt64(max(0, $1.value - known.numbers[$1.key, default: 0])) }
+    }
+}

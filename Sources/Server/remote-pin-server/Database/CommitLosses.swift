@@ -1,0 +1,81 @@
+internal import PostgreSQLStore
+internal import StoreMaintenance
+
+/// The confirmed commits of servers that a database lacks, according to their logs and the marks beside them.
+struct CommitLosses {
+    /// The commits in the database, by server.
+    let stored: [String: CommitMark]
+    /// The database's epoch.
+    let epoch: Int64
+    /// The commits that earlier epochs took into account.
+    let accounted: [AccountedCommits]
+    let origin: EpochOpening.Origin
+
+    /// Returns the reason why an intact log may be an older copy, or nil.
+    ///
+    /// Threat: the copy of a log that was made while the server was stopped looks complete. The revocations after it
+    /// would not be repeated, and the guesses after it not be charged.
+    func staleness(of server: ServerLogs.Server) -> String? {
+        let ofLog = server.ofEpoch
+        // Servers that shared a store of version 1 kept no mark and no numbers.
+        guard server.problem == nil, server.hasServed, self.origin == .recorded || ofLog.generation > 0 else {
+            return nil
+        }
+        let path = CommitMark.path(ofAuditLog: server.path ?? "")
+        guard let own = Self.mark(of: server) else {
+            return "there is no \(path) of this server, so the log may be an older copy"
+        }
+        // The commit after the entry of a stop keeps that entry's number in the database.
+        let last = (Int64(ofLog.epoch), ofLog.generation + 1)
+        guard server.endsWithStop, ofLog.generation > 0, last < (own.epoch, own.total) else { return nil }
+        return "\(path) has later commits than the log, which ends with a stop, so the log is an older copy"
+    }
+
+    /// Returns the number of a server's confirmed commits that the database lacks and no epoch took into account, or
+    /// nil if its log does not show it.
+    func number(of server: ServerLogs.Server) -> UInt64? {
+        guard server.problem == nil, self.origin != .unknown else { return nil }
+        let own = Self.mark(of: server)
+        guard own != nil || !server.hasServed || self.origin == .declared else { return nil }
+        // The mark is older than the log, as after a power failure, so the last commits are unknown.
+        let ofLog = (Int64(server.ofEpoch.epoch), server.ofEpoch.generation)
+        if let own, !server.endsWithStop, (own.epoch, own.total) < ofLog { return nil }
+        var number: UInt64 = 0
+        for shown in Self.shown(by: server) {
+            let known: AccountedCommits
+            if shown.epoch == self.epoch {
+                let stored = self.stored[server.name] ?? CommitMark(server: server.name)
+                known = AccountedCommits(server: server.name, epoch: self.epoch, numbers: stored.numbers, total: 0)
+            } else if let earlier = self.accounted.first(where: { $0.server == server.name && $0.epoch == shown.epoch })
+            {
+                known = earlier
+            } else {
+                // The database is from before an epoch that this server knew, or no epoch knew of this server.
+                return nil
+            }
+            number = max(number, shown.missing(in: known))
+        }
+        return number
+    }
+
+    /// Returns a server's commits according to its log and to the mark beside it, each in the epoch that it names.
+    ///
+    /// After an unclean shutdown, commits followed the last entry. The mark has their number.
+    static func shown(by server: ServerLogs.Server) -> [AccountedCommits] {
+        // The store's mark of the entry about a clean stop was committed after that entry.
+        let generation = server.ofEpoch.generation
+        let ofLog = AccountedCommits(
+            server: server.name,
+            epoch: Int64(server.ofEpoch.epoch),
+            total: server.endsWithStop && generation > 0 ? generation + 1 : generation
+        )
+        let ofMark = Self.mark(of: server).map { AccountedCommits($0) }
+        return [ofLog, ofMark].compactMap(\.self).filter { $0.leastTotal > 0 }
+    }
+
+    private static func mark(of server: ServerLogs.Server) -> CommitMark? {
+        guard let path = server.path else { return nil }
+        let mark = (try? CommitMark.read(at: CommitMark.path(ofAuditLog: path))).flatMap { $0 }
+        return mark?.server == server.name ? mark : nil
+    }
+}
