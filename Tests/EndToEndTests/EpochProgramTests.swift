@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import HostSystem
 import Lab
 import LabFiles
@@ -174,6 +175,71 @@ struct EpochProgramTests {
         let server = try await self.start("a")
         #expect(try await wallet.openSession().pinState == .open(attemptsLeft: 3, finalRound: false))
         #expect(await server.terminate() == 0)
+    }
+
+    /// Copies a server's log and the mark beside it, and returns the path of the copy.
+    private func copyLog(of name: String) throws -> String {
+        let copy = self.audit("copy")
+        for suffix in ["", ".commits"] {
+            try FileManager.default.copyItem(atPath: self.audit(name) + suffix, toPath: copy + suffix)
+        }
+        return copy
+    }
+
+    @Test(
+        "a server that was cut off while an epoch was opened starts again, or stops all servers if it lost more",
+        arguments: [true, false]
+    )
+    func cutOff(isKnown: Bool) async throws {
+        let first = try await self.start("a", onFreePort: true)
+        let second = try await self.start("b", onFreePort: true)
+        let wallet = try await self.lab.register(pin: Self.pin)
+        var copy = isKnown ? "" : try self.copyLog(of: "b")
+        for _ in 0..<3 { _ = try await wallet.openSession().check(Self.pin) }
+        // A stopped server makes no later commit.
+        second.send(SIGSTOP)
+        if isKnown { copy = try self.copyLog(of: "b") }
+        #expect(await first.terminate() == 0)
+        // As after a recovery, while the server cannot reach the database.
+        try await self.database.run(
+            "select pg_terminate_backend(pid, 60000) from pg_stat_activity where usename = 'remote_pin'",
+            "update remote_pin.commit_numbers set number = number - 2 where server = 'b' and lane = 'judging'"
+        )
+        let opened = try await self.store("epoch", "--yes", "--audit", copy)
+        #expect(opened.exitCode == 0, "\(opened.output)")
+        second.send(SIGCONT)
+        if isKnown {
+            #expect(await second.ended() == 69)
+            #expect(second.output.contains("another epoch was opened"), "\(second.output)")
+        } else {
+            #expect(await second.writes("lacks commits that it has confirmed"))
+            try await self.expectNoStart("a")
+            await second.kill()
+            let again = try await self.store("epoch", "--yes", "--json", "--audit", self.audit("b"))
+            #expect(again.exitCode == 0, "\(again.output)")
+            #expect(try self.json(again)["lostCommits"] != .integer(0), "\(again.output)")
+        }
+        #expect(await (try self.start("b")).terminate() == 0)
+    }
+
+    @Test("a server does not start if its log shows commits that an epoch did not know, even without its mark")
+    func cutOffByLog() async throws {
+        #expect(await (try self.start("a", onFreePort: true)).terminate() == 0)
+        let second = try await self.start("b", onFreePort: true)
+        let wallet = try await self.lab.register(pin: Self.pin)
+        let copy = try self.copyLog(of: "b")
+        try await self.database.run("create table public.marks as table remote_pin.audit_marks")
+        for _ in 0..<3 { _ = try await wallet.openSession().check(Self.pin) }
+        #expect(await second.terminate() == 0)
+        try await self.database.run(
+            "update remote_pin.commit_numbers set number = number - 2 where server = 'b' and lane = 'judging'",
+            "delete from remote_pin.audit_marks",
+            "insert into remote_pin.audit_marks select * from public.marks"
+        )
+        let opened = try await self.store("epoch", "--yes", "--audit", copy)
+        #expect(opened.exitCode == 0, "\(opened.output)")
+        try DurableFile.remove("\(self.audit("b")).commits")
+        #expect(try await self.expectNoStart("b").contains("records generation"))
     }
 
     @Test("a server whose log is lost begins a new one, and its name and the loss are on record")

@@ -39,7 +39,7 @@ struct ObservationProgramTests {
             "remote_pin_backup_timestamp_seconds", "remote_pin_audit_verified_timestamp_seconds",
             // Those of a store with several servers.
             "remote_pin_lease_age_seconds", "remote_pin_lease_held", "remote_pin_servers_live",
-            "remote_pin_revocation_acknowledgement_seconds",
+            "remote_pin_database_clock_difference_seconds", "remote_pin_revocation_acknowledgement_seconds",
         ]
         let page = try await ServerProcess.run("remote-pin-server", ["metrics"]).output
         let names = page.split(separator: "\n").filter { !$0.hasPrefix(" ") }.map { $0.prefix { $0 != "{" } }

@@ -8,7 +8,8 @@ package final class TestLease: ServerLease {
     package let server = "here"
     package let clock: any WallClock
     package let gate = Gate()
-    private let held = Atomic<Bool>(true)
+    /// The number of checks that still find the lease held.
+    private let checks = Mutex(Int.max)
     private let maintains = Atomic<Bool>(true)
     private let keys = Mutex<[String]>([])
     private let settling = Mutex<@Sendable ([WalletID]?) async -> Void>({ _ in })
@@ -17,8 +18,15 @@ package final class TestLease: ServerLease {
         self.clock = clock
     }
 
-    package var isHeld: Bool { self.held.load(ordering: .sequentiallyConsistent) }
+    package var isHeld: Bool {
+        self.checks.withLock { checks in
+            guard checks > 0 else { return false }
+            checks -= 1
+            return true
+        }
+    }
     package var age: Duration { .zero }
+    package var clockDifference: Duration { .zero }
     package var hasMaintenance: Bool { self.maintains.load(ordering: .relaxed) }
     package var servers: [LeasedServer] {
         ["here", "there"].map { name in
@@ -35,7 +43,10 @@ package final class TestLease: ServerLease {
         }
     }
 
-    package func set(isHeld: Bool) { self.held.store(isHeld, ordering: .sequentiallyConsistent) }
+    package func set(isHeld: Bool) { self.checks.withLock { $0 = isHeld ? .max : 0 } }
+
+    /// Takes the lease away after a number of checks, as at the end of its time during a call.
+    package func end(afterChecks count: Int) { self.checks.withLock { $0 = count } }
 
     package func set(hasMaintenance: Bool) { self.maintains.store(hasMaintenance, ordering: .relaxed) }
 

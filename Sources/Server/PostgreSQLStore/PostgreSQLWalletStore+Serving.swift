@@ -20,7 +20,7 @@ extension PostgreSQLWalletStore: ServedStore {
 
     /// Takes this server's lease; before that, the server must not serve wallets.
     package func takeLease() async throws(PostgreSQLStoreOpenError) {
-        let keeper = try await LeaseKeeper.take(self.parts)
+        let keeper = try await LeaseKeeper.take(self.parts, self.confirmed)
         self.keeper.withLock { $0 = keeper }
     }
 

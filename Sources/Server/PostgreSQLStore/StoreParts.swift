@@ -36,8 +36,12 @@ package struct StoreParts: Sendable {
     package var acceptsUnfinishedCopy = false
     /// The time that this server's lease lasts after a renewal.
     package var lease: Duration = .seconds(6)
-    /// The time since the machine started, including the time for which it was suspended.
+    /// The time since the machine started, including the time for which it was suspended; times the leases.
     package var elapsed: @Sendable () -> Duration = { BootTime.now() }
+    /// The same time, added to the database's clock; tests move the two separately.
+    package var uptime: @Sendable () -> Duration = { BootTime.now() }
+    /// Called if another epoch was opened, so that this server's start must compare it with the database again.
+    package var onEpochEnd: @Sendable () -> Void = {}
     /// This program's version, for operators.
     package var program = ""
     /// The versions of this server's vault keys, each with the check value of its key.

@@ -16,6 +16,9 @@ package protocol ServerLease: AnyObject, Sendable {
     /// The time since the last renewal.
     var age: Duration { get }
 
+    /// The last difference between the database's clock and the time that this server expected.
+    var clockDifference: Duration { get }
+
     /// The servers with a lease at the last renewal, in the order of their names.
     var servers: [LeasedServer] { get }
 
@@ -40,6 +43,13 @@ package protocol ServerLease: AnyObject, Sendable {
     ///
     /// - Throws: `unavailable` if the database does not answer; the revocation stands, and may be repeated.
     func acknowledgements() async throws(StoreError) -> Acknowledgements
+}
+
+extension ServerLease {
+    /// Returns the names of the other servers that lack a version of the vault's keys.
+    package func servers(lacking key: String) -> [String] {
+        self.servers.filter { $0.name != self.server && !$0.vaultKeys.contains(key) }.map(\.name)
+    }
 }
 
 /// A server with a lease.

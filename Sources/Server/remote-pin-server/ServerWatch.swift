@@ -86,6 +86,9 @@ struct ServerWatch: Sendable {
             self.registry.probe("remote_pin_lease_age_seconds") { [weak lease] in
                 lease.map { $0.age / .seconds(1) }
             }
+            self.registry.probe("remote_pin_database_clock_difference_seconds") { [weak lease] in
+                lease.map { $0.clockDifference / .seconds(1) }
+            }
             self.registry.probe("remote_pin_lease_held") { [weak lease] in lease.map { $0.isHeld ? 1 : 0 } }
             self.registry.probe("remote_pin_servers_live") { [weak lease] in lease.map { Double($0.servers.count) } }
         }

@@ -1,3 +1,4 @@
+import Dispatch
 import PostgreSQLClient
 import Synchronization
 import TestSupport
@@ -9,21 +10,14 @@ import Vocabulary
 
 @Suite("Leases")
 struct LeaseTests {
-    private let place: PostgreSQLPlace
+    private let servers: LeasedServers
+    private var place: PostgreSQLPlace { self.servers.place }
     private let connection: PostgreSQLConnection
-    private let elapsed = ElapsedTime()
+    private var elapsed: LeasedServers.ElapsedTime { self.servers.elapsed }
 
     init() async throws {
-        self.place = try await PostgreSQLPlace()
-        self.connection = try self.place.connect()
-    }
-
-    /// The time since the machine started, as the servers see it: real time, and what a test adds.
-    private final class ElapsedTime: Sendable {
-        private let added = Mutex(Duration.zero)
-
-        var now: Duration { BootTime.now() + self.added.withLock(\.self) }
-        func advance(by duration: Duration) { self.added.withLock { $0 += duration } }
+        self.servers = try await LeasedServers()
+        self.connection = try self.servers.place.connect()
     }
 
     /// A server's connections, which a test settles.
@@ -32,21 +26,8 @@ struct LeaseTests {
         let isBusy = Mutex<CheckedContinuation<Void, Never>?>(nil)
     }
 
-    /// An event that has happened or not.
-    private final class Event: Sendable {
-        private let value = Mutex(false)
-
-        var hasHappened: Bool { self.value.withLock(\.self) }
-        func happen() { self.value.withLock { $0 = true } }
-    }
-
     private func server(_ name: String, lease: Duration = .seconds(60)) async throws -> PostgreSQLWalletStore {
-        var parts = self.place.parts(as: name)
-        parts.lease = lease
-        parts.elapsed = { [elapsed = self.elapsed] in elapsed.now }
-        let store = try await PostgreSQLWalletStore.open(parts)
-        try await store.takeLease()
-        return store
+        try await self.servers.server(name, lease: lease)
     }
 
     private func lease(of store: PostgreSQLWalletStore) throws -> any ServerLease { try store.lease.orThrow() }
@@ -64,7 +45,7 @@ struct LeaseTests {
         let wallet = try await TestWallet(in: first)
         _ = try await first.revoke(wallets: [wallet.id], at: TestWallet.start)
         let lease = try self.lease(of: first)
-        let done = Event()
+        let done = LeasedServers.Event()
         let answer = Task {
             let answer = try await lease.acknowledgements()
             done.happen()
@@ -138,11 +119,11 @@ struct LeaseTests {
     @Test("a revocation waits for a server that was killed until its lease has ended, and not longer")
     func killedServer() async throws {
         let store = try await self.server("a")
-        try self.place.addLease(ofKilled: "b", by: self.connection)
+        try self.place.addLease(ofKilled: "b", lasting: .seconds(30), by: self.connection)
         let lease = try #require(try self.lease(of: store) as? LeaseKeeper)
         let wallet = try await TestWallet(in: store)
         try await store.recordWipe(of: wallet.id, at: TestWallet.start)
-        let done = Event()
+        let done = LeasedServers.Event()
         let answer = Task {
             let answer = try await lease.acknowledgements()
             done.happen()
@@ -153,26 +134,10 @@ struct LeaseTests {
         }
         #expect(isWaiting)
         #expect(!done.hasHappened)
-        self.elapsed.advance(by: .seconds(7))
+        self.elapsed.advance(by: .seconds(31))
         let acknowledgements = try await answer.value
         #expect(acknowledgements == Acknowledgements(acknowledged: ["a"], ended: ["b"]))
         #expect(lease.servers.map(\.name) == ["a"])
-    }
-
-    @Test("a lease that has ended is not revived by its holder's next renewal, and a renewed one is not ended")
-    func fencing() throws {
-        let limit = PostgreSQLCluster.longest
-        let table = try LeaseTable(self.place.parts(as: "a"), instance: "1", within: limit)
-        func renew() throws -> LeaseTable.Renewal? {
-            try table.renew(acknowledging: 0, isNews: false, load: (0, 0), takesMaintenance: false, within: limit)
-        }
-        #expect(try table.take(within: limit))
-        let row = try #require(try table.look(within: limit).rows.first)
-        #expect(try renew() != nil)
-        #expect(try !table.end(row, within: limit), "it was renewed since it was read")
-        let newer = try #require(try table.look(within: limit).rows.first)
-        #expect(try table.end(newer, within: limit))
-        #expect(try renew() == nil)
     }
 
     @Test("a server that cannot renew its lease releases nothing after two thirds of it, and cuts off its answers")
@@ -196,11 +161,55 @@ struct LeaseTests {
         #expect(await eventually { lease.isHeld })
     }
 
+    @Test("the end of a lease cuts off answers in time, even if the thread that renews it is blocked")
+    func blocked() async throws {
+        let lease = try self.lease(of: try await self.server("a"))
+        let (connections, isBlocked, gate) = (Connections(), LeasedServers.Event(), DispatchSemaphore(value: 0))
+        defer { gate.signal() }
+        // The thread asks for the load before each renewal.
+        lease.serve { wallets in
+            connections.settled.withLock { $0.append(wallets) }
+        } load: {
+            if !isBlocked.hasHappened {
+                isBlocked.happen()
+                gate.wait()
+            }
+            return (0, 0)
+        }
+        #expect(await eventually { isBlocked.hasHappened })
+        let waiting = Task { try await lease.acknowledgements() }
+        self.elapsed.advance(by: .seconds(41))
+        #expect(!lease.isHeld)
+        #expect(await eventually { connections.settled.withLock(\.self) == [nil] })
+        await #expect(throws: StoreError.unavailable) { _ = try await waiting.value }
+    }
+
+    @Test("a renewal under settings that lose commits does not count, and the lease ends")
+    func durability() async throws {
+        let lease = try self.lease(of: try await self.server("a"))
+        try self.connection.run("alter table wallets set unlogged")
+        #expect(await self.servers.refuse(for: DurabilitySettings.unlogged))
+        self.elapsed.advance(by: .seconds(41))
+        #expect(!lease.isHeld)
+        try self.connection.run("alter table wallets set logged")
+        #expect(await eventually { lease.isHeld })
+    }
+
+    @Test("a store that lacks commits ends all leases, also of a server that lost none")
+    func lostCommits() async throws {
+        let lease = try self.lease(of: try await self.server("a"))
+        try self.connection.run("update facts set lost_commits = true")
+        let reason = "\(PostgreSQLStoreOpenError.lostCommits)"
+        #expect(await self.servers.refuse(for: reason))
+        self.elapsed.advance(by: .seconds(41))
+        #expect(!lease.isHeld)
+    }
+
     @Test("a server whose lease others have ended settles everything before it releases again")
     func retaken() async throws {
         let store = try await self.server("a")
         let lease = try self.lease(of: store)
-        let (connections, early) = (Connections(), Event())
+        let (connections, early) = (Connections(), LeasedServers.Event())
         lease.serve { wallets in
             if lease.isHeld { early.happen() }
             connections.settled.withLock { $0.append(wallets) }
@@ -232,33 +241,6 @@ struct LeaseTests {
         }
         #expect(try await self.server("a").lease?.server == "a")
         try await advancing.value
-    }
-
-    @Test("the time of all servers is the database's, and does not run back behind the newest lease")
-    func time() async throws {
-        let future: Int64 = 4_000_000_000_000
-        try self.place.addLease(ofKilled: "z", by: self.connection)
-        try self.connection.run("update leases set renewed_at = \(future)")
-        let store = try await self.server("a")
-        let now = try self.lease(of: store).clock.now().milliseconds
-        #expect(now >= future && now < future + 60_000)
-    }
-
-    @Test("a clock takes no uncertain time, and does not run back")
-    func clock() {
-        let elapsed = Mutex(Duration.seconds(10))
-        let read: @Sendable () -> Duration = { elapsed.withLock(\.self) }
-        let clock = LeaseClock(read)
-        #expect(clock.set(1000, between: .seconds(10), and: .seconds(10)))
-        #expect(clock.now().milliseconds == 1000)
-        elapsed.withLock { $0 += .seconds(5) }
-        #expect(clock.now().milliseconds == 6000)
-        #expect(!clock.set(9000, between: .seconds(10), and: .milliseconds(11_001)))
-        #expect(clock.now().milliseconds == 6000)
-        #expect(clock.set(2000, between: .seconds(15), and: .seconds(15)))
-        #expect(clock.now().milliseconds == 6000)
-        elapsed.withLock { $0 += .seconds(6) }
-        #expect(clock.now().milliseconds == 8000)
     }
 
     @Test("one server at a time has the maintenance, and another one takes it over")

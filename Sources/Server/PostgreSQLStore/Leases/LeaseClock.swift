@@ -4,16 +4,36 @@ internal import Vocabulary
 /// The time of all servers of a store: the database's clock at a renewal, plus the time since then.
 ///
 /// It never runs back, also after a failover to a machine whose clock is behind.
+///
+/// Invariant (G3): the database's clock is followed only in small steps, since a jump would end blocks early. The time
+/// that passes on this machine shows a jump. This machine may also have stood still, so that its lease has ended for
+/// the other servers. In both cases the server must not judge or release anything until an operator has looked.
 final class LeaseClock: WallClock {
     /// The greatest uncertainty of the database's time with which a server serves.
     static let tolerance: Duration = .seconds(1)
+    /// The largest difference between the database's clock and the expected time.
+    static let largestStep: Duration = .seconds(2)
+
+    /// The reason why a reading of the database's clock was not taken.
+    enum Doubt: Hashable {
+        /// The reading took this long.
+        case uncertain(Duration)
+        /// The clock differs from the expected time.
+        case step(Duration)
+    }
 
     private struct State {
-        /// The database's time at `since`.
-        var time: Int64 = 0
+        /// The database's time at `since`, or nil before the first reading.
+        var time: Int64?
         var since: Duration = .zero
         /// The newest time that was returned.
         var newest: Int64 = 0
+        /// The last difference between the database's clock and the expected time.
+        var difference: Duration = .zero
+
+        func expected(at elapsed: Duration) -> Int64? {
+            self.time.map { $0 + Int64((elapsed - self.since) / .milliseconds(1)) }
+        }
     }
 
     private let elapsed: @Sendable () -> Duration
@@ -24,21 +44,47 @@ final class LeaseClock: WallClock {
         self.elapsed = elapsed
     }
 
-    /// Takes the database's time, which was read between two moments; returns false if it is too uncertain.
-    func set(_ time: Int64, between start: Duration, and end: Duration) -> Bool {
-        guard end - start <= Self.tolerance else { return false }
-        self.state.withLock {
-            $0.time = time
-            $0.since = start + (end - start) / 2
+    /// The last difference between the database's clock and the expected time.
+    var difference: Duration { self.state.withLock(\.difference) }
+
+    /// The time, or nil before the first reading.
+    var known: Timestamp? { self.state.withLock { $0.time == nil } ? nil : self.now() }
+
+    /// Takes the database's clock, which was read between two moments; returns the reason if it does not.
+    ///
+    /// - Parameter newest: The time of the newest lease, with which the first reading begins.
+    func set(_ clock: Int64, newest: Int64, between start: Duration, and end: Duration) -> Doubt? {
+        guard end - start <= Self.tolerance else { return .uncertain(end - start) }
+        let middle = start + (end - start) / 2
+        return self.state.withLock { state in
+            let expected = state.expected(at: middle)
+            state.difference = .milliseconds(clock - (expected ?? newest))
+            guard (Duration.zero - Self.largestStep...Self.largestStep).contains(state.difference) else {
+                return .step(state.difference)
+            }
+            (state.time, state.since) = (expected == nil ? newest : clock, middle)
+            return nil
         }
-        return true
     }
 
     func now() -> Timestamp {
         let elapsed = self.elapsed()
         return self.state.withLock { state in
-            state.newest = max(state.newest, state.time + Int64((elapsed - state.since) / .milliseconds(1)))
+            state.newest = max(state.newest, state.expected(at: elapsed) ?? 0)
             return Timestamp(milliseconds: state.newest)
+        }
+    }
+}
+
+extension LeaseClock.Doubt: CustomStringConvertible {
+    /// The reason, with its remedy.
+    var description: String {
+        switch self {
+        case .uncertain(let duration):
+            "the database answered only after \(duration), so its time is uncertain; check its load and the network"
+        case .step(let difference):
+            "the database's clock differs by \(difference) from the time that has passed here; synchronize the clocks "
+                + "of its machines with NTP, and restart this server if they are right"
         }
     }
 }

@@ -13,6 +13,9 @@ internal import WalletStore
 /// The lease lasts ``StoreParts/lease`` after a renewal. This server counts from the moment before it, and stops after
 /// two thirds: from then on it releases nothing, and in the last third it cuts off the answers that clients have not
 /// received yet. Other servers count from the moment at which they saw the renewal. So no two clocks are compared.
+///
+/// A second thread watches for the end, because the first one may be blocked: libpq resolves the name of a host without
+/// any time limit.
 final class LeaseKeeper: ServerLease {
     struct State {
         var lease: LeaseState
@@ -27,6 +30,7 @@ final class LeaseKeeper: ServerLease {
 
     let server: String
     let parts: StoreParts
+    let confirmed: ConfirmedCommits
     let instance: String
     let leaseClock: LeaseClock
     let wakePipe: WakePipe
@@ -34,6 +38,10 @@ final class LeaseKeeper: ServerLease {
     /// The end of the right to release, in nanoseconds since the machine started.
     let heldUntil = Atomic<Int64>(0)
     let maintains = Atomic<Bool>(false)
+    /// Whether everything was settled since the right to release ended last.
+    private let isSettled = Mutex(true)
+    /// The time between two looks at the clock by the thread that watches for the end of the lease.
+    private static let watchInterval: TimeInterval = 0.1
     private let acknowledgementTime: Metrics.Timer
 
     var clock: any WallClock { self.leaseClock }
@@ -41,6 +49,8 @@ final class LeaseKeeper: ServerLease {
     var isHeld: Bool { self.parts.elapsed().nanoseconds < self.heldUntil.load(ordering: .sequentiallyConsistent) }
 
     var age: Duration { self.parts.elapsed() - self.state.withLock(\.renewedAt) }
+
+    var clockDifference: Duration { self.leaseClock.difference }
 
     var servers: [LeasedServer] { self.state.withLock(\.lease.servers) }
 
@@ -50,9 +60,12 @@ final class LeaseKeeper: ServerLease {
     ///
     /// If there is a lease under this server's name, it waits until that has ended: this server's earlier process may
     /// have been killed.
-    static func take(_ parts: StoreParts) async throws(PostgreSQLStoreOpenError) -> LeaseKeeper {
+    static func take(
+        _ parts: StoreParts,
+        _ confirmed: ConfirmedCommits
+    ) async throws(PostgreSQLStoreOpenError) -> LeaseKeeper {
         guard let pipe = WakePipe() else { throw .unreachable("this process has no free file descriptors") }
-        let keeper = LeaseKeeper(parts, pipe)
+        let keeper = LeaseKeeper(parts, confirmed, pipe)
         let result: Result<Void, PostgreSQLStoreOpenError> = await withCheckedContinuation { waiter in
             let thread = Thread {
                 let worker = LeaseWorker(keeper)
@@ -69,14 +82,18 @@ final class LeaseKeeper: ServerLease {
             thread.start()
         }
         try result.get()
+        let watch = Thread { keeper.watch() }
+        watch.name = "lease end"
+        watch.start()
         return keeper
     }
 
-    private init(_ parts: StoreParts, _ pipe: WakePipe) {
+    private init(_ parts: StoreParts, _ confirmed: ConfirmedCommits, _ pipe: WakePipe) {
         self.parts = parts
+        self.confirmed = confirmed
         self.server = parts.server
         self.instance = String(UInt64.random(in: .min ... .max), radix: 16)
-        self.leaseClock = LeaseClock(parts.elapsed)
+        self.leaseClock = LeaseClock(parts.uptime)
         self.wakePipe = pipe
         self.acknowledgementTime = Metrics.Timer(
             label: "remote_pin_revocation_acknowledgement_seconds",
@@ -121,6 +138,67 @@ final class LeaseKeeper: ServerLease {
             }
             if hasEnded { waiter.resume() }
         }
+    }
+}
+
+/// The end of the right to release.
+extension LeaseKeeper {
+    /// Extends the right to release from the moment before a renewal.
+    func extend(from start: Duration) {
+        self.settleIfLapsed()
+        self.state.withLock { $0.renewedAt = start }
+        self.isSettled.withLock { isSettled in
+            isSettled = false
+            self.heldUntil.store((start + self.parts.lease * 2 / 3).nanoseconds, ordering: .sequentiallyConsistent)
+        }
+    }
+
+    /// Ends the right to release, and cuts off undelivered answers.
+    func giveUp() {
+        self.heldUntil.store(0, ordering: .sequentiallyConsistent)
+        self.settleIfLapsed()
+    }
+
+    /// Cuts off undelivered answers after the right to release has ended.
+    ///
+    /// Invariant (G7): an answer that was given to a connection in time has either reached its client before other
+    /// servers count the lease as ended, or never leaves.
+    func settleIfLapsed() {
+        self.isSettled.withLock { isSettled in
+            guard !isSettled, !self.isHeld else { return }
+            self.parts.onRefusal("the lease was not renewed in time: nothing is released until it is")
+            self.settle(nil)
+            self.abandonWaiters()
+            isSettled = true
+        }
+    }
+
+    /// Watches for the end of the right to release until the lease is closed, whatever the other thread waits for.
+    ///
+    /// It polls the clock, since a thread that sleeps would sleep longer after a suspension of the machine.
+    private func watch() {
+        while !self.state.withLock(\.hasEnded) {
+            self.settleIfLapsed()
+            Thread.sleep(forTimeInterval: Self.watchInterval)
+        }
+    }
+
+    /// Returns once nothing of these wallets is in flight, or of any wallet if it is given nil.
+    func settle(_ wallets: [WalletID]?) {
+        let (settle, done) = (self.state.withLock(\.settle), DispatchSemaphore(value: 0))
+        Task {
+            await settle(wallets)
+            done.signal()
+        }
+        done.wait()
+    }
+
+    /// Fails the calls that wait for acknowledgements.
+    func abandonWaiters() {
+        let waiters = self.state.withLock { state in
+            state.lease.abandonWaiters().compactMap { state.waiters.removeValue(forKey: $0) }
+        }
+        for waiter in waiters { waiter.resume(returning: .failure(.unavailable)) }
     }
 }
 

@@ -3,8 +3,12 @@ internal import Vocabulary
 internal import WalletStore
 
 /// The table of leases as one server uses it, on a separate connection.
+///
+/// Invariant (G7): the connection passes the checks of those that judge, and each renewal repeats them. A renewal that
+/// a failover takes back would let a revocation return without this server, and a store that lacks commits is not
+/// served.
 struct LeaseTable {
-    let connection: PostgreSQLConnection
+    let session: StoreSession
     private let parts: StoreParts
     private let instance: String
 
@@ -22,13 +26,15 @@ struct LeaseTable {
     struct View {
         /// The number of the newest revocation.
         let newest: Int64
-        let rows: [Row]
+        var rows: [Row]
     }
 
     /// The result of a renewal.
     struct Renewal {
-        /// The time of all servers, in milliseconds since 1970.
+        /// The time of the renewed lease, in milliseconds since 1970.
         let time: Int64
+        /// The database's clock.
+        let clock: Int64
         /// Whether this renewal took the task of maintenance.
         let tookMaintenance: Bool
         /// The table right after the renewal.
@@ -36,37 +42,52 @@ struct LeaseTable {
     }
 
     /// Connects, and is notified from now on.
-    init(_ parts: StoreParts, instance: String, within limit: Duration) throws {
+    init(
+        _ parts: StoreParts,
+        _ confirmed: ConfirmedCommits?,
+        instance: String,
+        until deadline: ContinuousClock.Instant
+    ) throws {
         self.parts = parts
         self.instance = instance
-        self.connection = try PostgreSQLConnection(to: parts.target, within: limit)
-        _ = try self.connection.run(Schema.searchPath, within: limit)
+        self.session = try StoreSession(parts, confirmed, until: deadline)
         for channel in [LeaseChannel.revoked, .acknowledged] {
-            _ = try self.connection.run("listen \(channel.rawValue)", within: limit)
+            _ = try self.session.run("listen \(channel.rawValue)")
         }
     }
 
-    /// The time of all servers: the database's clock, and never before the time of the newest lease.
-    ///
-    /// After a failover, the new primary's clock may be behind. Blocks must not become longer or shorter by that.
-    private static let time = """
-        greatest((extract(epoch from clock_timestamp()) * 1000)::bigint, (select max(renewed_at) from leases))
+    /// The database's clock.
+    private static let clock = "(extract(epoch from clock_timestamp()) * 1000)::bigint"
+
+    /// The columns of ``view(_:)``; without a lease there is one row, with the facts.
+    private static let columns = """
+        \(StoreSession.factColumns), coalesce((select number from revocation_count), 0), server, instance, program,
+            leases.schema_version, vault_keys, lasts_ms, renewals, acknowledged, connections, sessions, maintains
         """
+    private static let tables = "facts left join leases on true order by server"
+    private static let newestColumn = 6
+    fileprivate static let firstRowColumn = 7
+    private static let columnCount = 18
+
+    /// The lock between a server that takes its lease (shared) and a new version of the vault's keys.
+    ///
+    /// A lock of the table would also hold up the renewals of all servers, while the commit waits for a standby.
+    static let keysLock: Int64 = 0x7250_494E_0003
 
     /// Inserts this server's lease; returns false if there is one under its name.
-    func take(within limit: Duration) throws -> Bool {
-        let taken = try self.connection.run(
+    func take() throws -> Bool {
+        let taken = try self.session.commit(
             """
             insert into leases (server, instance, program, schema_version, vault_keys, lasts_ms, renewed_at)
-            values ($1, $2, $3, $4, $5, $6, \(Self.time)) on conflict do nothing
+            select $1::text, $2::text, $3::text, $4::bigint, $5::text, $6::bigint, \(Self.clock)
+            from pg_advisory_xact_lock_shared($7) on conflict do nothing
             """,
             [
                 .text(self.parts.server), .text(self.instance), .text(self.parts.program), .number(Schema.version),
-                .text(self.vaultKeys), .number(Int64(self.parts.lease / .milliseconds(1))),
-            ],
-            commits: true,
-            within: limit
+                .text(self.vaultKeys), .number(Int64(self.parts.lease / .milliseconds(1))), .number(Self.keysLock),
+            ]
         )
+        try self.session.checkAfterCommit()
         return taken.changed == 1
     }
 
@@ -82,95 +103,92 @@ struct LeaseTable {
     ///   - number: The number of the last revocation that this server has settled.
     ///   - isNews: Whether to notify the servers that wait for it.
     ///   - takesMaintenance: Whether to take the task of maintenance if no server has it.
+    ///   - time: This server's time, or nil if it has none yet. It then takes the database's, or that of the newest
+    ///     lease if that is later: after a failover, the new primary's clock may be behind.
     func renew(
         acknowledging number: Int64,
         isNews: Bool,
         load: (connections: Int, sessions: Int),
         takesMaintenance: Bool,
-        within limit: Duration
+        at time: Int64?
     ) throws -> Renewal? {
-        let rows = try self.connection.run(
+        let rows = try self.session.commit(
             """
             with renewed as (
-                update leases set renewals = renewals + 1, renewed_at = \(Self.time), acknowledged = $3,
-                    connections = $4, sessions = $5, vault_keys = $6, maintains = not $8
+                update leases set renewals = renewals + 1, acknowledged = $3, connections = $4, sessions = $5,
+                    vault_keys = $6, maintains = not $8,
+                    renewed_at = coalesce($10, greatest(\(Self.clock),
+                        (select max(renewed_at) from leases where instance <> $2)))
                 where server = $1 and instance = $2 returning renewed_at
             )
-            select (select renewed_at from renewed), coalesce((select number from revocation_count), 0), server,
-                instance, program, schema_version, vault_keys, lasts_ms, renewals, acknowledged, connections, sessions,
-                maintains, (select pg_try_advisory_lock($7) where $8),
+            select \(Self.columns), (select renewed_at from renewed), \(Self.clock),
+                (select pg_try_advisory_lock($7) where $8),
                 (select pg_notify('\(LeaseChannel.acknowledged.rawValue)', '')::text where $9)
-            from leases order by server
+            from \(Self.tables)
             """,
             [
                 .text(self.parts.server), .text(self.instance), .number(number), .number(Int64(load.connections)),
                 .number(Int64(load.sessions)), .text(self.vaultKeys), .number(Self.maintenanceLock),
-                .flag(takesMaintenance), .flag(isNews),
-            ],
-            commits: true,
-            within: limit
+                .flag(takesMaintenance), .flag(isNews), time.map { .number($0) } ?? .null,
+            ]
         )
-        guard rows.count > 0, let time = rows.number(0, 0), let newest = rows.number(0, 1) else { return nil }
-        let leases = try (0..<rows.count).map { try Row(rows, $0) }.map { row in
-            // The row as it was before this statement.
-            var row = row
-            if row.server.instance == self.instance { row.acknowledged = number }
-            return row
+        try self.session.take(rows)
+        try self.session.checkAfterCommit()
+        var view = try self.view(rows)
+        guard let time = rows.number(0, Self.columnCount), let clock = rows.number(0, Self.columnCount + 1) else {
+            return nil
+        }
+        // The row is as it was before this statement.
+        for place in view.rows.indices where view.rows[place].server.instance == self.instance {
+            view.rows[place].acknowledged = number
         }
         return Renewal(
             time: time,
-            tookMaintenance: rows.flag(0, 13) == true,
-            view: View(newest: newest, rows: leases)
+            clock: clock,
+            tookMaintenance: rows.flag(0, Self.columnCount + 2) == true,
+            view: view
         )
     }
 
     /// Reads the table.
-    func look(within limit: Duration) throws -> View {
-        let rows = try self.connection.run(
-            """
-            select null, (select number from revocation_count), server, instance, program, schema_version, vault_keys,
-                lasts_ms, renewals, acknowledged, connections, sessions, maintains
-            from leases order by server
-            """,
-            within: limit
-        )
-        return View(
-            newest: rows.count == 0 ? 0 : rows.number(0, 1) ?? 0,
-            rows: try (0..<rows.count).map { try Row(rows, $0) }
-        )
+    func look() throws -> View {
+        let rows = try self.session.run("select \(Self.columns) from \(Self.tables)")
+        try self.session.take(rows)
+        return try self.view(rows)
+    }
+
+    private func view(_ rows: PostgreSQLRows) throws -> View {
+        guard let newest = rows.number(0, Self.newestColumn) else { throw StoreError.corrupt }
+        let leases = (0..<rows.count).filter { rows.text($0, Self.firstRowColumn) != nil }
+        return View(newest: newest, rows: try leases.map { try Row(rows, $0) })
     }
 
     /// Ends a lease, unless it was renewed since this row was read; returns whether it did.
     ///
     /// Invariant (G7): a lease ends by the removal of its row. The holder's next renewal then finds none, so a renewal
     /// that was under way, and has not seen a later revocation, does not revive it.
-    func end(_ row: Row, within limit: Duration) throws -> Bool {
-        let ended = try self.connection.run(
+    func end(_ row: Row) throws -> Bool {
+        let ended = try self.session.commit(
             "delete from leases where server = $1 and instance = $2 and renewals = $3",
-            [.text(row.server.name), .text(row.server.instance), .number(row.renewals)],
-            commits: true,
-            within: limit
+            [.text(row.server.name), .text(row.server.instance), .number(row.renewals)]
         )
         return ended.changed == 1
     }
 
     /// Ends this server's lease.
-    func release(within limit: Duration) throws {
-        _ = try self.connection.run(
+    func release() throws {
+        _ = try self.session.commit(
             "delete from leases where server = $1 and instance = $2",
-            [.text(self.parts.server), .text(self.instance)],
-            commits: true,
-            within: limit
+            [.text(self.parts.server), .text(self.instance)]
         )
     }
 
     /// Returns the wallets revoked after one number and up to another; nil if those of the whole store are, or if some
     /// of these revocations are not kept any longer.
-    func revoked(after number: Int64, upTo newest: Int64, within limit: Duration) throws -> [WalletID]? {
-        let rows = try self.connection.run(
+    func revoked(after number: Int64, upTo newest: Int64) throws -> [WalletID]? {
+        let rows = try self.session.run(
             "select wallets from revocations where number > $1 and number <= $2",
-            [.number(number), .number(newest)],
-            within: limit
+            [.number(number), .number(newest)]
         )
         guard Int64(rows.count) == newest - number else { return nil }
         var wallets: [WalletID] = []
@@ -187,10 +205,13 @@ struct LeaseTable {
 
 extension LeaseTable.Row {
     fileprivate init(_ rows: PostgreSQLRows, _ at: Int) throws(StoreError) {
-        guard let name = rows.text(at, 2), let instance = rows.text(at, 3), let program = rows.text(at, 4),
-            let version = rows.number(at, 5), let keys = rows.text(at, 6), let lasts = rows.number(at, 7),
-            let renewals = rows.number(at, 8), let acknowledged = rows.number(at, 9),
-            let connections = rows.number(at, 10), let sessions = rows.number(at, 11), let maintains = rows.flag(at, 12)
+        let first = LeaseTable.firstRowColumn
+        guard let name = rows.text(at, first), let instance = rows.text(at, first + 1),
+            let program = rows.text(at, first + 2), let version = rows.number(at, first + 3),
+            let keys = rows.text(at, first + 4), let lasts = rows.number(at, first + 5),
+            let renewals = rows.number(at, first + 6), let acknowledged = rows.number(at, first + 7),
+            let connections = rows.number(at, first + 8), let sessions = rows.number(at, first + 9),
+            let maintains = rows.flag(at, first + 10)
         else { throw .corrupt }
         self.server = LeasedServer(
             name: name,

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Foundation
 internal import PostgreSQLClient
 internal import Synchronization
@@ -21,8 +20,10 @@ final class LeaseWorker {
     /// The number that the last renewal acknowledged.
     private var acknowledged: Int64 = 0
     private var nextRenewal = ContinuousClock.now
-    /// Whether everything was settled since the right to release ended last.
-    private var isSettled = true
+    /// The time at which the present round of statements ends.
+    private var deadline = ContinuousClock.now
+    /// The epoch that this server serves.
+    private var epoch: Int64?
 
     init(_ keeper: LeaseKeeper) {
         (self.keeper, self.parts) = (keeper, keeper.parts)
@@ -33,24 +34,29 @@ final class LeaseWorker {
     /// - Throws: ``PostgreSQLStoreOpenError/nameInUse(server:instance:)`` if another process renews a lease under this
     ///   server's name.
     func begin() throws {
-        let table = try self.connected()
-        while try !table.take(within: self.limit) { try self.waitForEnd(in: table) }
-        try self.renew()
-        // The first renewal had no certain time.
-        while !self.keeper.isHeld { try self.renew() }
+        while try !self.round().take() { try self.waitForEnd() }
+        while true {
+            try self.renew()
+            if self.keeper.isHeld { return }
+            // The reason was logged with the renewal.
+            Thread.sleep(forTimeInterval: Self.pause)
+        }
     }
 
     /// Ends the lease of an earlier process of this server, as soon as its time is over.
-    private func waitForEnd(in table: LeaseTable) throws {
+    private func waitForEnd() throws {
         let start = self.parts.elapsed()
         var first: LeaseTable.Row?
-        while let row = try table.look(within: self.limit).rows.first(where: { $0.server.name == self.parts.server }) {
+        while let row = try self.round().look().rows.first(where: { $0.server.name == self.parts.server }) {
             let seen = first ?? row
             guard seen.server.instance == row.server.instance, seen.renewals == row.renewals else {
                 throw PostgreSQLStoreOpenError.nameInUse(server: self.parts.server, instance: row.server.instance)
             }
+            if first == nil {
+                self.parts.onRefusal("the start waits up to \(row.lasts) for the lease of an earlier process to end")
+            }
             first = row
-            if self.parts.elapsed() - start > row.lasts, try table.end(row, within: self.limit) { return }
+            if self.parts.elapsed() - start > row.lasts, try self.round().end(row) { return }
             Thread.sleep(forTimeInterval: Self.pause)
         }
     }
@@ -64,15 +70,16 @@ final class LeaseWorker {
             } catch {
                 self.parts.onRefusal("the lease was not renewed: \(error)")
                 self.disconnect()
-                if !self.keeper.isHeld { self.abandonWaiters() }
-                self.settleIfLapsed()
+                if !self.keeper.isHeld { self.keeper.abandonWaiters() }
+                self.keeper.settleIfLapsed()
                 Thread.sleep(forTimeInterval: Self.pause)
             }
         }
         self.keeper.heldUntil.store(0, ordering: .sequentiallyConsistent)
-        try? self.table?.release(within: self.parts.timeLimit)
+        self.table?.session.deadline = nil
+        try? self.table?.release()
         self.disconnect()
-        self.abandonWaiters()
+        self.keeper.abandonWaiters()
         let waiters = self.keeper.state.withLock { state in
             state.hasEnded = true
             defer { state.onEnd = [] }
@@ -93,34 +100,40 @@ final class LeaseWorker {
 
     /// Renews the lease; returns whether another look is needed.
     private func renewOnce() throws -> Bool {
-        let table = try self.connected()
+        let table = try self.round()
         let (lastWaiter, load) = self.keeper.state.withLock { ($0.lease.newestWaiter, $0.load) }
-        let (start, next) = (self.parts.elapsed(), ContinuousClock.now + min(Self.interval, self.parts.lease / 6))
+        let (start, began) = (self.parts.elapsed(), self.parts.uptime())
+        let next = ContinuousClock.now + min(Self.interval, self.parts.lease / 6)
         let renewal = try table.renew(
             acknowledging: self.settled,
             isNews: self.acknowledged != self.settled,
             load: load(),
             takesMaintenance: !self.keeper.maintains.load(ordering: .relaxed),
-            within: self.limit
+            at: self.keeper.leaseClock.known?.milliseconds
         )
         guard let renewal else {
             try self.takeAnew(table)
             return true
         }
-        let end = self.parts.elapsed()
+        let (end, ended) = (self.parts.elapsed(), self.parts.uptime())
         self.nextRenewal = next
         self.acknowledged = self.settled
         if renewal.tookMaintenance { self.keeper.maintains.store(true, ordering: .relaxed) }
-        // Without a certain time, the lease is as good as not renewed.
-        if self.keeper.leaseClock.set(renewal.time, between: start, and: end) { self.extend(from: start) }
+        if let doubt = self.keeper.leaseClock.set(renewal.clock, newest: renewal.time, between: began, and: ended) {
+            // Without a certain time, the lease is as good as not renewed.
+            self.parts.onRefusal("the lease was not renewed: \(doubt)")
+            if case .step = doubt { self.keeper.giveUp() }
+        } else {
+            self.keeper.extend(from: start)
+        }
         return try self.take(renewal.view, from: table, at: end, upTo: lastWaiter)
     }
 
     /// Looks into the table without a commit; returns whether another look is needed.
     private func look() throws -> Bool {
-        let table = try self.connected()
+        let table = try self.round()
         let lastWaiter = self.keeper.state.withLock(\.lease.newestWaiter)
-        return try self.take(table.look(within: self.limit), from: table, at: self.parts.elapsed(), upTo: lastWaiter)
+        return try self.take(table.look(), from: table, at: self.parts.elapsed(), upTo: lastWaiter)
     }
 
     /// Ends the leases of servers that are gone, answers waiting calls, and settles new revocations; returns whether
@@ -133,12 +146,12 @@ final class LeaseWorker {
     ) throws -> Bool {
         let overdue = self.keeper.state.withLock { $0.lease.overdue(in: view.rows, at: now) }
         var present = view.rows
-        for row in overdue where try table.end(row, within: self.limit) {
+        for row in overdue where try table.end(row) {
             present.removeAll { $0.server.instance == row.server.instance }
         }
         self.answer(present, newest: view.newest, upTo: lastWaiter)
         guard view.newest > self.settled else { return false }
-        self.settle(try table.revoked(after: self.settled, upTo: view.newest, within: self.limit))
+        self.keeper.settle(try table.revoked(after: self.settled, upTo: view.newest))
         self.settled = view.newest
         return true
     }
@@ -146,7 +159,7 @@ final class LeaseWorker {
     /// Waits until the next renewal is due, or a look is asked for.
     private func sleep() throws {
         while let table {
-            let channels = try table.connection.notifications(
+            let channels = try table.session.connection.notifications(
                 orReadable: self.keeper.wakePipe.readable,
                 until: self.nextRenewal
             )
@@ -156,16 +169,41 @@ final class LeaseWorker {
         }
     }
 
-    private func connected() throws -> LeaseTable {
-        if let table, table.connection.isOpen { return table }
+    /// Begins a round of statements, which have one deadline, and connects if needed.
+    private func round() throws -> LeaseTable {
+        self.deadline = .now + self.limit
+        if let table, table.session.connection.isOpen {
+            table.session.deadline = self.deadline
+            return table
+        }
         self.disconnect()
-        let table = try LeaseTable(self.parts, instance: self.keeper.instance, within: self.limit)
+        let table = try LeaseTable(
+            self.parts,
+            self.keeper.confirmed,
+            instance: self.keeper.instance,
+            until: self.deadline
+        )
+        try self.requireEpoch(table.session.facts.epoch)
         self.table = table
         return table
     }
 
+    /// Ends this server's service if another epoch was opened.
+    ///
+    /// Invariant (G7): only a start compares the database with the whole audit log of a server. A server that was cut
+    /// off while the epoch was opened may have revoked wallets that the epoch does not know.
+    private func requireEpoch(_ epoch: Int64) throws {
+        guard let served = self.epoch, served != epoch else {
+            self.epoch = epoch
+            return
+        }
+        self.keeper.giveUp()
+        self.parts.onEpochEnd()
+        throw PostgreSQLStoreOpenError.epochEnded
+    }
+
     private func disconnect() {
-        self.table?.connection.close()
+        self.table?.session.connection.close()
         self.table = nil
         // The lock is lost with the connection.
         self.keeper.maintains.store(false, ordering: .relaxed)
@@ -174,7 +212,7 @@ final class LeaseWorker {
         (self.settled, self.acknowledged) = (0, 0)
     }
 
-    /// The limit of a statement: no statement outlasts the right to release, so that the thread can settle in time.
+    /// The limit of a round: none outlasts the right to release, so that another host is tried in time.
     private var limit: Duration {
         let left =
             Duration.nanoseconds(self.keeper.heldUntil.load(ordering: .sequentiallyConsistent))
@@ -182,35 +220,14 @@ final class LeaseWorker {
         return left > .zero ? min(self.parts.timeLimit, max(Self.shortestLimit, left)) : self.parts.timeLimit
     }
 
-    /// Extends the right to release from the moment before a renewal.
-    private func extend(from start: Duration) {
-        self.settleIfLapsed()
-        self.keeper.state.withLock { $0.renewedAt = start }
-        self.isSettled = false
-        self.keeper.heldUntil.store((start + self.parts.lease * 2 / 3).nanoseconds, ordering: .sequentiallyConsistent)
-    }
-
-    /// Cuts off undelivered answers after the right to release has ended.
-    ///
-    /// Invariant (G7): an answer that was given to a connection in time has either reached its client before other
-    /// servers count the lease as ended, or never leaves.
-    private func settleIfLapsed() {
-        guard !self.isSettled, !self.keeper.isHeld else { return }
-        self.parts.onRefusal("the lease was not renewed in time: nothing is released until it is")
-        self.settle(nil)
-        self.isSettled = true
-    }
-
     /// Takes a new lease after other servers have ended this one's; the next renewal gives the right to release.
     ///
     /// Invariant (G7): revocations may have returned without this server, so everything is settled first.
     private func takeAnew(_ table: LeaseTable) throws {
-        self.keeper.heldUntil.store(0, ordering: .sequentiallyConsistent)
-        self.settleIfLapsed()
+        self.keeper.giveUp()
         (self.settled, self.acknowledged) = (0, 0)
-        guard try table.take(within: self.limit) else {
-            let instance = try table.look(within: self.limit).rows.first { $0.server.name == self.parts.server }?.server
-                .instance
+        guard try table.take() else {
+            let instance = try table.look().rows.first { $0.server.name == self.parts.server }?.server.instance
             throw PostgreSQLStoreOpenError.nameInUse(server: self.parts.server, instance: instance ?? "unknown")
         }
     }
@@ -220,21 +237,5 @@ final class LeaseWorker {
             state.lease.receive(rows, newest: newest, upTo: last).map { (state.waiters.removeValue(forKey: $0), $1) }
         }
         for (waiter, answer) in answers { waiter?.resume(returning: .success(answer)) }
-    }
-
-    private func abandonWaiters() {
-        let waiters = self.keeper.state.withLock { state in
-            state.lease.abandonWaiters().compactMap { state.waiters.removeValue(forKey: $0) }
-        }
-        for waiter in waiters { waiter.resume(returning: .failure(.unavailable)) }
-    }
-
-    private func settle(_ wallets: [WalletID]?) {
-        let (settle, done) = (self.keeper.state.withLock(\.settle), DispatchSemaphore(value: 0))
-        Task {
-            await settle(wallets)
-            done.signal()
-        }
-        done.wait()
     }
 }

@@ -192,11 +192,12 @@ extension StoreTransaction {
     /// Records a version that seals from now on, and returns all of them.
     ///
     /// Invariant: no version seals that a server of the store lacks. A server takes its lease, which names its keys,
-    /// before it compares them with these records. So either this step finds its lease, or it finds the new record.
+    /// before it compares them with these records, and waits for this step's lock. So either this step finds its lease,
+    /// or it finds the new record.
     func note(vaultVersion version: UInt32, check: [UInt8], at now: Timestamp) throws -> [StoredVaultVersion] {
         let known = try self.vaultVersions()
         if known.contains(where: { $0.version == version }) { return known }
-        try self.run("lock table leases in share mode")
+        try self.run("select pg_advisory_xact_lock($1)", [.number(LeaseTable.keysLock)])
         let lacking = try self.run(
             "select count(*) from leases where server <> $2 and not $1 = any(string_to_array(vault_keys, ' '))",
             [.text("\(version):\(check.hex)"), .text(self.server)]

@@ -176,6 +176,12 @@ package enum MetricCatalogue {
             "1 while this server's lease allows it to release shares, otherwise 0; absent with an embedded store."
         ),
         MetricDefinition(
+            "remote_pin_database_clock_difference_seconds",
+            .gauge,
+            "The database's clock minus the time that this server expected, at the last renewal; absent with an "
+                + "embedded store."
+        ),
+        MetricDefinition(
             "remote_pin_servers_live",
             .gauge,
             "Servers of the store with a lease, this one included; absent with an embedded store."

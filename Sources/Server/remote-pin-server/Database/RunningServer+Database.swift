@@ -1,3 +1,4 @@
+internal import Foundation
 internal import HostSystem
 internal import LogLines
 internal import Logging
@@ -39,6 +40,12 @@ extension RunningServer {
             log.error("the database refused calls", metadata: metadata)
         }
         parts.commitMark = CommitMark.path(ofAuditLog: files.settings[SettingTable.auditFile])
+        parts.onEpochEnd = {
+            let reason = Problem(PostgreSQLStoreOpenError.epochEnded)
+            log.critical("stopping at once", metadata: ["reason": "\(reason)"])
+            // The service manager starts the server again, and the start compares the database with the audit log.
+            exit(StartFailure.Kind.unavailable.rawValue)
+        }
         parts.program = Version.number
         parts.vaultKeys = { [vault = files.vault] in
             vault.versions.compactMap { vault.name(of: $0) }

@@ -1,0 +1,74 @@
+import PostgreSQLClient
+import Synchronization
+import TestSupport
+import Vocabulary
+
+@testable import PostgreSQLStore
+@testable import WalletStore
+
+/// Servers with leases on one database, whose clocks a test moves.
+struct LeasedServers: Sendable {
+    /// The time since the machine started, as the servers see it: real time, and what a test adds.
+    final class ElapsedTime: Sendable {
+        private let added = Mutex(Duration.zero)
+
+        var now: Duration { BootTime.now() + self.added.withLock(\.self) }
+        func advance(by duration: Duration) { self.added.withLock { $0 += duration } }
+    }
+
+    /// An event that has happened or not.
+    final class Event: Sendable {
+        private let value = Mutex(false)
+
+        var hasHappened: Bool { self.value.withLock(\.self) }
+        func happen() { self.value.withLock { $0 = true } }
+    }
+
+    let place: PostgreSQLPlace
+    /// The time of the leases.
+    let elapsed = ElapsedTime()
+    /// The time that is added to the database's clock.
+    let uptime = ElapsedTime()
+    let reasons = Reasons()
+    /// Whether a server noticed another epoch.
+    let epochEnd = Event()
+
+    init() async throws {
+        self.place = try await PostgreSQLPlace()
+    }
+
+    func server(_ name: String, lease: Duration = .seconds(60)) async throws -> PostgreSQLWalletStore {
+        var parts = self.place.parts(as: name)
+        parts.lease = lease
+        parts.elapsed = { [elapsed = self.elapsed] in elapsed.now }
+        parts.uptime = { [uptime = self.uptime] in uptime.now }
+        parts.onRefusal = self.reasons.receive
+        parts.onEpochEnd = { [epochEnd = self.epochEnd] in epochEnd.happen() }
+        let store = try await PostgreSQLWalletStore.open(parts)
+        try await store.takeLease()
+        return store
+    }
+
+    /// Returns true once a server has refused something for this reason.
+    func refuse(for reason: String) async -> Bool { await eventually { self.reasons.contain(reason) } }
+
+    /// Returns true once a server has noticed another epoch.
+    func noticeEpoch() async -> Bool { await eventually { self.epochEnd.hasHappened } }
+
+    /// Records the wallets that a server settles.
+    func settled(by lease: any ServerLease) -> Settled {
+        let settled = Settled()
+        lease.serve { wallets in
+            settled.wallets.withLock { $0.append(wallets) }
+        } load: {
+            (0, 0)
+        }
+        return settled
+    }
+
+    final class Settled: Sendable {
+        let wallets = Mutex<[[WalletID]?]>([])
+        /// Whether everything was settled, once.
+        var isEverything: Bool { self.wallets.withLock { $0 == [nil] } }
+    }
+}
