@@ -17,16 +17,34 @@ struct LeaseTests {
         return options
     }
 
-    @Test("without its lease a server sends no share, whatever the call; the next connection repeats it with the lease")
-    func withheld() async throws {
+    @Test("without its lease a server judges nothing and registers nobody, and asks the client to try again")
+    func refused() async throws {
         try await InProcessServer.run(self.options) { server in
             let wallet = try await server.wallet()
             let session = try await wallet.openSession()
             self.lease.set(isHeld: false)
+            let again = VerdictSummary.refused(.unavailable(retryAfter: .seconds(2)))
+            #expect(try await session.check("000000") == again)
+            await #expect(throws: (any Error).self) { _ = try await wallet.openSession() }
+            await #expect(throws: (any Error).self) { _ = try await server.wallet() }
+            self.lease.set(isHeld: true)
+            #expect(try await wallet.openSession().pinState == session.pinState, "nothing was counted")
+            #expect(try await session.check("135790") == wallet.unlockShare.asValid)
+        }
+    }
+
+    @Test("an answer is withheld if the lease has ended during the call; with the lease, the client repeats the call")
+    func withheld() async throws {
+        try await InProcessServer.run(self.options) { server in
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            self.lease.end(afterChecks: 1)
             #expect(try await session.check("135790") == .closed)
+            self.lease.end(afterChecks: 1)
             await #expect(throws: (any Error).self, "a session's answer has the presence share") {
                 _ = try await wallet.openSession()
             }
+            self.lease.end(afterChecks: 1)
             await #expect(throws: (any Error).self, "a registration's answer has the unlock share") {
                 _ = try await server.wallet()
             }
@@ -35,15 +53,15 @@ struct LeaseTests {
         }
     }
 
-    @Test("without its lease a server still answers a wrong PIN, which was counted")
+    @Test("a wrong PIN is counted and not answered if the lease has ended during the call")
     func verdicts() async throws {
         try await InProcessServer.run(self.options) { server in
-            let session = try await server.wallet().openSession()
-            self.lease.set(isHeld: false)
-            guard case .wrong = try await session.check("000000") else {
-                Issue.record("not wrong")
-                return
-            }
+            let wallet = try await server.wallet()
+            let session = try await wallet.openSession()
+            self.lease.end(afterChecks: 1)
+            #expect(try await session.check("000000") == .closed)
+            self.lease.set(isHeld: true)
+            #expect(try await wallet.openSession().pinState != session.pinState)
         }
     }
 

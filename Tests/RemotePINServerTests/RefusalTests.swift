@@ -28,8 +28,8 @@ struct RefusalTests {
     @Test("a failure of the store or the vault is never a verdict, and the connection stays open")
     func failures() {
         let failures: [(CallFailure, isInternal: Bool)] = [
-            (.store(.unavailable), false), (.vault(.unreachable), false), (.contended, false), (.store(.corrupt), true),
-            (.vault(.notOurs), true),
+            (.store(.unavailable), false), (.vault(.unreachable), false), (.contended, false), (.noLease, false),
+            (.store(.corrupt), true), (.vault(.notOurs), true),
         ]
         for (failure, isInternal) in failures {
             #expect(!failure.endsConnection)

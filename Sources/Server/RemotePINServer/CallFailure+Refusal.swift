@@ -27,7 +27,7 @@ extension CallFailure {
         case .revoked(let revocation): .revoked(revocation)
         case .pinKeyChanged(let current): .pinKeyChanged(current: current)
         case .rateLimited(_, let retryAfter): .rateLimited(retryAfter: retryAfter)
-        case .store(.unavailable), .store(.notErased), .vault(.unreachable), .contended:
+        case .store(.unavailable), .store(.notErased), .vault(.unreachable), .contended, .noLease:
             .unavailable(retryAfter: Self.retryAfter)
         case .store(.corrupt), .store(.notCertified), .store(.outcomeUnknown), .vault(.notOurs), .unexpected: .internal
         // Never sent.
@@ -55,7 +55,7 @@ extension CallFailure {
         case .authentication, .store(.notCertified), .store(.outcomeUnknown), .unanswered: true
         case .violation(let violation): violation.endsConnection
         case .malformed, .inconsistent, .unsupported, .order, .challengeInvalid, .attestation, .notAllowed, .revoked,
-            .pinKeyChanged, .rateLimited, .store, .vault, .contended, .unexpected:
+            .pinKeyChanged, .rateLimited, .store, .noLease, .vault, .contended, .unexpected:
             false
         }
     }
@@ -87,6 +87,7 @@ extension CallFailure {
         case .store(.corrupt): "the store holds data that it did not write"
         case .vault(.unreachable): "the vault is unreachable"
         case .vault(.notOurs): "a sealed value was altered or belongs to another wallet"
+        case .noLease: "this server has no lease at present"
         case .contended: "the wallet's identity changed repeatedly"
         case .unanswered(let failure): "no answer after the verdict: \(failure.logged)"
         case .unexpected(let type): "unexpected error \(type)"
@@ -101,7 +102,7 @@ extension CallFailure {
         case .store(.corrupt), .store(.notErased), .store(.notCertified), .store(.outcomeUnknown), .vault(.notOurs),
             .unexpected:
             .error
-        case .store(.unavailable), .vault(.unreachable), .contended: .warning
+        case .store(.unavailable), .vault(.unreachable), .contended, .noLease: .warning
         case .authentication, .attestation, .challengeInvalid, .revoked: .notice
         case .violation, .malformed, .inconsistent, .unsupported, .order, .notAllowed, .pinKeyChanged:
             .info

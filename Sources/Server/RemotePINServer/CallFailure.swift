@@ -33,6 +33,8 @@ enum CallFailure: Error {
     /// The source has used up its allowance, so the call was not examined at all.
     case rateLimited(SourceLimit, retryAfter: Duration)
     case store(StoreError)
+    /// This server has no lease at present, so nothing was judged.
+    case noLease
     case vault(VaultError)
     /// The wallet's identity changed during every attempt to use it.
     ///

@@ -22,6 +22,7 @@ extension Conversation {
     /// Judges an entered PIN, and carries out the instruction if the PIN is correct.
     mutating func instruct(_ call: Instruct) async throws -> CallResult {
         let session = try self.machine.receiveInstruct(counter: call.counter, at: self.calledAt)
+        try self.requireLease()
         await self.instructionLock?.acquire()
         defer { self.instructionLock?.release() }
         let body = try InstructBody(decoding: call.body)

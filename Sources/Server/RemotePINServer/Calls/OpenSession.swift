@@ -13,6 +13,7 @@ extension Conversation {
     /// Later calls on this connection act for that wallet.
     mutating func openSession(_ call: OpenSession) async throws -> CallResult {
         let release = try self.machine.receiveOpenSession()
+        try self.requireLease()
         _ = try OpenSessionBody(decoding: call.body)
         let arrival = self.server.time.now()
         let statement = Statement(

@@ -16,6 +16,7 @@ extension Conversation {
     /// part of the call is examined, so that it cannot serve as an oracle for the wallet that was registered with it.
     mutating func register(_ call: Register) async throws -> CallResult {
         try self.machine.receiveEnrollment()
+        try self.requireLease()
         let (server, now) = (self.server, self.server.clock.now())
         let token = try await EnrollmentToken.open(call.token, at: now, by: server.vault)
         let known = try await server.store.identity(of: token.walletID)

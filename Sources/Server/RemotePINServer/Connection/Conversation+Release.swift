@@ -4,15 +4,23 @@ internal import WalletStore
 internal import Wire
 
 extension Conversation {
+    /// Rejects a call that would judge or release something while this server has no lease.
+    ///
+    /// Invariant (G3, G7): without a lease, the time of blocks, the epoch or the durability of commits may be in doubt,
+    /// and no answer could be sent. Nothing is counted, and the client is asked to try again.
+    func requireLease() throws(CallFailure) {
+        guard self.server.lease?.isHeld ?? true else { throw .noLease }
+    }
+
     /// Returns whether an answer may be sent at this moment.
     ///
-    /// Invariant (G7): with several servers on one store, an answer with data of a wallet leaves only while this server
-    /// has its lease. Other servers wait for its acknowledgement of a revocation only until the lease has ended. This
-    /// is the last step before the bytes are handed to TLS: the store, the vault or a suspended machine may have taken
-    /// any time before it. Without a lease, the connection ends without an answer, as after a crash, and the client
-    /// repeats its call.
+    /// Invariant (G7): with several servers on one store, an answer with a share or a verdict leaves only while this
+    /// server has its lease. Other servers wait for its acknowledgement of a revocation only until the lease has ended.
+    /// This is the last step before the bytes are handed to TLS: the store, the vault or a suspended machine may have
+    /// taken any time before it. Without a lease, the connection ends without an answer, as after a crash, and the
+    /// client repeats its call.
     func mayBeSent(_ result: CallResult) -> Bool {
-        guard result.releasesData, let lease = self.server.lease, !lease.isHeld else { return true }
+        guard result.tellsOfWallet, let lease = self.server.lease, !lease.isHeld else { return true }
         self.log.log(level: .warning, "an answer was withheld: this server has no lease at present")
         return false
     }
@@ -29,16 +37,10 @@ extension Call {
 }
 
 extension CallResult {
-    /// Whether the answer contains a share or a deletion code.
-    var releasesData: Bool {
+    /// Whether the answer contains a share, a deletion code, or a verdict on a PIN, such as the state of the attempts.
+    var tellsOfWallet: Bool {
         switch self {
-        case .register: true
-        case .openSession(.active(let wallet)): wallet.presenceShare != nil || wallet.nextPresenceShare != nil
-        case .instruct(let result), .judged(let result, _):
-            switch result {
-            case .pinValid, .deletionCode: true
-            case .wrong, .blocked, .blockedPermanently, .pinChanged, .recoveryCodeLinked: false
-            }
+        case .register, .openSession(.active), .instruct, .judged: true
         case .openSession(.revoked), .hello, .beginEnrollment, .revokeWithCode, .reportWipe, .confirmShares, .refused:
             false
         }
