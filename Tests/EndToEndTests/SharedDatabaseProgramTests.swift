@@ -148,6 +148,19 @@ struct SharedDatabaseProgramTests {
         #expect(await first.terminate() == 0)
     }
 
+    @Test("a server whose key another server lacks does not start, and names that server")
+    func vaultKey() async throws {
+        #expect(try await self.program("store", "init").exitCode == 0)
+        try await self.database.run(
+            """
+            insert into remote_pin.leases (server, instance, program, schema_version, vault_keys, lasts_ms, renewed_at)
+            values ('z', 'killed', '', 4, '', 60000, 0)
+            """
+        )
+        let run = try await self.program("serve")
+        #expect(run.exitCode == 78 && run.output.contains("these lack it: z"), "\(run.output)")
+    }
+
     private func admin(_ arguments: String..., at name: String) async throws -> ProgramRun {
         try await ServerProcess.run(
             "remote-pin-server",

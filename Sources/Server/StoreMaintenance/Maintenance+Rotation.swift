@@ -79,7 +79,7 @@ extension Maintenance {
     /// Rejects a version that another server does not have.
     private func requireEverywhere(_ version: UInt32) throws(MaintenanceFailure) {
         guard let lease = self.parts.lease, let name = self.parts.vault.name(of: version) else { return }
-        let missing = lease.servers.filter { $0.name != lease.server && !$0.vaultKeys.contains(name) }.map(\.name)
+        let missing = lease.servers(lacking: name)
         guard !missing.isEmpty else { return }
         throw .notAllowed(
             "Version \(version) is in this server's key file and does not seal yet, since these servers lack it: "

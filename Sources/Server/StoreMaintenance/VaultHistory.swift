@@ -9,9 +9,12 @@ package import WalletStore
 /// records the versions that sealed its values, and a server does not start with other keys.
 package enum VaultHistory {
     /// Compares the keys with the store's records, and records the version that will be used for sealing.
+    ///
+    /// - Parameter lease: This server's lease, which names the keys of the other servers.
     package static func check(
         _ vault: any RotatingVault,
         of store: any MaintenanceStore,
+        _ lease: (any ServerLease)? = nil,
         at now: Timestamp
     ) async throws(VaultMismatch) {
         let noted: [StoredVaultVersion]
@@ -33,7 +36,12 @@ package enum VaultHistory {
         let check = vault.check(of: active) ?? []
         // Nothing is written unless the version is new, so that a full disk does not prevent a start.
         if !noted.contains(where: { $0.version == active && $0.check != nil }) {
-            do { _ = try await store.note(vaultVersion: active, check: check, at: now) } catch { throw .store }
+            do {
+                _ = try await store.note(vaultVersion: active, check: check, at: now)
+            } catch {
+                let lacking = lease.flatMap { lease in vault.name(of: active).map(lease.servers(lacking:)) } ?? []
+                throw lacking.isEmpty ? .store : .missingElsewhere(active, servers: lacking)
+            }
         }
         let records: RecordMACs
         do { records = try await store.recordMACs() } catch { throw .store }
@@ -59,6 +67,8 @@ package enum VaultMismatch: Error, Hashable, Sendable, CustomStringConvertible {
     case recordKey
     /// The key file cannot be changed; contains the reason.
     case keyFile(String)
+    /// These servers of the store lack the version, which therefore must not seal.
+    case missingElsewhere(UInt32, servers: [String])
     /// The store cannot be read or written.
     case store
 
@@ -75,7 +85,12 @@ package enum VaultMismatch: Error, Hashable, Sendable, CustomStringConvertible {
             "the key `index` of the key file is not the key of the store's attempt records. Install the copy of the "
                 + "key file that the store was used with"
         case .keyFile(let reason): "the key file cannot be changed: \(reason)"
-        case .store: "the store's record of vault keys cannot be read or written; check whether the disk is full"
+        case .missingElsewhere(let version, let servers):
+            "key \(version) of the key file seals only once every server has it, and these lack it: "
+                + "\(servers.joined(separator: ", ")). Copy the key file to them, and run `admin reload` there"
+        case .store:
+            "the store's record of vault keys cannot be read or written; check whether the disk of an embedded store "
+                + "is full, or the log of the database"
         }
     }
 }

@@ -7,10 +7,10 @@ internal import WalletStore
 
 extension RunningServer {
     /// Checks that the vault key is the one used with this store, before any value is sealed.
-    static func checkVault(_ files: ServerFiles, of store: any MaintenanceStore) async throws {
-        let now = try Self.clock(of: files.lab).now()
+    static func checkVault(_ files: ServerFiles, of store: any ServedStore) async throws {
+        let now = try Self.clock(of: files.lab, store.lease).now()
         do throws(VaultMismatch) {
-            try await VaultHistory.check(files.vault, of: store, at: now)
+            try await VaultHistory.check(files.vault, of: store, store.lease, at: now)
         } catch {
             let kind: StartFailure.Kind = error == .store ? .files : .configuration
             throw StartFailure(kind, "`vault.key-file`: \(error)")
