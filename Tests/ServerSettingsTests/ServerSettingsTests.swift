@@ -84,6 +84,10 @@ struct ServerSettingsTests {
                 "server.yaml:4: `session.lifetime` must be a duration, 1s … 1d, with a unit (ms, s, m, h or d), not "
                     + "`15`"
             ),
+            (
+                "cluster: {lease: 5s}",
+                "server.yaml:3: `cluster.lease` must be a duration, 6s … 1m, with a unit (ms, s, m, h or d), not `5s`"
+            ),
             ("pin: {rounds: 17}", "server.yaml:3: `pin.rounds` must be a number, 1 … 16, not `17`"),
             ("pin: {blocks: 1m}", "server.yaml:3: `pin.blocks` must be a list in brackets"),
             ("pin: {rounds: [4]}", "server.yaml:3: `pin.rounds` must be a number"),

@@ -72,11 +72,12 @@ extension SettingTable {
     )
     package static let clusterLease = Setting(
         "cluster.lease",
-        .duration(.seconds(3) ... .seconds(60)),
+        .duration(.seconds(6) ... .seconds(60)),
         standard: .seconds(6),
         "Time that this server's lease on a PostgreSQL store lasts. The server renews it each second. If it cannot do "
-            + "that for two thirds of this time, it releases no share until it can. A revocation waits for a server "
-            + "that has died until its lease has ended."
+            + "that for two thirds of this time, it judges no PIN and releases no share until it can, and cuts off "
+            + "what it has sent in the last third. A revocation waits for a server that has died until its lease has "
+            + "ended."
     )
     package static let durability = Setting(
         "cluster.durability",

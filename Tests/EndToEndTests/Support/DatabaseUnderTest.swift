@@ -61,7 +61,7 @@ final class DatabaseUnderTest: Sendable {
             "REMOTE_PIN_STORE_PASSWORD_FILE": file, "REMOTE_PIN_STORE_TIME_LIMIT": "30s",
             "REMOTE_PIN_CLUSTER_SERVER": server, "REMOTE_PIN_CLUSTER_DURABILITY": "local",
             // After a kill, the next process of the server waits for the end of its lease.
-            "REMOTE_PIN_CLUSTER_LEASE": "3s",
+            "REMOTE_PIN_CLUSTER_LEASE": "6s",
         ]
     }
 
