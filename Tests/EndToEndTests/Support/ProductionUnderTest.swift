@@ -43,20 +43,29 @@ final class ProductionUnderTest: Sendable {
 
     /// The command line of a command, as the owner, for env(1).
     func command(_ name: String, _ more: [String]) -> [String] {
-        self.asOwner + [Programs.path("remote-pin-server"), name, self.folder]
+        self.asOwner + [Programs.path("remote-pin-server")] + name.split(separator: " ").map(String.init)
             + [
+                self.folder,
                 "--tls.certificate", "\(self.folder)/tls.pem", "--tls.key", "\(self.folder)/tls.key", "--ios.apps",
                 "ABCDE12345.org.example.wallet", "--listen.address", "127.0.0.1:0", "--observation.listen", "none",
             ] + more
     }
 
-    /// Runs a command to its end: `serve` if it is expected not to start, or `check-config`.
+    /// Runs a command to its end: `serve` if it is expected not to start, `check-config`, or `store init`.
     func run(_ name: String, _ more: String...) async throws -> ProgramRun {
+        try await self.run(name, more)
+    }
+
+    func run(_ name: String, _ more: [String]) async throws -> ProgramRun {
         try await ServerProcess.run("/usr/bin/env", self.command(name, more))
     }
 
     /// Starts the server.
     func start(_ more: String...) async throws -> ServerProcess {
+        try await self.start(more)
+    }
+
+    func start(_ more: [String]) async throws -> ServerProcess {
         try await ServerProcess.start(self.command("serve", more), of: "/usr/bin/env")
     }
 
