@@ -71,11 +71,6 @@ package final class AdminConnection: Sendable {
     package func close() {
         self.connection.close()
     }
-
-    /// Waits until the connection is closed.
-    package func closed() async {
-        await self.connection.closed()
-    }
 }
 
 /// An error from a command that did not get a reply.

@@ -22,13 +22,6 @@ package enum Attestation: Hashable, Sendable {
     /// Apple App Attest: the CBOR attestation object and the id of the key, which is the SHA-256 digest of its public
     /// key.
     case apple(object: [UInt8], keyID: SHA256Digest)
-
-    package var platform: Platform {
-        switch self {
-        case .android: .android
-        case .apple: .iOS
-        }
-    }
 }
 
 /// The body of an OpenSession call, signed by the device's hardware key.

@@ -271,9 +271,6 @@ extension Phone {
     /// The language of the app's next process.
     package var language: Wording.Language { self.settings.wording.language }
 
-    /// Whether a call is in progress.
-    package var isBusy: Bool { self.isTaken }
-
     /// Why the current screen is not the one the user wanted to see, or nil if it is.
     package var obstacle: Obstacle? {
         get async { await self.wallet?.obstacle }

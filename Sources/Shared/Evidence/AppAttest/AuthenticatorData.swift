@@ -35,11 +35,6 @@ package struct AuthenticatorData: Hashable, Sendable {
 
     /// The flag that indicates a credential.
     package static let hasCredential: UInt8 = 0x40
-    /// The flag that indicates extensions.
-    ///
-    /// Not all of Apple's systems set it.
-    package static let hasExtensions: UInt8 = 0x80
-
     package init(rpIDHash: SHA256Digest, flags: UInt8, counter: UInt32, credential: Credential?, extensions: CBOR?) {
         self.rpIDHash = rpIDHash
         self.flags = flags

@@ -119,11 +119,6 @@ package final class FullScreen: Sendable {
         }
     }
 
-    /// Discards typed bytes that have not been read yet.
-    package func dropTyped() {
-        self.state.withLock { $0.typed.removeAll() }
-    }
-
     /// Writes to the terminal if the program has taken it over.
     ///
     /// Anything the terminal does not accept immediately is dropped.

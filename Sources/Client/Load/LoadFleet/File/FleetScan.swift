@@ -12,8 +12,6 @@ struct FleetScan: Equatable {
     /// The number of bytes per read, a whole number of records.
     private static let chunk = FleetRecord.byteCount << 14
 
-    init() {}
-
     /// Scans the first `count` records.
     ///
     /// Records beyond the end of the file are free.

@@ -42,7 +42,6 @@ package final class FleetProvisioner: Sendable {
         /// The time of the last registration, or of the start if there was none.
         var lastMove: ContinuousClock.Instant
         var failure: FleetFailure?
-        var isDone = false
     }
 
     /// - Precondition: The fleet is new or was opened with ``Fleet/resume(_:wallets:for:)``.

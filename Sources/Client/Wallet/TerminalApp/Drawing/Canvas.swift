@@ -25,10 +25,6 @@ struct Canvas: Hashable, Sendable {
         var row: Int
         var width: Int
         var height: Int
-
-        var inner: Area {
-            Area(column: self.column + 1, row: self.row + 1, width: self.width - 2, height: self.height - 2)
-        }
     }
 
     mutating func write(_ text: String, column: Int, row: Int, _ style: TextStyle = .plain) {
