@@ -228,7 +228,7 @@ struct AuditLogTests {
         let log = try LogUnderTest()
         _ = try await log.filled()
         for _ in 0..<2 {
-            try KeyFileVault.addVersion(to: log.keyFile)
+            _ = try KeyFileVault(log.keyFile).addVersion(activating: true)
             try log.vault.reload()
             let opened = try await log.open()
             try await opened.append(.wipe, by: .wallet, .begun)

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 import Transport
 import Vocabulary
+import Wire
 
 /// A lab with a real server for load tests.
 final class LoadLab: Sendable {
@@ -51,5 +52,17 @@ extension Fleet {
             tls: context,
             timeout: LoadLab.patience
         )
+    }
+}
+
+extension FleetSession {
+    /// Checks a PIN.
+    func check(_ entry: PINChoice) async throws(FleetFailure) -> InstructResult {
+        try await self.send(self.prepareCheck(entry)).result
+    }
+
+    /// Changes the PIN to the wallet's next one and records it in the fleet.
+    func changePIN(_ entry: PINChoice = .right) async throws(FleetFailure) -> InstructResult {
+        try await self.send(self.prepareChange(entry)).result
     }
 }

@@ -39,8 +39,8 @@ struct ReceiptTests {
     func rotation() async throws {
         try await InProcessServer.run { server in
             let pinned = try #require(server.vault.receiptKeys.last?.key)
-            _ = try server.vault.addVersion()
-            _ = try server.vault.addVersion()
+            _ = try server.vault.addVersion(activating: true)
+            _ = try server.vault.addVersion(activating: true)
             try server.vault.remove([1])
             try server.vault.reload()
             let newest = try #require(pinned.newest(following: server.vault.receiptKeys))

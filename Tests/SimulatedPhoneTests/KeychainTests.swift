@@ -1,10 +1,11 @@
 import DeviceInterface
-import SimulatedPhone
 import FoundationEssentials
 import HostSystem
 import Secrets
 import Testing
 import Vocabulary
+
+@testable import SimulatedPhone
 
 @Suite("Simulated keychain")
 struct KeychainTests {
@@ -256,5 +257,21 @@ struct KeychainTests {
             try device.update { $0.issuer = behavior }
             #expect(await issuer.obtain() == nil)
         }
+    }
+}
+
+extension SimulatedDevice {
+    /// Creates another phone with the same owner in a separate folder, without any device-bound data.
+    fileprivate func restored(in folder: String) throws -> SimulatedDevice {
+        let owner = try self.files.owner()
+        let new = try SimulatedDevice(
+            folder: folder,
+            authorityFolder: self.authorityFolder,
+            clock: self.clock,
+            new: self.profile
+        )
+        try new.moveToAnotherPhone()
+        try new.files.write(Array("\(owner)\n".utf8), to: .owner)
+        return new
     }
 }

@@ -4,6 +4,7 @@ import HostSystem
 import Lab
 import Secrets
 import Synchronization
+import TestSupport
 import Testing
 import Transport
 import Vocabulary

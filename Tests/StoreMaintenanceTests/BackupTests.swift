@@ -125,7 +125,7 @@ struct BackupTests {
         try await InProcessServer.run { server in
             let wallet = try await server.wallet()
             let path = "\(server.folder.path)/vault.key"
-            try KeyFileVault.addVersion(to: path)
+            _ = try KeyFileVault(path).addVersion(activating: true)
             let text = try String(contentsOfFile: path, encoding: .utf8)
             let backup = try await server.backup("one")
             await server.stop()

@@ -129,24 +129,24 @@ struct KeyRotationTests {
     @Test("after a rotation old values open, the new key seals new ones, and outdated values are recognized")
     func values() async throws {
         let old = try await self.vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: self.wallet)
-        #expect(try KeyFileVault.addVersion(to: self.file.path) == 2)
+        #expect(try KeyFileVault(self.file.path).addVersion(activating: true) == 2)
         #expect(self.vault.activeVersion == 1)
         try self.vault.reload()
         #expect(self.vault.activeVersion == 2)
         let new = try await self.vault.seal(SecretBytes(copying: [2]), as: .unlockShare, of: self.wallet)
         #expect(try await opened(self.vault, old, .unlockShare, self.wallet) == [1])
         #expect(try await opened(self.vault, new, .unlockShare, self.wallet) == [2])
-        #expect(self.vault.isOutdated(old) && !self.vault.isOutdated(new))
+        #expect(self.vault.keyVersion(of: old) == 1 && self.vault.keyVersion(of: new) == 2)
     }
 
     @Test("a token is accepted after one rotation and rejected after the second")
     func tokens() async throws {
         let mac = try await self.vault.mac([1], for: .enrollmentToken)
-        try KeyFileVault.addVersion(to: self.file.path)
+        _ = try KeyFileVault(self.file.path).addVersion(activating: true)
         try self.vault.reload()
         #expect(try await self.vault.isMAC(mac, of: [1], for: .enrollmentToken))
         #expect(try await self.vault.mac([1], for: .enrollmentToken) != mac)
-        try KeyFileVault.addVersion(to: self.file.path)
+        _ = try KeyFileVault(self.file.path).addVersion(activating: true)
         try self.vault.reload()
         #expect(try await !self.vault.isMAC(mac, of: [1], for: .enrollmentToken))
     }
@@ -154,7 +154,7 @@ struct KeyRotationTests {
     @Test("a recovery code has the same MAC after every rotation")
     func index() async throws {
         let mac = try await self.vault.mac([1], for: .recoveryCodeIndex)
-        for _ in 0..<3 { try KeyFileVault.addVersion(to: self.file.path) }
+        for _ in 0..<3 { _ = try KeyFileVault(self.file.path).addVersion(activating: true) }
         try self.vault.reload()
         #expect(try await self.vault.mac([1], for: .recoveryCodeIndex) == mac)
     }
@@ -163,7 +163,7 @@ struct KeyRotationTests {
     func history() async throws {
         for use in [MACUse.auditLog, .storeEpoch] {
             let old = try await self.vault.mac([1], for: use)
-            try KeyFileVault.addVersion(to: self.file.path)
+            _ = try KeyFileVault(self.file.path).addVersion(activating: true)
             try self.vault.reload()
             let new = try await self.vault.mac([1], for: use)
             #expect(try await self.vault.isMAC(old, of: [1], for: use))
@@ -180,7 +180,7 @@ struct KeyRotationTests {
     @Test("the file keeps the receipt keys of removed versions")
     func receiptKeys() throws {
         #expect(try !self.file.text().contains("receipt-key"))
-        try KeyFileVault.addVersion(to: self.file.path)
+        _ = try KeyFileVault(self.file.path).addVersion(activating: true)
         try self.vault.reload()
         try self.vault.remove([1])
         let again = try KeyFileVault(self.file.path)
@@ -195,7 +195,7 @@ struct KeyRotationTests {
         let vault = try KeyFileVault(self.file.path)
         let old = try await vault.mac([1], for: .auditLog)
         #expect(old.count == 32)
-        #expect(try vault.addVersion() == 2)
+        #expect(try vault.addVersion(activating: true) == 2)
         let new = try await vault.mac([1], for: .auditLog)
         #expect(new.count == 36 && VersionedMAC(new)?.key == 2)
         #expect(try await vault.isMAC(old, of: [1], for: .auditLog))
@@ -207,7 +207,7 @@ struct KeyRotationTests {
     @Test("concurrent rotations all take effect")
     func racing() throws {
         let path = self.file.path
-        DispatchQueue.concurrentPerform(iterations: 8) { _ in _ = try? KeyFileVault.addVersion(to: path) }
+        DispatchQueue.concurrentPerform(iterations: 8) { _ in _ = try? KeyFileVault(path).addVersion(activating: true) }
         #expect(try KeyFileVault(path).activeVersion == 9)
     }
 
@@ -215,13 +215,13 @@ struct KeyRotationTests {
     func otherKeys() async throws {
         let sealed = try await self.vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: self.wallet)
         let before = try DurableFile.read(self.file.path, atMost: 1 << 16)
-        try KeyFileVault.addVersion(to: self.file.path)
+        _ = try KeyFileVault(self.file.path).addVersion(activating: true)
         try self.vault.reload()
         try DurableFile.write(before, to: self.file.path)
         #expect(throws: KeyFileError.otherKeys(self.file.path)) { try self.vault.reload() }
         let other = try KeyFileFixture()
         for _ in 0..<2 {
-            try KeyFileVault.addVersion(to: other.path)
+            _ = try KeyFileVault(other.path).addVersion(activating: true)
             try DurableFile.write(try DurableFile.read(other.path, atMost: 1 << 16), to: self.file.path)
             #expect(throws: KeyFileError.otherKeys(self.file.path)) { try self.vault.reload() }
         }
@@ -233,10 +233,10 @@ struct KeyRotationTests {
     func olderCopy() throws {
         let vault = try KeyFileVault(self.file.path)
         let copy = try DurableFile.read(self.file.path, atMost: 1 << 16)
-        #expect(try vault.addVersion() == 2)
+        #expect(try vault.addVersion(activating: true) == 2)
         let check = vault.check(of: 2)
         try DurableFile.write(copy, to: self.file.path)
-        #expect(throws: KeyFileError.otherKeys(self.file.path)) { try vault.addVersion() }
+        #expect(throws: KeyFileError.otherKeys(self.file.path)) { try vault.addVersion(activating: true) }
         #expect(throws: KeyFileError.otherKeys(self.file.path)) { try vault.remove([1]) }
         #expect(try DurableFile.read(self.file.path, atMost: 1 << 16) == copy)
         #expect(vault.versions == [1, 2] && vault.check(of: 2) == check && vault.check(of: 3) == nil)

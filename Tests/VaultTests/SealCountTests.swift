@@ -105,7 +105,7 @@ struct SealCountTests {
         }
         let opened = try await vault.unseal(sealed, as: .unlockShare, of: wallet).exposedBytes()
         #expect(opened == [1])
-        try KeyFileVault.addVersion(to: self.file.path)
+        _ = try KeyFileVault(self.file.path).addVersion(activating: true)
         try vault.reload()
         _ = try await vault.seal(SecretBytes(copying: [1]), as: .unlockShare, of: wallet)
     }

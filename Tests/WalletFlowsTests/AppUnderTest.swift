@@ -92,7 +92,7 @@ struct AppUnderTest {
         self.note(self.app.resume(self.snapshot, opening: link))
     }
     @discardableResult mutating func open(_ link: IncomingLink) -> Reaction? {
-        self.note(self.app.open(link: link, self.snapshot))
+        self.resume(link)
     }
     mutating func background() { self.app.background(self.snapshot) }
     /// Erases the keys in the background if it is time; returns whether it was.

@@ -38,3 +38,10 @@ extension WalletStore {
         }
     }
 }
+
+extension WalletStore {
+    /// Judges an attempt whose receipt is not needed.
+    func judge(_ attempt: Attempt) async throws(StoreError) -> AttemptOutcome {
+        try await self.certify(attempt).outcome
+    }
+}

@@ -41,22 +41,9 @@ package final class KeyFileVault: Vault {
         try self.lend(ring) { text throws(FileError) in try DurableFile.create(text, at: path) }
     }
 
-    /// Adds a key version and makes it active.
-    ///
-    /// Servers use it after their next ``reload()``. Values sealed with older versions can still be opened. The key for
-    /// recovery-code lookups does not change.
-    /// - Returns: The number of the new version.
-    @discardableResult
-    package static func addVersion(to path: String) throws(KeyFileError) -> UInt32 {
-        try self.change(path) { ring in
-            ring.adding(.random(count: KeyVersion.byteCount), history: .random(count: KeyVersion.byteCount))
-        }.active.number
-    }
-
     /// Replaces the keys in the file with the result of a change.
     ///
     /// Concurrent changes wait for each other.
-    @discardableResult
     static func change(
         _ path: String,
         _ make: (KeyRing) throws(KeyFileError) -> KeyRing?
@@ -87,9 +74,6 @@ package final class KeyFileVault: Vault {
 
     /// All versions whose values can still be opened, in ascending order.
     package var versions: [UInt32] { self.keys.versions.map(\.number) }
-
-    /// Returns whether a value was sealed with an older version and should be resealed.
-    package func isOutdated(_ sealed: [UInt8]) -> Bool { SealedValue.keyVersion(of: sealed) != self.activeVersion }
 
     package func seal(
         _ secret: borrowing SecretBytes,

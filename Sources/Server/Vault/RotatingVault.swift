@@ -25,9 +25,6 @@ package protocol RotatingVault: Vault {
 }
 
 extension RotatingVault {
-    /// Adds a version durably, uses it for sealing from then on, and returns its number.
-    package func addVersion() throws(KeyFileError) -> UInt32 { try self.addVersion(activating: true) }
-
     /// The newest version, if it is not used for sealing yet.
     package var pendingVersion: UInt32? { self.versions.last { $0 > self.activeVersion } }
 

@@ -69,13 +69,6 @@ package protocol WalletStore: OperatorStore {
     func sweep(unopenedSince limit: Timestamp) async throws(StoreError) -> Int
 }
 
-extension WalletStore {
-    /// Judges an attempt whose receipt is not needed.
-    package func judge(_ attempt: Attempt) async throws(StoreError) -> AttemptOutcome {
-        try await self.certify(attempt).outcome
-    }
-}
-
 /// A reason why a step was not done.
 ///
 /// Unless noted otherwise, nothing was written and nothing was judged.

@@ -65,11 +65,6 @@ extension SecretBytes {
         Array(HMAC<SHA256>.authenticationCode(for: message, using: self.symmetricKey()))
     }
 
-    /// Returns whether `code` is the HMAC-SHA256 of `message` under this key, in constant time.
-    package borrowing func isHMAC(_ code: [UInt8], of message: [UInt8]) -> Bool {
-        constantTimeEqual(self.hmacSHA256(message), code)
-    }
-
     private borrowing func sealingKey() -> SymmetricKey {
         precondition(self.count == 32, "AES-256-GCM takes a key of 32 bytes")
         return self.symmetricKey()

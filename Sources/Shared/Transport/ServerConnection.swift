@@ -29,11 +29,6 @@ package final class ServerConnection: Sendable {
         self.limits = limits
     }
 
-    /// Waits for the next request, and decodes it.
-    ///
-    /// Only one task may wait at a time.
-    package func next() async -> Incoming { self.decode(await self.received()) }
-
     /// A request or the end of the connection, as it arrived.
     ///
     /// Much smaller than ``Incoming``. The task of an idle connection keeps memory for one of them.

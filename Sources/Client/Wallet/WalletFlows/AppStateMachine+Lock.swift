@@ -49,13 +49,6 @@ extension AppStateMachine {
         return self.follow(.call(OpenTheApp(.resume)), snapshot)
     }
 
-    /// Opens a link.
-    ///
-    /// A running app handles it as part of a resume (UC1.2/3.4); otherwise, the app is launched.
-    package mutating func open(link: IncomingLink, _ snapshot: Snapshot) -> Action {
-        self.resume(snapshot, opening: link)
-    }
-
     /// Notes that the app came back or received a link while an effect was in progress.
     ///
     /// The app is resumed afterwards by ``timeDue(_:)``.

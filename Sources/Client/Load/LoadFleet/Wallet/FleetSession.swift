@@ -229,22 +229,6 @@ package final class FleetSession: Sendable {
         return VerdictPlace(epoch: receipt.signed.epoch, leaf)
     }
 
-    /// Checks a PIN.
-    package func check(
-        _ entry: PINChoice,
-        attemptID: AttemptID = .random()
-    ) async throws(FleetFailure) -> InstructResult {
-        try await self.send(self.prepareCheck(entry, attemptID: attemptID)).result
-    }
-
-    /// Changes the PIN to the wallet's next one and records it in the fleet.
-    package func changePIN(
-        _ entry: PINChoice = .right,
-        attemptID: AttemptID = .random()
-    ) async throws(FleetFailure) -> InstructResult {
-        try await self.send(self.prepareChange(entry, attemptID: attemptID)).result
-    }
-
     /// Returns whether a share belongs to the wallet.
     ///
     /// For the last verified share, skips the derivation.

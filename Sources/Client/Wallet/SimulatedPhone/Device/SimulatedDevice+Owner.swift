@@ -87,20 +87,4 @@ extension SimulatedDevice: PromptResponder {
             for name in [DeviceFiles.Name.keychain, .keychainKey] { try self.files.remove(name) }
         }
     }
-
-    /// Creates another phone with the same owner in a separate folder, without any device-bound data.
-    ///
-    /// The caller is responsible for copying the app's data.
-    package func restored(in folder: String) throws(DeviceError) -> SimulatedDevice {
-        let owner = try self.files.owner()
-        let new = try SimulatedDevice(
-            folder: folder,
-            authorityFolder: self.authorityFolder,
-            clock: self.clock,
-            new: self.profile
-        )
-        try new.moveToAnotherPhone()
-        try new.files.write(Array("\(owner)\n".utf8), to: .owner)
-        return new
-    }
 }
