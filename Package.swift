@@ -530,7 +530,6 @@ let client: [Target] = [
             "Vocabulary",
             "WalletFlows",
             "Wire",
-            crypto,
         ],
         path: "Sources/Client/Wallet/WalletCore"
     ),
@@ -738,7 +737,6 @@ let tests: [Target] = [
             "Transport",
             "Vocabulary",
             "Wire",
-            crypto,
             nioCore,
             nioPosix,
         ],
@@ -812,7 +810,6 @@ let tests: [Target] = [
         dependencies: [
             "COpenSSL",
             "Lab",
-            "Secrets",
             "TestSupport",
             "Transport",
             "Vocabulary",
@@ -1034,7 +1031,6 @@ let tests: [Target] = [
             "DeviceInterface",
             "Evidence",
             "HostSystem",
-            "Lab",
             "MetricsEndpoint",
             "RemotePINServer",
             "Secrets",
@@ -1109,7 +1105,6 @@ let tests: [Target] = [
         dependencies: [
             "ConfigText",
             "HostSystem",
-            "Lab",
             "LabFiles",
             "remote-pin-lab",
             "remote-pin-server",
@@ -1167,13 +1162,11 @@ let tests: [Target] = [
         name: "LoadFloodTests",
         dependencies: [
             "Lab",
-            "LabFiles",
             "LoadFlood",
             "pin-load",
             "remote-pin-lab",
             "remote-pin-server",
             "TestSupport",
-            "Transport",
             "Vocabulary",
             "Wire",
         ]

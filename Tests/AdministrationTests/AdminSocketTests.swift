@@ -6,7 +6,6 @@ import ServerTestSupport
 import TestSupport
 import Testing
 import Transport
-import Vocabulary
 
 @Suite("The operators' socket")
 struct AdminSocketTests {

@@ -2,7 +2,6 @@ import AttestationVerifier
 import Evidence
 import Lab
 import Testing
-import Vocabulary
 
 @Suite("Android key attestation")
 struct AndroidVerifierTests {

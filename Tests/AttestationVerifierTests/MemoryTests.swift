@@ -1,7 +1,6 @@
 import AttestationVerifier
 import Evidence
 import Foundation
-import Lab
 import Testing
 import Vocabulary
 

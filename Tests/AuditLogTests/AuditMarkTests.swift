@@ -1,9 +1,6 @@
 import Foundation
-import HostSystem
 import TestSupport
 import Testing
-import Vault
-import Vocabulary
 
 @testable import AuditLog
 

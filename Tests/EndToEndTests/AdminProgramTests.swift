@@ -3,7 +3,6 @@ import HostSystem
 import LabFiles
 import TestSupport
 import Testing
-import Transport
 import Vocabulary
 import Wire
 

@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import HostSystem
 import LabFiles
 import TestSupport
 import Testing

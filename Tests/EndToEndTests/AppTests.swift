@@ -1,5 +1,4 @@
 import Foundation
-import HostSystem
 import LabFiles
 import TestSupport
 import Testing

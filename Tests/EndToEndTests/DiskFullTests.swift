@@ -1,7 +1,6 @@
 import Glibc
 import Lab
 import LabFiles
-import HostSystem
 import TestSupport
 import Testing
 import Wire

@@ -5,7 +5,6 @@ import Lab
 import LabFiles
 import TestSupport
 import Testing
-import Transport
 import Vocabulary
 import Wire
 

@@ -1,5 +1,4 @@
 import Secrets
-import HostSystem
 import TestSupport
 import Testing
 import Vocabulary

@@ -1,7 +1,6 @@
 import Foundation
 import HostSystem
 import Lab
-import LabFiles
 import TestSupport
 import Testing
 import Transport

@@ -1,6 +1,5 @@
 import SimulatedPhone
 import HostSystem
-import LabFiles
 import TestSupport
 import Testing
 import Vocabulary

@@ -1,10 +1,8 @@
 import Foundation
-import HostSystem
 import LabFiles
 import Secrets
 import TestSupport
 import Testing
-import Transport
 import Vocabulary
 import Wire
 

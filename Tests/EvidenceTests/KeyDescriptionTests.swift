@@ -1,7 +1,6 @@
 import Evidence
 import TestSupport
 import Testing
-import Vocabulary
 
 @Suite("Android key descriptions, written and read")
 struct KeyDescriptionTests {

@@ -1,6 +1,4 @@
-import TestSupport
 import Testing
-import HistoryChecker
 import Vocabulary
 
 @Suite("Detection of faults")

@@ -1,6 +1,5 @@
 import HistoryChecker
 import Testing
-import Vocabulary
 
 @Suite("Histories with a known verdict")
 struct TranscriptTests {

@@ -1,6 +1,5 @@
-import Foundation
+import Glibc
 import LoadFleet
-import LoadPlan
 import LoadReport
 @testable import LoadEngine
 import TestSupport

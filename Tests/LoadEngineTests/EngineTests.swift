@@ -1,5 +1,4 @@
 import Foundation
-import LoadFleet
 import LoadPlan
 import LoadReport
 import LoadEngine

@@ -1,6 +1,5 @@
 import Foundation
 import Lab
-import LabFiles
 import LoadReport
 import TestSupport
 import Testing

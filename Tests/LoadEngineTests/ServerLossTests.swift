@@ -1,5 +1,4 @@
 import Foundation
-import HostSystem
 import LoadFleet
 import LoadPlan
 import LoadReport

@@ -1,10 +1,8 @@
 import Foundation
 import Lab
-import LabFiles
 import LoadFlood
 import TestSupport
 import Testing
-import Transport
 import Vocabulary
 import Wire
 

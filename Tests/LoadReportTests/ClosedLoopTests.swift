@@ -1,5 +1,4 @@
 @testable import LoadReport
-import TestSupport
 import Testing
 
 @Suite("Report of a closed loop")

@@ -1,5 +1,4 @@
 import LoadReport
-import TestSupport
 import Testing
 
 @Suite("Comparison of runs that ended differently")

@@ -1,5 +1,4 @@
 import LoadReport
-import TestSupport
 import Testing
 
 @Suite("Merging the parts of one load")

@@ -1,5 +1,4 @@
 import LoadReport
-import TestSupport
 import Testing
 
 @Suite("Recorder")

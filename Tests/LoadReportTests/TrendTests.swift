@@ -1,6 +1,5 @@
 import Foundation
 import LoadReport
-import TestSupport
 import Testing
 
 @Suite("Trends over many runs")

@@ -1,12 +1,9 @@
-import AttestationVerifier
 import SimulatedPhone
 import Foundation
 import ServerTestSupport
 import TestSupport
 import Testing
 import Vocabulary
-
-@testable import RemotePINServer
 
 @Suite("Attested facts, stored for operators")
 struct AttestedFactsTests {

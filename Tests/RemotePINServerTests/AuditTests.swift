@@ -2,7 +2,6 @@ import Administration
 import AdminProtocol
 import AuditLog
 import Foundation
-import RemotePINServer
 import Synchronization
 import ServerTestSupport
 import TestSupport

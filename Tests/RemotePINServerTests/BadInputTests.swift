@@ -1,5 +1,4 @@
 import Foundation
-import RemotePINServer
 import HostSystem
 import ServerTestSupport
 import TestSupport

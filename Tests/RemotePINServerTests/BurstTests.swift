@@ -4,7 +4,6 @@ import TestSupport
 import Testing
 import Transport
 import Vocabulary
-import Wire
 
 @testable import RemotePINServer
 

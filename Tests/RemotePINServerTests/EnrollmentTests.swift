@@ -3,7 +3,6 @@ import DeviceInterface
 import SimulatedPhone
 import RemotePINServer
 import Secrets
-import HostSystem
 import Statements
 import ServerTestSupport
 import TestSupport

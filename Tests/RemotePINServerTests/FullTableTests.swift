@@ -6,8 +6,6 @@ import Transport
 import Vocabulary
 import Wire
 
-@testable import RemotePINServer
-
 @Suite("A full connection table")
 struct FullTableTests {
     private static let sources = ["127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"]

@@ -5,7 +5,6 @@ import Testing
 import TestSupport
 import Vocabulary
 import WalletStore
-import Wire
 
 @testable import RemotePINServer
 

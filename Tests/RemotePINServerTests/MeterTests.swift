@@ -1,8 +1,6 @@
 import Administration
 import AttestationVerifier
 import AuditLog
-import DeviceInterface
-import Lab
 import ServerTestSupport
 import MetricsEndpoint
 import Testing

@@ -1,6 +1,5 @@
 import Testing
 import Vault
-import Vocabulary
 import WalletStore
 import Wire
 

@@ -1,5 +1,4 @@
 import Administration
-import RemotePINServer
 import ServerTestSupport
 import Testing
 import TestSupport

@@ -1,7 +1,6 @@
 import Administration
 import DeviceInterface
 import HostSystem
-import Lab
 import Secrets
 import ServerTestSupport
 import SimulatedPhone
@@ -12,8 +11,6 @@ import TestSupport
 import Transport
 import Vocabulary
 import Wire
-
-@testable import RemotePINServer
 
 /// A search of the log, at its lowest level, and of the metrics for every secret of the server and
 /// its wallets.

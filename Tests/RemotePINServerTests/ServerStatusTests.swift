@@ -1,11 +1,9 @@
 import Administration
-import RemotePINServer
 import ServerTestSupport
 import TestSupport
 import Testing
 import Transport
 import Vocabulary
-import Wire
 
 @Suite("The status of the server and the lists of wallets and sessions")
 struct ServerStatusTests {

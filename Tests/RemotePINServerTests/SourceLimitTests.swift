@@ -1,8 +1,6 @@
-import DeviceInterface
 import MetricsEndpoint
 import SimulatedPhone
 import Secrets
-import Statements
 import ServerTestSupport
 import TestSupport
 import Testing

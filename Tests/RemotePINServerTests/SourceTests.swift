@@ -1,5 +1,4 @@
 import Secrets
-import TestSupport
 import Testing
 import Transport
 import Vocabulary

@@ -3,7 +3,6 @@ import ServerTestSupport
 import TestSupport
 import Testing
 import Vocabulary
-import Wire
 
 @Suite("Registration, session and PIN check")
 struct UnlockTests {

@@ -1,5 +1,4 @@
 import HostSystem
-import Lab
 import LabFiles
 import Synchronization
 import TerminalApp

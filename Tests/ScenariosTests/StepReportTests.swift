@@ -1,5 +1,4 @@
 import Foundation
-import HostSystem
 import TerminalApp
 import TestSupport
 import Testing

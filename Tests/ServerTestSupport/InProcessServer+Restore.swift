@@ -1,9 +1,7 @@
 internal import Administration
 package import AuditLog
-internal import HostSystem
 internal import Logging
 package import PINPolicy
-internal import RemotePINServer
 package import StoreMaintenance
 package import TestSupport
 package import Vault

@@ -3,15 +3,12 @@ import AdminProtocol
 import AuditLog
 import Foundation
 import HostSystem
-import RemotePINServer
 import ServerTestSupport
 import StoreMaintenance
 import Testing
 import TestSupport
 import Vault
 import Vocabulary
-import WalletStore
-import Wire
 
 @Suite("Backups")
 struct BackupTests {

@@ -3,7 +3,6 @@ import AdminProtocol
 import AuditLog
 import HostSystem
 import PreparedSQL
-import RemotePINServer
 import ServerTestSupport
 import StoreMaintenance
 import Testing

@@ -1,6 +1,5 @@
 import Administration
 import AuditLog
-import RemotePINServer
 import ServerTestSupport
 import StoreMaintenance
 import Testing

@@ -3,10 +3,8 @@ import AuditLog
 import Foundation
 import HostSystem
 import PINPolicy
-import RemotePINServer
 import ServerTestSupport
 import StoreMaintenance
-import Synchronization
 import Testing
 import TestSupport
 import Vault

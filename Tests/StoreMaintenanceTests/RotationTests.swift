@@ -3,7 +3,6 @@ import AdminProtocol
 import AuditLog
 import SimulatedPhone
 import HostSystem
-import RemotePINServer
 import Secrets
 import ServerTestSupport
 import StoreMaintenance

@@ -2,7 +2,6 @@ import Administration
 import AuditLog
 import ServerTestSupport
 import Secrets
-import StoreMaintenance
 import TestSupport
 import Testing
 import Vocabulary

@@ -1,6 +1,4 @@
-internal import Foundation
 internal import Synchronization
-internal import HostSystem
 package import Vocabulary
 
 /// A clock that only a test moves.

@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 
 /// A terminal whose other end the test controls.
 package struct PseudoTerminal: ~Copyable {

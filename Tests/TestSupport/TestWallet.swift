@@ -1,6 +1,5 @@
 package import DeviceInterface
 package import SimulatedPhone
-import Crypto
 import Foundation
 import LabFiles
 package import Secrets

@@ -1,4 +1,3 @@
-internal import Crypto
 package import Secrets
 package import Transport
 package import Vocabulary

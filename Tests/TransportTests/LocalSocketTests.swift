@@ -3,7 +3,6 @@ import Glibc
 import TestSupport
 import Testing
 import Transport
-import Vocabulary
 import Wire
 
 @Suite("Limits of local sockets")

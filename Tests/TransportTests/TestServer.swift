@@ -1,7 +1,4 @@
-import Foundation
 import Lab
-import Secrets
-import Synchronization
 import TestSupport
 import Testing
 import Transport

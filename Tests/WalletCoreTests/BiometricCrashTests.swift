@@ -1,6 +1,5 @@
 import DeviceInterface
 import Testing
-import Vocabulary
 import WalletFlows
 
 @testable import WalletCore

@@ -1,6 +1,5 @@
 import DeviceInterface
 import Secrets
-import Synchronization
 import Testing
 import Vocabulary
 import WalletFlows

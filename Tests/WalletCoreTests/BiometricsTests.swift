@@ -1,10 +1,8 @@
 import DeviceInterface
 import Secrets
-import Statements
 import Testing
 import Vocabulary
 import WalletFlows
-import Wire
 
 @testable import WalletCore
 

@@ -1,5 +1,4 @@
 import DeviceInterface
-import Secrets
 import Synchronization
 import TestSupport
 import Testing

@@ -1,7 +1,6 @@
 import Secrets
 import Statements
 import Vocabulary
-import WalletFlows
 import Wire
 
 /// The fake server's handling of each call.

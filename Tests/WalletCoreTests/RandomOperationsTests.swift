@@ -3,7 +3,6 @@ import Secrets
 import Statements
 import TestSupport
 import Testing
-import Vocabulary
 import WalletFlows
 
 @testable import WalletCore

@@ -1,7 +1,4 @@
-import DeviceInterface
-import Secrets
 import Testing
-import Vocabulary
 import WalletFlows
 import Wire
 

@@ -1,7 +1,4 @@
-import TestSupport
 import Testing
-import Vocabulary
-import WalletFlows
 
 @testable import WalletCore
 

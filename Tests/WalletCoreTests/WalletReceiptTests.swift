@@ -1,7 +1,6 @@
 import Secrets
 import Statements
 import Synchronization
-import TestSupport
 import Testing
 import Vocabulary
 import WalletFlows

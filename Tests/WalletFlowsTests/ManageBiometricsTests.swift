@@ -1,6 +1,5 @@
 import DeviceInterface
 import Testing
-import Vocabulary
 
 @testable import WalletFlows
 

@@ -1,5 +1,4 @@
 import GRDB
-import PINPolicy
 import Synchronization
 import TestSupport
 import Testing

@@ -1,6 +1,5 @@
 import GRDB
 import HostSystem
-import PINPolicy
 import TestSupport
 import Testing
 import Vocabulary

@@ -1,4 +1,3 @@
-import PINPolicy
 import Testing
 import Vocabulary
 import WalletStore

@@ -1,5 +1,4 @@
 import Testing
-import Vocabulary
 import Wire
 
 /// Encodes an InstructBody by hand; without an instruction if it is nil.

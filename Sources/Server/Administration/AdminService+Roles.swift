@@ -1,6 +1,5 @@
 internal import AdminProtocol
 internal import AuditLog
-internal import HostSystem
 internal import Logging
 internal import RemotePINServer
 internal import Transport

@@ -1,5 +1,4 @@
 internal import Evidence
-internal import Vocabulary
 
 /// Checks on certificate chains that both platforms share.
 enum CertificateChain {

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import Vocabulary
 
 /// The contents of a page.

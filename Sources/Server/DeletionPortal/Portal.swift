@@ -1,5 +1,4 @@
-internal import Foundation
-internal import Hummingbird
+internal import HTTPTypes
 internal import LogLines
 internal import Logging
 internal import Transport

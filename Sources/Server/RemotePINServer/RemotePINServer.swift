@@ -9,7 +9,6 @@ package import Transport
 package import Vault
 package import Vocabulary
 package import WalletStore
-internal import Wire
 
 /// The server.
 ///

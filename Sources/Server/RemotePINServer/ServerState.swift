@@ -1,6 +1,4 @@
 internal import AttestationVerifier
-internal import HostSystem
-internal import LogLines
 internal import Metrics
 internal import Synchronization
 package import Vault

@@ -1,7 +1,6 @@
 internal import ConfigText
 internal import HostSystem
 internal import Logging
-internal import ServerSettings
 internal import Synchronization
 internal import MetricsEndpoint
 internal import Telemetry

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import ConfigText
-internal import HostSystem
 internal import ServerCommandLine
 internal import ServerSettings
 

@@ -3,7 +3,6 @@ internal import AttestationVerifier
 internal import Evidence
 internal import LabFiles
 internal import ServerCommandLine
-internal import ServerSettings
 internal import HostSystem
 internal import Vocabulary
 

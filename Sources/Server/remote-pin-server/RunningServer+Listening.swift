@@ -1,6 +1,5 @@
 internal import Administration
 internal import ConfigText
-internal import Foundation
 internal import LabFiles
 internal import LogLines
 internal import Logging

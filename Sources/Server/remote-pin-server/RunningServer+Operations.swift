@@ -6,7 +6,6 @@ internal import HostSystem
 internal import LogLines
 internal import Logging
 internal import RemotePINServer
-internal import ServerCommandLine
 internal import ServerSettings
 internal import StoreMaintenance
 internal import Transport

@@ -2,7 +2,7 @@ internal import Administration
 internal import AdminProtocol
 internal import AuditLog
 internal import EventHooks
-internal import Foundation
+internal import Glibc
 internal import LabFiles
 internal import LogLines
 internal import Logging

@@ -7,7 +7,6 @@ internal import ServerSettings
 internal import HostSystem
 internal import Transport
 internal import Vault
-internal import Vocabulary
 
 /// The checked contents of all files named in a configuration.
 ///

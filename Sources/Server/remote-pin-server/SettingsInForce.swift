@@ -1,5 +1,4 @@
 internal import ConfigText
-internal import Foundation
 internal import Logging
 internal import RemotePINServer
 internal import ServerCommandLine

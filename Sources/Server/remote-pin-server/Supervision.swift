@@ -6,7 +6,6 @@ internal import Telemetry
 internal import ServerSettings
 internal import ServiceLifecycle
 internal import UnixSignals
-internal import Vocabulary
 
 /// Handles signals and sends status messages to the process manager.
 ///

@@ -1,4 +1,3 @@
-internal import COpenSSL
 internal import Crypto
 internal import FoundationEssentials
 

@@ -1,5 +1,3 @@
-internal import Crypto
-internal import FoundationEssentials
 package import Vocabulary
 
 /// The purpose of a signature.

@@ -1,6 +1,5 @@
 internal import NIOCore
 internal import Synchronization
-internal import Vocabulary
 
 /// The TLS options of a listening socket.
 struct HandshakeOptions: Sendable {

@@ -1,7 +1,6 @@
 internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
-internal import Vocabulary
 
 /// A listening socket and its connections.
 ///

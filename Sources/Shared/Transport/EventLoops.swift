@@ -1,5 +1,4 @@
 internal import NIOCore
-internal import NIOPosix
 
 /// The threads that serve all connections.
 package enum EventLoops {

@@ -1,6 +1,5 @@
 internal import NIOCore
 internal import Synchronization
-internal import Vocabulary
 
 /// Lets a task receive and send a connection's frames one at a time.
 ///

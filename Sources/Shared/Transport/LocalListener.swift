@@ -1,5 +1,3 @@
-internal import Vocabulary
-
 /// A Unix socket on which a server accepts calls from processes on the same machine.
 ///
 /// The socket's file permissions determine which processes can connect: only those of the server's user (mode 0600) or,

@@ -1,7 +1,6 @@
 internal import NIOCore
 internal import Secrets
 internal import Synchronization
-internal import Vocabulary
 internal import Wire
 
 /// A client connection's calls that are waiting for an answer.

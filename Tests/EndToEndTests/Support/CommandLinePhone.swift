@@ -1,5 +1,4 @@
 import SimulatedPhone
-import Foundation
 import LabFiles
 import HostSystem
 import TestSupport

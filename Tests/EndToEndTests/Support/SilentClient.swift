@@ -1,7 +1,6 @@
 import Dispatch
 import Foundation
 import Glibc
-import HostSystem
 import LabFiles
 
 /// A client that connects, sends nothing and records the bytes that it receives: `openssl s_client`.

@@ -1,7 +1,5 @@
-import Foundation
-import HostSystem
+import Glibc
 import Lab
-import LabFiles
 import LoadFleet
 import LoadPlan
 import LoadReport

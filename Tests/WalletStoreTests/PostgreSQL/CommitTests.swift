@@ -1,5 +1,4 @@
 import PostgreSQLClient
-import PINPolicy
 import Testing
 import Vocabulary
 

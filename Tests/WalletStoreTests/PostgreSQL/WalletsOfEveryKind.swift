@@ -1,5 +1,4 @@
 import PINPolicy
-import TestSupport
 import Testing
 import Vocabulary
 

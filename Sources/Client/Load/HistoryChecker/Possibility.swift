@@ -1,5 +1,3 @@
-internal import Vocabulary
-
 /// An order in which the server may have judged a wallet's operations so far.
 ///
 /// An operation is *placed* if its position in the order has been determined.

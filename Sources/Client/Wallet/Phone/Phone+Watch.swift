@@ -1,4 +1,4 @@
-package import WalletCore
+package import WalletFlows
 
 extension Phone {
     /// Returns a stream that starts with the current screen and continues with its changes, at most five per second.

@@ -1,4 +1,3 @@
-internal import HostSystem
 package import DeviceInterface
 package import SimulatedPhone
 package import Vocabulary

@@ -1,5 +1,6 @@
+package import DeviceInterface
 package import SimulatedPhone
-package import WalletCore
+package import WalletFlows
 
 /// An action by the user or the operating system.
 package enum PhoneAction: Sendable {

@@ -2,7 +2,6 @@ internal import ConfigText
 package import DeviceInterface
 internal import ConfigText
 internal import LabFiles
-internal import SimulatedPhone
 package import WalletCore
 
 /// An error from an operation on a ``Phone``.

@@ -1,6 +1,6 @@
 internal import DeviceInterface
 package import Phone
-internal import WalletCore
+internal import Vocabulary
 
 /// The status line of a phone, and whether the app is in the foreground.
 package struct PhoneStatus: Hashable, Sendable {

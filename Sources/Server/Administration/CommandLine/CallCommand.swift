@@ -1,4 +1,3 @@
-internal import AdminProtocol
 internal import ArgumentParser
 internal import ServerCommandLine
 

@@ -1,4 +1,3 @@
-internal import AdminProtocol
 package import ArgumentParser
 internal import AuditLog
 internal import Logging

@@ -1,4 +1,3 @@
-internal import AdminProtocol
 package import ArgumentParser
 internal import RemotePINServer
 internal import ServerCommandLine

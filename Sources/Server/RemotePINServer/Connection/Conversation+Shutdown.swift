@@ -1,6 +1,5 @@
 internal import Logging
 internal import Transport
-internal import Vocabulary
 internal import Wire
 
 extension Conversation {

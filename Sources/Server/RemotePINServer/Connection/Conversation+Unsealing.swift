@@ -3,7 +3,6 @@ internal import Secrets
 internal import Vault
 internal import Vocabulary
 internal import WalletStore
-internal import Wire
 
 // An unsealed value is used for a single answer and never kept, so that the process has no copy of it after a
 // revocation.

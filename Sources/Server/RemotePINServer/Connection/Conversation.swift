@@ -2,8 +2,6 @@ internal import HostSystem
 internal import LogLines
 internal import Logging
 internal import Metrics
-internal import Secrets
-internal import Statements
 internal import Synchronization
 internal import Transport
 internal import Vocabulary

@@ -1,4 +1,3 @@
-internal import Logging
 internal import Vocabulary
 internal import Wire
 

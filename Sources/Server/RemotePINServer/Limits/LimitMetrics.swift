@@ -2,7 +2,6 @@ internal import LogLines
 internal import Logging
 internal import Metrics
 package import Transport
-internal import Vocabulary
 
 /// Counts connections and calls rejected by a capacity limit or a per-source limit, and logs them at a limited rate.
 ///

@@ -1,5 +1,4 @@
 package import Vocabulary
-internal import WalletStore
 
 // The text format of flags and update policies in the store, which operators can read.
 

@@ -1,5 +1,4 @@
 internal import PINPolicy
-internal import Secrets
 internal import Vault
 internal import Vocabulary
 internal import WalletStore

@@ -2,7 +2,6 @@ internal import AuditLog
 internal import Foundation
 internal import HostSystem
 internal import Vocabulary
-internal import WalletStore
 
 /// The audit logs since a backup: the one at `audit.file`, and the damaged ones next to it that earlier restores set
 /// aside.

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import HostSystem
 
 /// A staging folder inside a store's folder.

@@ -1,4 +1,3 @@
-internal import GRDB
 import PINPolicy
 internal import PreparedSQL
 import Vocabulary

@@ -1,5 +1,4 @@
 internal import GRDB
-import PINPolicy
 import Vocabulary
 
 /// Registration and removal of wallets.

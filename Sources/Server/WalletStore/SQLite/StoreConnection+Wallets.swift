@@ -1,5 +1,3 @@
-internal import GRDB
-import PINPolicy
 import PreparedSQL
 import Vocabulary
 

@@ -5,7 +5,6 @@ internal import HostSystem
 internal import ServerCommandLine
 internal import ServerSettings
 internal import Vault
-internal import Vocabulary
 
 /// `admin audit`: reads the audit log.
 struct AdminAudit: AsyncParsableCommand {

@@ -4,7 +4,6 @@ internal import ArgumentParser
 internal import AuditLog
 internal import HostSystem
 internal import ServerCommandLine
-internal import ServerSettings
 internal import StoreMaintenance
 internal import Vocabulary
 internal import WalletStore

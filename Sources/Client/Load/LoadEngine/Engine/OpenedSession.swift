@@ -1,7 +1,6 @@
 internal import LoadFleet
 internal import LoadPlan
 internal import Synchronization
-internal import Transport
 internal import Wire
 
 /// An open session for a wallet that was taken from the pool.

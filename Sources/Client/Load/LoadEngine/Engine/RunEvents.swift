@@ -1,4 +1,3 @@
-internal import HistoryChecker
 package import LoadReport
 internal import Synchronization
 internal import Vocabulary

@@ -2,11 +2,9 @@ internal import HistoryChecker
 internal import LoadFleet
 internal import LoadPlan
 internal import LoadReport
-internal import Secrets
 internal import Synchronization
 internal import Transport
 internal import Vocabulary
-internal import Wire
 
 /// A simulated user that generates the load on one connection by performing operations one after another.
 ///

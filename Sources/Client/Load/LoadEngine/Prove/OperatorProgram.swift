@@ -1,5 +1,3 @@
-internal import FoundationEssentials
-internal import HostSystem
 internal import Subprocess
 
 /// A program provided by the operator: a fault hook, or a command that revokes a wallet.

@@ -1,6 +1,5 @@
 package import HistoryChecker
 internal import HostSystem
-internal import Secrets
 internal import Synchronization
 package import Vocabulary
 

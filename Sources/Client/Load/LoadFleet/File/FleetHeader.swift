@@ -1,4 +1,3 @@
-internal import Secrets
 internal import Vocabulary
 
 /// The header of a fleet file: its identification, and the seed for all keys.

@@ -1,4 +1,3 @@
-internal import Lab
 internal import Synchronization
 internal import Transport
 internal import Vocabulary

@@ -1,4 +1,3 @@
-internal import Histogram
 internal import Synchronization
 
 /// Records the operations from several event loops and returns them in intervals.

@@ -1,5 +1,4 @@
 import ArgumentParser
-internal import HostSystem
 internal import LoadReport
 
 /// `pin-load merge`: joins the results from several machines that generated one load.

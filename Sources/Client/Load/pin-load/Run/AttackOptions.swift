@@ -1,10 +1,6 @@
 import ArgumentParser
-internal import HostSystem
-internal import LoadFleet
 internal import LoadPlan
-internal import LoadReport
 internal import LoadEngine
-internal import Transport
 
 /// Options for an attack, which replaces the load.
 struct AttackOptions: ParsableArguments {

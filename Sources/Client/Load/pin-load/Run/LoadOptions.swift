@@ -2,7 +2,6 @@ import ArgumentParser
 internal import FoundationEssentials
 internal import HostSystem
 internal import LoadPlan
-internal import ConfigText
 
 /// Options for a load plan.
 struct LoadOptions: ParsableArguments {

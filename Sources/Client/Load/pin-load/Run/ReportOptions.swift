@@ -1,6 +1,5 @@
 import ArgumentParser
 internal import ConfigText
-internal import HostSystem
 internal import LoadReport
 
 /// Options for the thresholds of a run and its result files.

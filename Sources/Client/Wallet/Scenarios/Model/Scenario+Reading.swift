@@ -1,7 +1,5 @@
 package import ConfigText
 internal import HostSystem
-internal import DeviceInterface
-internal import WalletFlows
 
 extension Scenario {
     /// Returns false for files in a folder that are not YAML, or that only contain steps for the folder's scenarios.

@@ -2,7 +2,7 @@ internal import ConfigText
 internal import HostSystem
 internal import LabFiles
 internal import Phone
-internal import WalletCore
+internal import Vocabulary
 internal import WalletFlows
 internal import Yams
 

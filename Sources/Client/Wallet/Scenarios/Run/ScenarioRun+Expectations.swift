@@ -1,7 +1,7 @@
+internal import DeviceInterface
 internal import SimulatedPhone
 internal import Phone
 internal import Vocabulary
-internal import WalletCore
 internal import WalletFlows
 
 /// Compares actual with expected values.

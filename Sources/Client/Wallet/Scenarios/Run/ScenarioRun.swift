@@ -1,8 +1,6 @@
-internal import DeviceInterface
 internal import Phone
 internal import TerminalApp
 internal import Vocabulary
-internal import WalletCore
 internal import WalletFlows
 
 /// A scenario in progress, with its phones, named values and results so far.

@@ -1,6 +1,5 @@
 internal import Foundation
 internal import HostSystem
-internal import Synchronization
 package import TerminalApp
 
 /// Runs scenarios concurrently and returns the results in the original order.

@@ -1,4 +1,3 @@
-internal import Evidence
 internal import Lab
 internal import Vocabulary
 

@@ -2,7 +2,6 @@ internal import ConfigText
 internal import DeviceInterface
 internal import HostSystem
 internal import Secrets
-internal import Vocabulary
 
 /// A device's folder, which contains the data that never leaves a phone.
 ///

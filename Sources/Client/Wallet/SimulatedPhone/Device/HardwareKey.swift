@@ -1,7 +1,6 @@
 internal import DeviceInterface
 internal import Evidence
 internal import HostSystem
-internal import Vocabulary
 
 /// A simulated device's hardware key and its App Attest counter, stored in the file `hardware-key`.
 ///

@@ -1,5 +1,4 @@
 internal import HostSystem
-internal import Lab
 package import DeviceInterface
 internal import Synchronization
 package import Vocabulary

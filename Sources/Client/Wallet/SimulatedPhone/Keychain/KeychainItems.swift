@@ -1,5 +1,4 @@
 internal import FoundationEssentials
-internal import HostSystem
 internal import DeviceInterface
 internal import Secrets
 

@@ -1,4 +1,3 @@
-internal import DeviceInterface
 internal import Synchronization
 internal import Vocabulary
 package import WalletCore

@@ -1,5 +1,4 @@
 internal import ConfigText
-internal import DeviceInterface
 internal import Vocabulary
 
 /// All keys in a device profile.

@@ -1,6 +1,5 @@
 internal import Secrets
 internal import Vocabulary
-internal import WalletFlows
 internal import Wire
 
 /// A connection after the Hello, with its session if one has been opened.

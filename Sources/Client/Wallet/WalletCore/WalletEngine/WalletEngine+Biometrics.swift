@@ -2,7 +2,6 @@ internal import DeviceInterface
 internal import Secrets
 internal import Vocabulary
 internal import WalletFlows
-internal import Wire
 
 /// Unlocks with biometrics (UC2.3/1.2), and shows all other system prompts that open the keychain item.
 extension WalletEngine {

@@ -1,4 +1,3 @@
-internal import Crypto
 internal import DeviceInterface
 internal import Secrets
 internal import Statements

@@ -1,6 +1,5 @@
 internal import DeviceInterface
 internal import Secrets
-internal import Vocabulary
 internal import WalletFlows
 
 /// Keeps the keychain and the state consistent, even though they cannot be written atomically.

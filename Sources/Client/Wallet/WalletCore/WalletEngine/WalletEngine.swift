@@ -2,7 +2,6 @@ internal import DeviceInterface
 internal import Secrets
 internal import Vocabulary
 internal import WalletFlows
-internal import Wire
 
 /// A wallet's data and devices: its files, its phone, its connection and, while it is unlocked, its keys.
 ///

@@ -1,5 +1,3 @@
-internal import Vocabulary
-
 /// PF2.7 Resolve a universal link: decides whether the app may accept it, and passes it to the host application.
 ///
 ///     no link, or another app's ──▶ none

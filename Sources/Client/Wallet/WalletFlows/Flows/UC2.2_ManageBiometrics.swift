@@ -1,5 +1,4 @@
 internal import DeviceInterface
-internal import Vocabulary
 
 /// UC2.2: turns biometrics on or off.
 ///

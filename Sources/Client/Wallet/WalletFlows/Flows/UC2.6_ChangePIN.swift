@@ -1,5 +1,4 @@
 internal import DeviceInterface
-internal import Vocabulary
 
 /// UC2.6 Change PIN: asks for the old PIN, then the new one twice, and replaces it with a single instruction.
 ///

@@ -3,7 +3,6 @@ internal import HostSystem
 internal import Phone
 internal import Scenarios
 internal import TerminalApp
-internal import WalletCore
 internal import WalletFlows
 
 /// `wallet app`: runs the complete app in a terminal.

@@ -1,6 +1,5 @@
 import ArgumentParser
 internal import ConfigText
-internal import HostSystem
 internal import Scenarios
 
 /// The options that select scenarios and determine their order and repetitions.

@@ -1,6 +1,5 @@
 import ArgumentParser
 internal import Phone
-internal import WalletCore
 internal import WalletFlows
 
 /// `wallet setup`.

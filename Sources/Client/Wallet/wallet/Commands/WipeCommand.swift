@@ -1,7 +1,6 @@
 import ArgumentParser
 internal import HostSystem
 internal import Phone
-internal import WalletCore
 internal import WalletFlows
 
 /// `wallet wipe`.

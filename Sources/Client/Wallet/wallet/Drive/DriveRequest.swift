@@ -1,7 +1,6 @@
 internal import FoundationEssentials
 internal import HostSystem
 internal import ConfigText
-internal import WalletCore
 internal import WalletFlows
 
 /// A command from the controlling program.

@@ -2,7 +2,7 @@ internal import ConfigText
 internal import DeviceInterface
 internal import SimulatedPhone
 internal import Phone
-internal import WalletCore
+internal import Vocabulary
 internal import WalletFlows
 
 /// Executes commands from the controlling program on a phone, one at a time.
