@@ -1,10 +1,11 @@
-import Administration
 import AdminProtocol
 import Foundation
 import TestSupport
 import Testing
 import Transport
 import Vocabulary
+
+@testable import Administration
 
 /// Every command, with its largest arguments among others.
 enum AdminSamples {

@@ -1,4 +1,3 @@
-import Administration
 import AdminProtocol
 import AuditLog
 import HostSystem
@@ -6,6 +5,8 @@ import ServerTestSupport
 import TestSupport
 import Testing
 import Transport
+
+@testable import Administration
 
 @Suite("The operators' socket")
 struct AdminSocketTests {

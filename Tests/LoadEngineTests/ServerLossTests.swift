@@ -1,11 +1,11 @@
 import Foundation
 import LoadFleet
 import LoadPlan
-import LoadReport
 import Synchronization
 import TestSupport
 import Testing
 
+@testable import LoadReport
 @testable import LoadEngine
 
 @Suite("A run whose server ends or forgets")

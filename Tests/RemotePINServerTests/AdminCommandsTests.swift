@@ -1,4 +1,3 @@
-import Administration
 import AdminProtocol
 import RemotePINServer
 import Secrets
@@ -9,6 +8,8 @@ import Transport
 import Vocabulary
 import WalletStore
 import Wire
+
+@testable import Administration
 
 @Suite("Admin commands")
 struct AdminCommandsTests {

@@ -1,4 +1,3 @@
-import Administration
 import AdminProtocol
 import AuditLog
 import Foundation
@@ -10,6 +9,8 @@ import Transport
 import Vocabulary
 import WalletStore
 import Wire
+
+@testable import Administration
 
 @Suite("The audit entries of commands and revocations")
 struct AuditTests {

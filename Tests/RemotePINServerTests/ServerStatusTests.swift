@@ -1,9 +1,10 @@
-import Administration
 import ServerTestSupport
 import TestSupport
 import Testing
 import Transport
 import Vocabulary
+
+@testable import Administration
 
 @Suite("The status of the server and the lists of wallets and sessions")
 struct ServerStatusTests {

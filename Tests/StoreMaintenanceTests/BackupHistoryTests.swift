@@ -1,7 +1,8 @@
-import AuditLog
 import StoreMaintenance
 import Testing
 import Vocabulary
+
+@testable import AuditLog
 
 @Suite("Backups on record")
 struct BackupHistoryTests {

@@ -1,4 +1,3 @@
-import Administration
 import AdminProtocol
 import AuditLog
 import HostSystem
@@ -9,6 +8,7 @@ import Testing
 import TestSupport
 import Vault
 import Vocabulary
+@testable import Administration
 @testable import WalletStore
 
 @Suite("Wallets with a sealed value that does not open")

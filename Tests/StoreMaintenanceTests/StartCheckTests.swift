@@ -1,5 +1,4 @@
 import Administration
-import AuditLog
 import HostSystem
 import PreparedSQL
 import ServerTestSupport
@@ -10,6 +9,7 @@ import Vault
 import Vocabulary
 import Wire
 
+@testable import AuditLog
 @testable import WalletStore
 
 @Suite("Comparing the store with its audit log at a start")

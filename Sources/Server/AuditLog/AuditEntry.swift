@@ -10,7 +10,7 @@ package struct AuditRecord: Hashable, Sendable {
     package var epoch: Int
     package var actor: AuditActor
     package var event: AuditEvent
-    package var subject: AuditSubject
+    package var subject = AuditSubject()
     package var phase: AuditPhase
     /// The command's arguments other than its subject, in a word or two, for example `percent 10`.
     package var detail: String?
@@ -22,30 +22,6 @@ package struct AuditRecord: Hashable, Sendable {
     ///
     /// Only in entries for starts and stops.
     package var servers: [String]?
-
-    package init(
-        at: Timestamp,
-        epoch: Int,
-        actor: AuditActor,
-        event: AuditEvent,
-        subject: AuditSubject = AuditSubject(),
-        phase: AuditPhase,
-        detail: String? = nil,
-        generation: UInt64? = nil,
-        server: String? = nil,
-        servers: [String]? = nil
-    ) {
-        self.at = at
-        self.epoch = epoch
-        self.actor = actor
-        self.event = event
-        self.subject = subject
-        self.phase = phase
-        self.detail = detail
-        self.generation = generation
-        self.server = server
-        self.servers = servers
-    }
 }
 
 /// An entry in the log: a record together with its number.
@@ -55,11 +31,6 @@ package struct AuditEntry: Hashable, Sendable {
     /// Numbers start at 1 and have no gaps.
     package var number: UInt64
     package var record: AuditRecord
-
-    package init(number: UInt64, record: AuditRecord) {
-        self.number = number
-        self.record = record
-    }
 }
 
 /// The party that caused an event.

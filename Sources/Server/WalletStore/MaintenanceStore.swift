@@ -35,12 +35,6 @@ package struct StoreCopyProgress: Hashable, Sendable {
     package var pages: Int
     package var copied: Int
     package var isWhole: Bool
-
-    package init(pages: Int, copied: Int, isWhole: Bool) {
-        self.pages = pages
-        self.copied = copied
-        self.isWhole = isWhole
-    }
 }
 
 /// A reason why a store was not copied.
@@ -247,13 +241,6 @@ package struct StoreInspection: Hashable, Sendable {
     package var wallets: Int
     /// The latest epoch named in any wallet's row.
     package var latestEpoch: Int
-
-    package init(damage: [String], foreign: [String], wallets: Int, latestEpoch: Int) {
-        self.damage = damage
-        self.foreign = foreign
-        self.wallets = wallets
-        self.latestEpoch = latestEpoch
-    }
 }
 
 /// The outcome of ending wallets.

@@ -17,16 +17,11 @@ package final class ServerProgram: Sendable {
     package struct NotReady: Error, CustomStringConvertible {
         package let output: String
         /// The timeout, if the server neither became ready nor exited in time.
-        package let patience: Duration?
+        package var patience: Duration?
 
         package var description: String {
             guard let patience else { return "the server did not become ready:\n\(self.output)" }
             return "the server was not ready after \(patience) and was killed; it wrote:\n\(self.output)"
-        }
-
-        package init(output: String, patience: Duration? = nil) {
-            self.output = output
-            self.patience = patience
         }
     }
 

@@ -1,5 +1,6 @@
-import LoadReport
 import TestSupport
+
+@testable import LoadReport
 
 /// A simulated run with two operations, a warm-up, a stall and a killed server.
 struct SampleRun {

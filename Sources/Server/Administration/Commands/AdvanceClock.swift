@@ -28,10 +28,6 @@ package struct AdvanceClock: AdminCall {
 
     package struct Reply: Codable, Hashable, Sendable {
         package var now: Timestamp
-
-        package init(now: Timestamp) {
-            self.now = now
-        }
     }
 
     package func validate() throws(AdminFailure) { try self.byMs.mustBe(in: 1...Self.mostMs, "byMs") }

@@ -13,37 +13,22 @@ package struct ListDenied: AdminCall {
 
     /// The last MAC of the previous page, or nil for the first page.
     package var after: RecoveryCodeMAC?
-    package var limit: Int
+    package var limit = ListDenied.limits.upperBound
 
     /// The allowed page sizes.
     ///
     /// The largest page fits in a frame.
     package static let limits = 1...500
 
-    package init(after: RecoveryCodeMAC? = nil, limit: Int = ListDenied.limits.upperBound) {
-        self.after = after
-        self.limit = limit
-    }
-
     package struct Reply: Codable, Hashable, Sendable {
         package var entries: [Entry]
         /// Whether there are more entries after this page.
         package var hasMore: Bool
-
-        package init(entries: [Entry], hasMore: Bool) {
-            self.entries = entries
-            self.hasMore = hasMore
-        }
     }
 
     package struct Entry: Codable, Hashable, Sendable {
         package var mac: RecoveryCodeMAC
         package var deniedAt: Timestamp
-
-        package init(mac: RecoveryCodeMAC, deniedAt: Timestamp) {
-            self.mac = mac
-            self.deniedAt = deniedAt
-        }
     }
 
     package func validate() throws(AdminFailure) { try self.limit.mustBe(in: Self.limits, "limit") }

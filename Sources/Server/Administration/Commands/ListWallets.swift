@@ -16,13 +16,13 @@ package struct ListWallets: AdminCall {
     /// The states to list.
     ///
     /// If empty, every state matches.
-    package var states: Set<WalletCondition>
+    package var states: Set<WalletCondition> = []
     package var platform: Platform?
     package var registeredFrom: Timestamp?
     package var registeredBefore: Timestamp?
     /// The value of `next` from the previous page, or nil for the first page.
     package var after: UInt64?
-    package var limit: Int
+    package var limit = ListWallets.limits.upperBound
 
     /// The allowed page sizes.
     ///
@@ -32,22 +32,6 @@ package struct ListWallets: AdminCall {
     ///
     /// Once it is reached, the call returns its page even if the page is not full.
     private static let readPerPage = 20_000
-
-    package init(
-        states: Set<WalletCondition> = [],
-        platform: Platform? = nil,
-        registeredFrom: Timestamp? = nil,
-        registeredBefore: Timestamp? = nil,
-        after: UInt64? = nil,
-        limit: Int = ListWallets.limits.upperBound
-    ) {
-        self.states = states
-        self.platform = platform
-        self.registeredFrom = registeredFrom
-        self.registeredBefore = registeredBefore
-        self.after = after
-        self.limit = limit
-    }
 
     package struct Reply: Codable, Sendable {
         /// The wallets on this page.

@@ -101,12 +101,6 @@ package struct SolutionReply: Codable, Hashable, Sendable {
     /// The servers for which a revocation waited; omitted for an embedded store.
     package var servers: Acknowledgements?
 
-    package init(revoked: Bool, changed: Bool, servers: Acknowledgements? = nil) {
-        self.revoked = revoked
-        self.changed = changed
-        self.servers = servers
-    }
-
     fileprivate func draw(on page: inout Page) {
         let state = self.revoked ? page.bad("revoked") : page.good("in service")
         page.line("the solution is \(state)\(self.changed ? "" : ", as it was before")")

@@ -33,12 +33,6 @@ package struct RevokeWallets: AdminCall {
         package var alreadyRevoked: Int
         /// The servers for which the command waited; omitted for an embedded store.
         package var servers: Acknowledgements?
-
-        package init(revoked: Int, alreadyRevoked: Int, servers: Acknowledgements? = nil) {
-            self.revoked = revoked
-            self.alreadyRevoked = alreadyRevoked
-            self.servers = servers
-        }
     }
 
     package func validate() throws(AdminFailure) {

@@ -21,10 +21,6 @@ struct JudgedEvidence {
     var refusal: AttestationRefusal?
     var verification = Verification()
     let facts: ManifestValue
-
-    init(facts: ManifestValue) {
-        self.facts = facts
-    }
 }
 
 /// The actual and the expected outcome of a case.

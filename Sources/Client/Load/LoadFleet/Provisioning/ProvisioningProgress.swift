@@ -16,11 +16,6 @@ package struct ProvisioningProgress: Hashable, Sendable {
     /// The time since the start.
     package var elapsed: Duration = .zero
 
-    package init(total: Int, before: Int) {
-        self.total = total
-        self.before = before
-    }
-
     /// The number of wallets registered by this call.
     package var registered: Int { self.android + self.iOS }
     /// The number of wallets in the file.

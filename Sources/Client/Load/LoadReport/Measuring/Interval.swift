@@ -71,30 +71,18 @@ package struct Interval: Sendable, Equatable, Codable {
 /// The counts and times for one operation.
 package struct OperationFigures: Sendable, Equatable, Codable {
     /// The number of operations by outcome.
-    package var outcomes: [Outcome: Int]
+    package var outcomes: [Outcome: Int] = [:]
     /// The number of answers other than the expected one.
-    package var unexpected: Int
+    package var unexpected = 0
     /// The times since the operations were due, for every outcome with ``Outcome/isTimed``.
-    package var latency: Latencies
+    package var latency = Latencies()
     /// The times since the same operations were sent.
-    package var serviceTime: Latencies
+    package var serviceTime = Latencies()
 
     private enum CodingKeys: String, CodingKey {
         case outcomes, unexpected
         case latency = "latencyMicros"
         case serviceTime = "serviceMicros"
-    }
-
-    package init(
-        outcomes: [Outcome: Int] = [:],
-        unexpected: Int = 0,
-        latency: Latencies = Latencies(),
-        serviceTime: Latencies = Latencies()
-    ) {
-        self.outcomes = outcomes
-        self.unexpected = unexpected
-        self.latency = latency
-        self.serviceTime = serviceTime
     }
 
     /// The number of completed operations, successful or not.
