@@ -130,7 +130,7 @@ struct SealCountTests {
         guard let version = KeyVersion(number: 1, root: root) else { preconditionFailure("32 bytes are a root") }
         let wallet = WalletID.random()
         let sealed =
-            SealedValue.prefix(keyVersion: 1)
+            UInt32(1).bigEndianBytes
             + former.seal(SecretBytes(copying: [7]), associatedData: Array("identity".utf8) + [0] + wallet.bytes)
         let opened = try version.open(sealed, as: .identity, of: wallet).exposedBytes()
         #expect(opened == [7])

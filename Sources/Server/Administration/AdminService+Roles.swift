@@ -78,7 +78,3 @@ extension AdminService {
         throw AdminFailure(.notAllowed, text)
     }
 }
-
-extension UInt32 {
-    fileprivate var bigEndianBytes: [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: self >> (24 - 8 * $0)) } }
-}

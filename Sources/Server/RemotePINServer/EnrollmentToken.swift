@@ -33,8 +33,8 @@ struct EnrollmentToken: Hashable {
 
     /// The bytes covered by the MAC: version ‖ wallet id ‖ time of issue ‖ expiry ‖ nonce.
     var payload: [UInt8] {
-        [Self.version] + self.walletID.bytes + Self.bigEndian(self.issuedAt) + Self.bigEndian(self.expiresAt)
-            + self.nonce
+        [Self.version] + self.walletID.bytes + self.issuedAt.milliseconds.bigEndianBytes
+            + self.expiresAt.milliseconds.bigEndianBytes + self.nonce
     }
 
     /// Returns the token as sent to the client.
@@ -72,17 +72,9 @@ struct EnrollmentToken: Hashable {
         else { return nil }
         self.init(
             walletID: walletID,
-            issuedAt: Self.timestamp(payload[17..<25]),
-            expiresAt: Self.timestamp(payload[25..<33]),
+            issuedAt: Timestamp(milliseconds: Int64(bitPattern: payload[17..<25].bigEndian)),
+            expiresAt: Timestamp(milliseconds: Int64(bitPattern: payload[25..<33].bigEndian)),
             nonce: Array(payload[33...])
         )
-    }
-
-    private static func bigEndian(_ time: Timestamp) -> [UInt8] {
-        stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: time.milliseconds >> Int64($0)) }
-    }
-
-    private static func timestamp(_ bytes: ArraySlice<UInt8>) -> Timestamp {
-        Timestamp(milliseconds: Int64(bitPattern: bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }))
     }
 }

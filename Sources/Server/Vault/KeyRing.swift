@@ -42,7 +42,7 @@ final class KeyVersion: Sendable {
     /// Seals a value in the format key id ‖ nonce ‖ ciphertext ‖ tag.
     func seal(_ secret: borrowing SecretBytes, as field: VaultField, of wallet: WalletID) -> [UInt8] {
         let sealed = self.key(of: field, wallet).seal(secret, associatedData: Self.associatedData(field, wallet))
-        return SealedValue.prefix(keyVersion: self.number) + sealed
+        return self.number.bigEndianBytes + sealed
     }
 
     /// Opens a sealed value, ignoring the key id at the beginning.
@@ -287,14 +287,9 @@ final class KeyRing: Sendable {
     }
 }
 
-/// The format of sealed values.
+/// The format of sealed values: the key id, which is the version in big-endian order, and the ciphertext.
 enum SealedValue {
     static let prefixByteCount = 4
-
-    /// Returns the key id, which is the version in big-endian order.
-    static func prefix(keyVersion: UInt32) -> [UInt8] {
-        stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: keyVersion >> UInt32($0)) }
-    }
 
     /// Returns the version that a value was sealed with, or nil if the value is too short.
     static func keyVersion(of sealed: [UInt8]) -> UInt32? {

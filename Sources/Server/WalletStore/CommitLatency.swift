@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import Vocabulary
 
 /// A histogram of commit durations, each measured from the first step to the end of the sync.
 ///
@@ -23,9 +24,7 @@ package final class CommitLatency: Sendable {
 
     /// Records the duration of a commit.
     package func note(_ duration: Duration) {
-        let (seconds, attoseconds) = duration.components
-        let microseconds = UInt64(clamping: seconds) * 1_000_000 + UInt64(clamping: attoseconds / 1_000_000_000_000)
-        self.counts.withLock { $0[Self.range(of: microseconds)] += 1 }
+        self.counts.withLock { $0[Self.range(of: UInt64(clamping: duration.microseconds))] += 1 }
     }
 
     /// Returns the number of commits and the median and 99th percentile of their durations.

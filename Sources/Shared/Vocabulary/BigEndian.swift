@@ -17,3 +17,10 @@ extension ArraySlice<UInt8> {
     /// The value of up to eight bytes, with the most significant byte first.
     package var bigEndian: UInt64 { self.reduce(0) { $0 << 8 | UInt64($1) } }
 }
+
+extension FixedWidthInteger {
+    /// The bytes of the number, with the most significant byte first.
+    package var bigEndianBytes: [UInt8] {
+        (0..<Self.bitWidth / 8).map { UInt8(truncatingIfNeeded: self >> (Self.bitWidth - 8 - 8 * $0)) }
+    }
+}

@@ -43,6 +43,12 @@ extension Duration {
         return seconds.multipliedReportingOverflow(by: 1000).overflow
             ? (seconds < 0 ? .min : .max) : seconds * 1000 + attoseconds / 1_000_000_000_000_000
     }
+
+    /// The duration in whole microseconds, rounded toward zero; at most 290,000 years.
+    package var microseconds: Int64 {
+        let (seconds, attoseconds) = self.components
+        return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+    }
 }
 
 /// A source of the current time, which can belong to a server, a lab or a test.

@@ -114,8 +114,8 @@ package struct ShowStatus: AdminCall {
             ),
             commits: Commits(
                 count: commits.count,
-                medianUs: commits.median.wholeMicroseconds,
-                p99Us: commits.p99.wholeMicroseconds
+                medianUs: commits.median.microseconds,
+                p99Us: commits.p99.microseconds
             ),
             vaultKeys: Keys(versions: keys.all, active: keys.active),
             epoch: maintenance.epoch,
@@ -222,11 +222,4 @@ extension ShowStatus.Commits {
 extension WalletCondition {
     /// A sentence describing the condition.
     fileprivate var spoken: String { self.rawValue.map { $0 == "-" ? " " : String($0) }.joined() }
-}
-
-extension Duration {
-    fileprivate var wholeMicroseconds: Int64 {
-        let (seconds, attoseconds) = self.components
-        return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
-    }
 }

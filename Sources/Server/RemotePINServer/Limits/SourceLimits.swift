@@ -1,3 +1,5 @@
+internal import Vocabulary
+
 /// The amount of a resource that a source may use: a burst that is restored over time.
 package struct Allowance: Hashable, Sendable {
     /// The amount available at once after a long pause, at least one.
@@ -7,13 +9,12 @@ package struct Allowance: Hashable, Sendable {
 
     /// - Precondition: `burst` and `interval` are greater than zero.
     package init(burst: Int, oneMoreEach interval: Duration) {
-        let (seconds, attoseconds) = interval.components
         precondition(
-            burst > 0 && interval > .zero && seconds < 1_000_000_000,
+            burst > 0 && interval > .zero && interval < .seconds(1_000_000_000),
             "an allowance is restored in finite time"
         )
         self.burst = burst
-        self.microsecondsEach = max(1, seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
+        self.microsecondsEach = max(1, interval.microseconds)
     }
 
     /// Allows `count` uses per `time`.

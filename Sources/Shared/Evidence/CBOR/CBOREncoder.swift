@@ -1,3 +1,5 @@
+internal import Vocabulary
+
 extension CBOR {
     /// The shortest encoding, with map entries in their current order.
     package var encoded: [UInt8] {
@@ -38,12 +40,5 @@ extension CBOR {
         case 0x1_0000...0xFFFF_FFFF: bytes += [major << 5 | 26] + argument.bigEndianBytes.suffix(4)
         default: bytes += [major << 5 | 27] + argument.bigEndianBytes
         }
-    }
-}
-
-extension FixedWidthInteger {
-    /// The bytes of the number, with the most significant byte first.
-    var bigEndianBytes: [UInt8] {
-        (0..<Self.bitWidth / 8).map { UInt8(truncatingIfNeeded: self >> (Self.bitWidth - 8 - 8 * $0)) }
     }
 }

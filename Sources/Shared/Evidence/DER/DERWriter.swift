@@ -1,3 +1,5 @@
+internal import Vocabulary
+
 /// Writes DER values (X.690).
 ///
 /// All functions return the tag, length and content.

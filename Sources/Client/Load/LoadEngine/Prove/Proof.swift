@@ -197,9 +197,9 @@ extension Proof {
             columns: ["fault", "at", "healed at", "longest gap of a client"],
             rows: state.injections.map { injection in
                 [
-                    .text(injection.fault), .micros(injection.at.wholeMicroseconds),
-                    injection.healed.map { .micros($0.wholeMicroseconds) } ?? .text("not healed"),
-                    .micros(injection.gap.wholeMicroseconds),
+                    .text(injection.fault), .micros(injection.at.microseconds),
+                    injection.healed.map { .micros($0.microseconds) } ?? .text("not healed"),
+                    .micros(injection.gap.microseconds),
                 ]
             },
             verdict: failures.isEmpty && !isMissing ? .neutral : .failed
@@ -213,15 +213,11 @@ extension Proof {
             summary: "the longest time between two answers to one client, after each fault",
             columns: ["fault", "times", "median", "maximum"],
             rows: byFault.keys.sorted().map { fault in
-                let gaps = (byFault[fault] ?? []).map(\.gap.wholeMicroseconds).sorted()
+                let gaps = (byFault[fault] ?? []).map(\.gap.microseconds).sorted()
                 return [
                     .text(fault), .count(gaps.count), .micros(gaps[gaps.count / 2]), .micros(gaps[gaps.count - 1]),
                 ]
             }
         )
     }
-}
-
-extension Duration {
-    fileprivate var wholeMicroseconds: Int64 { Int64(self / .microseconds(1)) }
 }

@@ -1,4 +1,5 @@
 internal import ConfigText
+internal import Vocabulary
 
 /// Formats results as a JSON object whose names keep their meaning throughout version 1.
 enum JSONReport {
@@ -19,7 +20,7 @@ enum JSONReport {
             try fields.encode(self.report.count(.flaky), forKey: .flaky)
             try fields.encode(self.report.count(.failed), forKey: .failed)
             try fields.encode(self.report.count(.skipped), forKey: .skipped)
-            try fields.encode(self.report.duration.wholeMilliseconds, forKey: .durationMs)
+            try fields.encode(self.report.duration.milliseconds, forKey: .durationMs)
             try fields.encode(results.map(Entry.init), forKey: .scenarios)
             try fields.encodeIfPresent(self.report.coverage.map(Reach.init), forKey: .coverage)
         }
@@ -53,7 +54,7 @@ enum JSONReport {
             self.outcome = result.verdict.rawValue
             self.repetition = result.repetition
             self.earlierFailures = result.earlierFailures.map(Failure.init)
-            self.durationMs = result.duration.wholeMilliseconds
+            self.durationMs = result.duration.milliseconds
             self.stepsDone = result.stepsDone
             self.stepsInAll = result.stepsInAll
             self.reached = result.reached
@@ -95,12 +96,5 @@ enum JSONReport {
         init(_ difference: ScenarioResult.Difference) {
             (self.what, self.expected, self.seen) = (difference.what, difference.expected, difference.seen)
         }
-    }
-}
-
-extension Duration {
-    fileprivate var wholeMilliseconds: Int64 {
-        let (seconds, attoseconds) = self.components
-        return seconds * 1000 + attoseconds / 1_000_000_000_000_000
     }
 }
