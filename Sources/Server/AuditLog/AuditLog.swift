@@ -96,7 +96,7 @@ package final class AuditLog: Sendable {
             phase: .done(of: nil, result: "log \(String(UInt64.random(in: .min ... .max), radix: 36))")
         )
         let (line, mark) = try await Self.line(of: record, after: nil, vault: parts.vault)
-        do throws(FileError) { try DurableFile.create(line, at: parts.path) } catch { throw .file(error) }
+        try mapError(DurableFile.create(line, at: parts.path), to: AuditLogError.file)
         parts.onWritten(AuditEntry(number: mark.number, record: record), line)
     }
 
@@ -119,8 +119,7 @@ package final class AuditLog: Sendable {
             case .file(let error): throw .file(error)
             }
         }
-        let file: AppendFile
-        do throws(FileError) { file = try AppendFile(parts.path) } catch { throw .file(error) }
+        let file = try mapError(AppendFile(parts.path), to: AuditLogError.file)
         let (found, unended) = try await Self.look(at: file, parts, read)
         guard let newest = found.newest else { throw .damaged(parts.path, found.problem ?? .empty) }
         // Check this before any write, because an entry with a lower epoch would permanently hide that the store is an
@@ -184,12 +183,7 @@ package final class AuditLog: Sendable {
 
     /// Adds a line feed to the bytes left by a crash and appends the entry that records them, in a single write.
     private func record(torn byteCount: Int, at offset: Int) async throws(AuditLogError) {
-        var remains: [UInt8]
-        do throws(FileError) {
-            remains = try self.file.read(at: offset, atMost: byteCount)
-        } catch {
-            throw .file(error)
-        }
+        var remains = try mapError(self.file.read(at: offset, atMost: byteCount), to: AuditLogError.file)
         // Even if only the line feed is missing, these bytes are not an entry, because no caller received confirmation
         // that it was written.
         let lineEnd: [UInt8] = remains.last == 0x0A ? [] : [0x23, 0x0A]

@@ -1,5 +1,6 @@
 internal import AuditLog
 internal import Foundation
+internal import HostSystem
 internal import Logging
 internal import Secrets
 internal import Vault
@@ -68,7 +69,7 @@ extension Maintenance {
         try self.requireEverywhere(version)
         _ = try await self.record(version, at: now)
         if version != self.parts.vault.activeVersion {
-            do throws(KeyFileError) { try self.parts.vault.activate(version) } catch { throw MaintenanceFailure(error) }
+            try mapError(self.parts.vault.activate(version), to: MaintenanceFailure.init)
         }
         self.parts.log.notice("vault keys rotated", metadata: ["version": "\(version)"])
         _ = try await self.recordedVersions(at: now)

@@ -132,6 +132,6 @@ package final class KeyFileVault: Vault {
     ) throws(KeyFileError) {
         var text = KeyFile.text(of: ring).exposedBytes()
         defer { _ = SecretBytes(wiping: &text) }
-        do throws(FileError) { try write(text) } catch { throw .file(error) }
+        try mapError(write(text), to: KeyFileError.file)
     }
 }

@@ -84,17 +84,12 @@ package final class AppendFile: Sendable {
             try self.file.write(bytes)
         } catch {
             // If the disk is full now, the file ends with only some of the bytes.
-            do throws(FileError) {
-                try SystemCall.retrying(self.file.path) { ftruncate(self.file.number, off_t(length)) }
-            } catch {
-                throw .unknown(error)
-            }
+            try mapError(
+                SystemCall.retrying(self.file.path) { ftruncate(self.file.number, off_t(length)) },
+                to: AppendError.unknown
+            )
             throw .refused(error)
         }
-        do throws(FileError) {
-            try SystemCall.retrying(self.file.path) { fdatasync(self.file.number) }
-        } catch {
-            throw .unknown(error)
-        }
+        try mapError(SystemCall.retrying(self.file.path) { fdatasync(self.file.number) }, to: AppendError.unknown)
     }
 }

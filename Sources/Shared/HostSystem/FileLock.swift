@@ -32,11 +32,7 @@ package final class FileLock: Sendable {
     }
 
     private init(_ path: String, _ operation: Int32) throws(LockError) {
-        do throws(FileError) {
-            self.file = try Descriptor(opening: path, flags: O_RDWR | O_CREAT, mode: 0o600)
-        } catch {
-            throw .file(error)
-        }
+        self.file = try mapError(Descriptor(opening: path, flags: O_RDWR | O_CREAT, mode: 0o600), to: LockError.file)
         do throws(FileError) {
             try SystemCall.retrying(path) { flock(self.file.number, operation) }
         } catch .other(_, EWOULDBLOCK) {

@@ -155,10 +155,9 @@ extension LabIssuer {
     }
 
     private static func text(_ path: String) throws(LabAuthorityError) -> String {
-        do throws(FileError) {
-            return String(decoding: try DurableFile.read(path, atMost: 65_536), as: UTF8.self)
-        } catch {
-            throw .file(error)
-        }
+        return try mapError(
+            String(decoding: try DurableFile.read(path, atMost: 65_536), as: UTF8.self),
+            to: LabAuthorityError.file
+        )
     }
 }

@@ -87,10 +87,6 @@ enum LabClockFile {
     }
 
     static func write(_ offset: Int64, to path: String) throws(LabError) {
-        do throws(FileError) {
-            try DurableFile.write(Array("\(offset)\n".utf8), to: path)
-        } catch {
-            throw .file(error)
-        }
+        try mapError(DurableFile.write(Array("\(offset)\n".utf8), to: path), to: LabError.file)
     }
 }

@@ -45,12 +45,10 @@ package struct LabFile: Hashable, Sendable {
     ///
     /// Relative paths are resolved against the lab's folder, so that a lab can be moved.
     package init(of lab: LabFolder) throws(LabError) {
-        let text: String
-        do throws(FileError) {
-            text = String(decoding: try DurableFile.read(lab.labFile, atMost: 65_536), as: UTF8.self)
-        } catch {
-            throw .file(error)
-        }
+        let text = try mapError(
+            String(decoding: try DurableFile.read(lab.labFile, atMost: 65_536), as: UTF8.self),
+            to: LabError.file
+        )
         guard let values = (try? Yams.compose(yaml: text))?.mapping else {
             throw .notAsWritten(path: lab.labFile, what: "not a lab's file")
         }
@@ -93,11 +91,7 @@ package struct LabFile: Hashable, Sendable {
         ]
         var text = "# A lab for tests, created by `remote-pin-server init --lab`; wallets use it with `--lab`.\n"
         for (key, value) in lines { text += "\(key): \(Self.quoted(value))\n" }
-        do throws(FileError) {
-            try DurableFile.write(Array(text.utf8), to: lab.labFile, mode: 0o644)
-        } catch {
-            throw .file(error)
-        }
+        try mapError(DurableFile.write(Array(text.utf8), to: lab.labFile, mode: 0o644), to: LabError.file)
     }
 
     private static func quoted(_ text: String) -> String {
@@ -108,12 +102,10 @@ package struct LabFile: Hashable, Sendable {
 extension LabFolder {
     /// Returns the path of the lab server's admin socket, as given in the server's configuration.
     package func adminSocket() throws(LabError) -> String {
-        let text: String
-        do throws(FileError) {
-            text = String(decoding: try DurableFile.read(self.configurationFile, atMost: 1 << 20), as: UTF8.self)
-        } catch {
-            throw .file(error)
-        }
+        let text = try mapError(
+            String(decoding: try DurableFile.read(self.configurationFile, atMost: 1 << 20), as: UTF8.self),
+            to: LabError.file
+        )
         let admin = (try? Yams.compose(yaml: text))?.mapping?["admin"]?.mapping
         guard let path = admin?["socket"]?.scalar?.string, !path.isEmpty else {
             throw .notAsWritten(path: self.configurationFile, what: "`admin.socket` is missing")

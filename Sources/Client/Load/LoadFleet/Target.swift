@@ -165,18 +165,10 @@ package struct Target: Sendable {
     /// Returns the authority that signs the phones' evidence.
     func authority() throws(Problem) -> LabAuthority {
         guard let folder = self.authorityFolder else { throw .noAuthority }
-        do throws(LabAuthorityError) {
-            return try LabAuthority.load(from: folder)
-        } catch {
-            throw .authority(error)
-        }
+        return try mapError(LabAuthority.load(from: folder), to: Problem.authority)
     }
 
     private static func read(_ path: String) throws(Problem) -> [UInt8] {
-        do throws(FileError) {
-            return try DurableFile.read(path, atMost: 1 << 20)
-        } catch {
-            throw .file(error)
-        }
+        try mapError(DurableFile.read(path, atMost: 1 << 20), to: Problem.file)
     }
 }

@@ -13,11 +13,7 @@ extension SQLiteWalletStore {
         guard !DurableFile.isSame(DurableFile.folder(of: path), as: self.folder) else { throw .inStoreFolder }
         try await self.copying { connection throws(StoreCopyError) in
             guard connection.copy == nil else { throw .busy }
-            do throws(DatabaseCopy.Failure) {
-                connection.copy = try DatabaseCopy(of: connection.db, to: path)
-            } catch {
-                throw StoreCopyError(error)
-            }
+            connection.copy = try mapError(DatabaseCopy(of: connection.db, to: path), to: StoreCopyError.init)
         }
     }
 
@@ -44,7 +40,7 @@ extension SQLiteWalletStore {
         try await self.copying { connection throws(StoreCopyError) in
             guard let copy = connection.copy else { return }
             connection.copy = nil
-            do throws(DatabaseCopy.Failure) { try copy.finish() } catch { throw StoreCopyError(error) }
+            try mapError(copy.finish(), to: StoreCopyError.init)
         }
     }
 

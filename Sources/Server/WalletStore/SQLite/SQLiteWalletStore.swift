@@ -164,7 +164,7 @@ package final class SQLiteWalletStore: WalletStore {
             return false
         } catch {
             guard accepting, case .damaged = error else { throw error }
-            do throws(FileError) { try StoreMark.condemn(path) } catch { throw StoreOpenError(error) }
+            try mapError(StoreMark.condemn(path), to: StoreOpenError.init)
             return true
         }
     }
@@ -173,11 +173,7 @@ package final class SQLiteWalletStore: WalletStore {
     private static func makeFile(_ path: String, creating: Bool) throws(StoreOpenError) {
         guard !DurableFile.exists(path) else { return }
         guard creating else { throw .missing(path: path) }
-        do throws(FileError) {
-            try DurableFile.create([], at: path)
-        } catch {
-            throw StoreOpenError(error)
-        }
+        try mapError(DurableFile.create([], at: path), to: StoreOpenError.init)
     }
 
     package var expectedSteps: ExpectedSteps { self.queue.expected }

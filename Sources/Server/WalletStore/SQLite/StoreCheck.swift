@@ -23,14 +23,13 @@ struct StoreCheck {
     /// Creates the mark of a sound store that has none.
     static func run(_ path: String) throws(StoreOpenError) {
         guard try Self.look(path).mark == nil else { return }
-        do throws(FileError) { try StoreMark.create(of: path) } catch { throw StoreOpenError(error) }
+        try mapError(StoreMark.create(of: path), to: StoreOpenError.init)
     }
 
     /// Rejects a store that lacks commits, without changing anything.
     @discardableResult
     static func look(_ path: String) throws(StoreOpenError) -> StoreCheck {
-        let check: StoreCheck
-        do throws(FileError) { check = try StoreCheck(path) } catch { throw StoreOpenError(error) }
+        let check = try mapError(StoreCheck(path), to: StoreOpenError.init)
         if let damage = check.damage { throw .damaged(damage) }
         return check
     }

@@ -65,12 +65,10 @@ package enum StoreFile {
         creating: Bool,
         acceptingMoved: Bool = false
     ) throws(StoreOpenError) {
-        let head: [UInt8]
-        do throws(FileError) {
-            head = try AppendFile(reading: path).read(at: 0, atMost: Self.headByteCount)
-        } catch {
-            throw StoreOpenError(error)
-        }
+        let head = try mapError(
+            AppendFile(reading: path).read(at: 0, atMost: Self.headByteCount),
+            to: StoreOpenError.init
+        )
         if head.isEmpty, creating { return }
         guard head.count == Self.headByteCount, head.starts(with: Self.magic) else { throw .notAStore }
         let version = Int(Self.number(at: Self.versionOffset, in: head))

@@ -8,10 +8,8 @@ final class StoreLock: Sendable {
     private let lock: Mutex<FileLock?>
 
     init(folder: String, creating: Bool) throws(StoreOpenError) {
-        do throws(FileError) {
-            if creating, !DurableFile.exists(folder) { try DurableFile.makeFolder(folder) }
-        } catch {
-            throw StoreOpenError(error)
+        if creating, !DurableFile.exists(folder) {
+            try mapError(DurableFile.makeFolder(folder), to: StoreOpenError.init)
         }
         guard DurableFile.isFolder(folder) else { throw .missing(path: folder) }
         do throws(LockError) {

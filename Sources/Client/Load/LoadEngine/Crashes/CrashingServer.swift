@@ -1,4 +1,5 @@
 internal import Glibc
+internal import HostSystem
 package import Lab
 package import LabFiles
 package import LoadReport
@@ -84,8 +85,7 @@ package final class CrashingServer: Sendable {
         returningWithin patience: Duration = CrashingServer.patience
     ) async throws(Problem) -> CrashingServer {
         guard let binary = program ?? ServerProgram.besideThisProgram else { throw .noProgram }
-        let file: LabFile
-        do throws(LabError) { file = try LabFile(of: lab) } catch { throw .lab(error) }
+        let file = try mapError(LabFile(of: lab), to: Problem.lab)
         if file.port > 0, let pid = ListeningProcess.pid(onPort: file.port) { throw .alreadyServed(pid: pid) }
         do throws(ServerProgram.NotReady) {
             let program = try await Self.serve(lab, binary, within: Self.patience)

@@ -1,4 +1,5 @@
 internal import HistoryChecker
+internal import HostSystem
 package import LoadFleet
 internal import Synchronization
 internal import Vocabulary
@@ -65,7 +66,7 @@ final class WalletHistoryCache: Sendable {
             return wallets[index]
         }
         if let known { return known }
-        let loaded = try FleetFailure.wrapping(try self.load(index))
+        let loaded = try mapError(self.load(index), to: FleetFailure.fleet)
         return self.wallets.withLock { wallets in
             let first = wallets[index] ?? loaded
             first.enter()
@@ -95,7 +96,7 @@ final class WalletHistoryCache: Sendable {
         }
         guard isDone else { return }
         self.past.withLock { $0.note(wallet, atMost: Self.maxRemembered) }
-        try FleetFailure.wrapping(try self.save(wallet, at: now))
+        try mapError(self.save(wallet, at: now), to: FleetFailure.fleet)
     }
 
     /// The wallets with wrong PINs counted on the server, most recently used first.

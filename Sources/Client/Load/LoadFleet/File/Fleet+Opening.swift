@@ -22,7 +22,7 @@ extension Fleet {
         )
         let bytes = header.encoded
         let padding = [UInt8](repeating: 0, count: FleetHeader.end - bytes.count)
-        try FleetError.wrapping(try DurableFile.create(bytes + padding, at: path))
+        try mapError(DurableFile.create(bytes + padding, at: path), to: FleetError.file)
         return try self.open(path, lock: lock, for: fingerprint, mending: true, wallets: wallets)
     }
 
@@ -62,10 +62,10 @@ extension Fleet {
         mending: Bool,
         wallets: Int
     ) throws(FleetError) -> Fleet {
-        let file = try FleetError.wrapping(try RecordFile(opening: path))
+        let file = try mapError(RecordFile(opening: path), to: FleetError.file)
         var header = try self.header(of: file, path)
         guard header.authority == fingerprint else { throw .otherServer(path: path) }
-        let length = try FleetError.wrapping(try file.length())
+        let length = try mapError(file.length(), to: FleetError.file)
         let whole = max(0, length - FleetHeader.end) / FleetRecord.byteCount
         guard mending || whole >= header.count else {
             throw .cut(path: path, whole: whole, expected: header.count)
@@ -75,10 +75,10 @@ extension Fleet {
         let mayBeBehind = header.isInUse
         if mayBeBehind { header.counterBase += self.counterLeap }
         header.isInUse = true
-        if mending { try FleetError.wrapping(try file.extend(to: self.offset(of: header.count))) }
+        if mending { try mapError(file.extend(to: self.offset(of: header.count)), to: FleetError.file) }
         // Must be durable before any proof is made.
-        try FleetError.wrapping(try header.writeNext(to: file))
-        let scan = try FleetError.wrapping(try FleetScan(file, count: header.count))
+        try mapError(header.writeNext(to: file), to: FleetError.file)
+        let scan = try mapError(FleetScan(file, count: header.count), to: FleetError.file)
         return Fleet(path: path, lock: lock, file: file, header: header, scan: scan, mayBeBehind: mayBeBehind)
     }
 
@@ -87,7 +87,7 @@ extension Fleet {
         var found: FleetHeader?
         var defects: [FleetHeader.Defect] = []
         for place in FleetHeader.places {
-            let bytes = try FleetError.wrapping(try file.read(FleetHeader.byteCount, at: place))
+            let bytes = try mapError(file.read(FleetHeader.byteCount, at: place), to: FleetError.file)
             do throws(FleetHeader.Defect) {
                 let header = try FleetHeader(decoding: bytes)
                 if found.map({ $0.sequence < header.sequence }) ?? true { found = header }

@@ -112,8 +112,9 @@ package final class Fleet: Sendable {
     ///
     /// Never goes back to an earlier one.
     func keep(generation: UInt32, of wallet: FleetWallet) throws(FleetFailure) {
-        try FleetFailure.wrapping(
-            try self.change(wallet.slot) { $0.generation = max($0.generation, generation) }
+        try mapError(
+            self.change(wallet.slot) { $0.generation = max($0.generation, generation) },
+            to: FleetFailure.fleet
         )
     }
 
@@ -121,7 +122,7 @@ package final class Fleet: Sendable {
     ///
     /// It is first written to the file, and it is never returned again.
     func takeCounter(of wallet: FleetWallet) throws(FleetFailure) -> UInt32 {
-        try FleetFailure.wrapping(try self.nextCounter(in: wallet.slot))
+        try mapError(self.nextCounter(in: wallet.slot), to: FleetFailure.fleet)
     }
 
     private func nextCounter(in slot: Int) throws(FleetError) -> UInt32 {
@@ -179,9 +180,7 @@ package final class Fleet: Sendable {
     }
 
     private func read(_ slot: Int) throws(FleetError) -> FleetRecord {
-        let bytes = try FleetError.wrapping(
-            try self.file.read(FleetRecord.byteCount, at: Self.offset(of: slot))
-        )
+        let bytes = try mapError(self.file.read(FleetRecord.byteCount, at: Self.offset(of: slot)), to: FleetError.file)
         guard let record = FleetRecord(decoding: bytes) else {
             throw .recordDamaged(path: self.path, number: slot)
         }
@@ -189,7 +188,7 @@ package final class Fleet: Sendable {
     }
 
     private func write(_ record: FleetRecord, in slot: Int) throws(FleetError) {
-        try FleetError.wrapping(try self.file.write(record.encoded, at: Self.offset(of: slot)))
+        try mapError(self.file.write(record.encoded, at: Self.offset(of: slot)), to: FleetError.file)
     }
 
     static func offset(of slot: Int) -> Int { FleetHeader.end + slot * FleetRecord.byteCount }
@@ -199,7 +198,7 @@ package final class Fleet: Sendable {
     /// Returns once everything written so far is durable.
     package func flush() throws(FleetError) {
         self.state.withLock { $0.proofsSinceFlush = 0 }
-        try FleetError.wrapping(try self.file.synchronize())
+        try mapError(self.file.synchronize(), to: FleetError.file)
     }
 
     /// Makes everything durable, marks the file as closed, and releases its lock.
@@ -212,8 +211,8 @@ package final class Fleet: Sendable {
             // Release the lock only after the mark has been written.
             defer { withExtendedLifetime(lock) {} }
             state.header.isInUse = false
-            try FleetError.wrapping(try self.file.synchronize())
-            try FleetError.wrapping(try state.header.writeNext(to: self.file))
+            try mapError(self.file.synchronize(), to: FleetError.file)
+            try mapError(state.header.writeNext(to: self.file), to: FleetError.file)
         }
     }
 }

@@ -72,12 +72,3 @@ package enum FleetError: Error, Hashable, CustomStringConvertible {
         }
     }
 }
-
-extension FleetError {
-    /// Evaluates a file operation and converts its error.
-    static func wrapping<Result>(
-        _ operation: @autoclosure () throws(FileError) -> Result
-    ) throws(FleetError) -> Result {
-        do throws(FileError) { return try operation() } catch { throw .file(error) }
-    }
-}

@@ -1,3 +1,4 @@
+internal import HostSystem
 internal import Synchronization
 internal import Transport
 internal import Vocabulary
@@ -89,7 +90,7 @@ package final class FleetProvisioner: Sendable {
             }
             group.cancelAll()
         }
-        try FleetFailure.wrapping(try self.fleet.flush())
+        try mapError(self.fleet.flush(), to: FleetFailure.fleet)
         if let failure = self.state.withLock(\.failure) { throw failure }
     }
 
@@ -216,7 +217,7 @@ package final class FleetProvisioner: Sendable {
         switch answer {
         case .register(let registration):
             let new = self.registrar.wallet(enrollment, wallet.platform, attempt: wallet.attempt, registration)
-            try FleetFailure.wrapping(try self.fleet.keep(new, in: wallet.slot))
+            try mapError(self.fleet.keep(new, in: wallet.slot), to: FleetFailure.fleet)
             let platform = wallet.platform
             self.state.withLock { state in
                 state.progress.count(platform)

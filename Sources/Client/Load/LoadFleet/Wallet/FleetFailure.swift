@@ -84,15 +84,6 @@ package enum FleetFailure: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-extension FleetFailure {
-    /// Evaluates an operation on the wallet file and converts its error.
-    package static func wrapping<Result>(
-        _ operation: @autoclosure () throws(FleetError) -> Result
-    ) throws(FleetFailure) -> Result {
-        do throws(FleetError) { return try operation() } catch { throw .fleet(error) }
-    }
-}
-
 extension ConnectError {
     fileprivate var name: String {
         switch self {

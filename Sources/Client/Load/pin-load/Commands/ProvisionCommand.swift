@@ -137,7 +137,7 @@ struct ProvisionCommand: AsyncParsableCommand {
             } _: { () throws(FleetFailure) in
                 try await provisioning.run()
             }
-            do throws(FleetError) { try fleet.close() } catch { throw .fleet(error) }
+            try mapError(fleet.close(), to: FleetFailure.fleet)
         } catch {
             throw PinLoadFailure(error, held: provisioning.progress.heldText)
         }

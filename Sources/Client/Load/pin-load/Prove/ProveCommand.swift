@@ -117,7 +117,7 @@ struct ProveCommand: AsyncParsableCommand {
                     if case .running(let moment) = progress { display.show(ProgressText(moment, of: plan)) }
                 }
             }
-            do throws(FleetError) { try fleet.close() } catch { throw .fleet(error) }
+            try mapError(fleet.close(), to: RunError.fleet)
             return measured
         } catch {
             try? fleet.close()

@@ -227,7 +227,7 @@ struct LoadRunCommand: AsyncParsableCommand {
                 measured = try await self.load(plan, fleet, target, options, events, metrics)
             case .attack(let plan): measured = try await self.attack(plan, fleet, target, events)
             }
-            do throws(FleetError) { try fleet.close() } catch { throw .fleet(error) }
+            try mapError(fleet.close(), to: RunError.fleet)
             return measured
         } catch {
             try? fleet.close()
