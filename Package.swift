@@ -99,6 +99,13 @@ let shared: [Target] = [
         path: "Sources/Shared/Secrets"
     ),
     .target(
+        name: "CurveArithmetic",
+        dependencies: [
+            "COpenSSL"
+        ],
+        path: "Sources/Shared/CurveArithmetic"
+    ),
+    .target(
         name: "Statements",
         dependencies: [
             "Secrets",
@@ -326,7 +333,7 @@ let server: [Target] = [
     .target(
         name: "BatchVerification",
         dependencies: [
-            "COpenSSL",
+            "CurveArithmetic",
             "Vocabulary",
         ],
         path: "Sources/Server/BatchVerification"
@@ -644,7 +651,7 @@ let client: [Target] = [
     .target(
         name: "FastSigning",
         dependencies: [
-            "COpenSSL",
+            "CurveArithmetic",
             "Secrets",
             "Statements",
             "Vocabulary",
@@ -768,6 +775,7 @@ let tests: [Target] = [
         dependencies: [
             "BatchVerification",
             "COpenSSL",
+            "CurveArithmetic",
             "TestSupport",
             "Vocabulary",
             crypto,

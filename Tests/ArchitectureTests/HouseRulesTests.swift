@@ -7,8 +7,7 @@ struct HouseRulesTests {
 
     /// The only targets that may touch memory by address: thin wrappers around C.
     static let wrappers: Set<String> = [
-        "BatchVerification", "FastSigning", "HostSystem", "PostgreSQLClient", "PreparedSQL", "Secrets", "Transport",
-        "Wire",
+        "CurveArithmetic", "HostSystem", "PostgreSQLClient", "PreparedSQL", "Secrets", "Transport", "Wire",
     ]
 
     @Test("unsafe code appears only in the wrappers around C")
@@ -70,7 +69,7 @@ struct HouseRulesTests {
     func libraries() async throws {
         let owners = [
             "CPostgreSQL": ["PostgreSQLClient"], "CProtobufC": ["Wire"], "RemotePINProto": ["Wire"],
-            "COpenSSL": ["BatchVerification", "FastSigning", "Secrets", "Transport"],
+            "COpenSSL": ["CurveArithmetic", "Secrets", "Transport"],
             "GRDB": ["PreparedSQL", "WalletStore"], "GRDBSQLite": ["PreparedSQL"], "Hummingbird": ["DeletionPortal"],
             "HummingbirdCore": ["DeletionPortal"], "Mustache": ["DeletionPortal", "LoadReport", "Scenarios"],
         ]

@@ -1,7 +1,6 @@
+import CurveArithmetic
 import Synchronization
 import Testing
-
-@testable import BatchVerification
 
 @Suite("Pool of scratch objects")
 struct ScratchPoolTests {

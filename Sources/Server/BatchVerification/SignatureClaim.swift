@@ -1,4 +1,4 @@
-internal import COpenSSL
+internal import CurveArithmetic
 package import Vocabulary
 
 /// A signature with everything needed to verify it, including the point R of its nonce.
@@ -30,7 +30,7 @@ package struct SignatureClaim: Sendable {
     /// separately, which makes the batch three times as expensive. A false claim does not change the verdict on any
     /// other claim, and the verdict on a claim does not depend on the number of other claims.
     package static func areTrue(_ claims: [SignatureClaim]) -> [Bool] {
-        Self.areTrue(claims, jointly: COpenSSL_has_EC_POINTs_mul() == 1)
+        Self.areTrue(claims, jointly: Curve.canSum)
     }
 
     /// Returns whether each claim is true.

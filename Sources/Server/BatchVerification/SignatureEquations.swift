@@ -1,7 +1,7 @@
-internal import COpenSSL
+internal import CurveArithmetic
 internal import Vocabulary
 
-/// Represents signatures as equations of points, e·G + r·Q = s·R, with libcrypto's numbers and points for one batch.
+/// Represents signatures as equations of points, e·G + r·Q = s·R, with the numbers and points for one batch.
 ///
 /// libcrypto multiplies and adds the points that this type chooses. The running time depends on the points. They are
 /// public, because the message with the signature contains or determines all of them.
@@ -13,7 +13,7 @@ internal import Vocabulary
 /// s, and then an R that makes the equation true.
 ///
 /// `@unchecked Sendable`: ``withPooled(_:)`` lends each instance to one caller at a time.
-@safe final class SignatureEquations: @unchecked Sendable {
+final class SignatureEquations: @unchecked Sendable {
     /// The maximum size of a batch.
     ///
     /// Larger batches would save little more. A single false signature causes every signature in the batch to be
@@ -22,58 +22,33 @@ internal import Vocabulary
     static let most = 16
     private static let factorByteCount = 16
 
-    private let curve = Curve.shared
-    /// libcrypto's temporary variables.
-    private let scratch: OpaquePointer
-    /// Q and R of each signature, alternating, and their multipliers.
-    private let points: UnsafeMutableBufferPointer<OpaquePointer?>
-    private let multipliers: UnsafeMutableBufferPointer<OpaquePointer?>
-    /// The numbers r, s and e of each signature.
-    private let numbers: [Numbers]
-    private let generatorMultiplier: OpaquePointer
-    private let factor: OpaquePointer
-    private let product: OpaquePointer
-    private let result: OpaquePointer
+    private let curve: Curve
+    private let signatures: [Signature]
+    private let generatorMultiplier = BigNumber()
+    private let factor = BigNumber()
+    private let product = BigNumber()
+    private let result: CurvePoint
 
-    @safe private struct Numbers {
-        let r = unsafe newNumber()
-        let s = unsafe newNumber()
-        let e = unsafe newNumber()
+    /// The numbers r, s and e of a signature, and its points with their multipliers.
+    private struct Signature {
+        let r = BigNumber()
+        let s = BigNumber()
+        let e = BigNumber()
+        /// Q.
+        let key: CurvePoint
+        let ofKey = BigNumber()
+        /// R.
+        let nonce: CurvePoint
+        let ofNonce = BigNumber()
     }
 
     private init() {
-        let capacity = Self.most
-        unsafe self.scratch = unsafe made(BN_CTX_new())
-        unsafe self.points = .allocate(capacity: 2 * capacity)
-        unsafe self.multipliers = .allocate(capacity: 2 * capacity)
-        for index in 0..<2 * capacity {
-            unsafe self.points.initializeElement(at: index, to: made(EC_POINT_new(self.curve.group)))
-            unsafe self.multipliers.initializeElement(at: index, to: newNumber())
+        let curve = Curve()
+        self.curve = curve
+        self.signatures = (0..<Self.most).map { _ in
+            Signature(key: CurvePoint(on: curve), nonce: CurvePoint(on: curve))
         }
-        self.numbers = (0..<capacity).map { _ in Numbers() }
-        unsafe self.generatorMultiplier = newNumber()
-        unsafe self.factor = newNumber()
-        unsafe self.product = newNumber()
-        unsafe self.result = unsafe made(EC_POINT_new(self.curve.group))
-    }
-
-    deinit {
-        for index in unsafe self.points.indices {
-            unsafe EC_POINT_clear_free(self.points[index])
-            unsafe BN_clear_free(self.multipliers[index])
-        }
-        unsafe self.points.deallocate()
-        unsafe self.multipliers.deallocate()
-        for numbers in self.numbers {
-            unsafe BN_clear_free(numbers.r)
-            unsafe BN_clear_free(numbers.s)
-            unsafe BN_clear_free(numbers.e)
-        }
-        unsafe BN_clear_free(self.generatorMultiplier)
-        unsafe BN_clear_free(self.factor)
-        unsafe BN_clear_free(self.product)
-        unsafe EC_POINT_clear_free(self.result)
-        unsafe BN_CTX_free(self.scratch)
+        self.result = CurvePoint(on: curve)
     }
 
     private static let pool = ScratchPool<SignatureEquations>()
@@ -103,84 +78,56 @@ internal import Vocabulary
 
     /// Returns whether the point R = e/s·G + r/s·Q is the claimed one.
     private func holds(_ place: Int) -> Bool {
-        let (numbers, order) = unsafe (self.numbers[place], self.curve.order)
-        let (ofG, ofQ) = unsafe (self.generatorMultiplier, self.multipliers[2 * place])
-        return unsafe BN_mod_inverse(self.product, numbers.s, order, self.scratch) != nil
-            && BN_mod_mul(ofG, self.product, numbers.e, order, self.scratch) == 1
-            && BN_mod_mul(ofQ, self.product, numbers.r, order, self.scratch) == 1
-            && EC_POINT_mul(self.curve.group, self.result, ofG, self.points[2 * place], ofQ, self.scratch) == 1
-            && EC_POINT_cmp(self.curve.group, self.result, self.points[2 * place + 1], self.scratch) == 0
+        let (signature, ofG) = (self.signatures[place], self.generatorMultiplier)
+        return self.curve.invert(signature.s, into: self.product)
+            && self.curve.multiply(self.product, signature.e, into: ofG)
+            && self.curve.multiply(self.product, signature.r, into: signature.ofKey)
+            && self.curve.multiplyGenerator(by: ofG, adding: signature.key, times: signature.ofKey, into: self.result)
+            && self.curve.areEqual(self.result, signature.nonce)
     }
 
     /// Reads a claim's numbers and points.
     ///
     /// Returns false if one is out of range or not on the curve.
     func load(_ claim: SignatureClaim, at place: Int) -> Bool {
-        let halves = (claim.signature.bytes[..<32], claim.signature.bytes[32...])
-        return self.load(halves.0, halves.1, claim.digest.bytes, at: place)
-            && self.load(claim.key.bytes, intoPoint: 2 * place)
-            && self.load([0x04] + halves.0 + claim.nonceY.bytes, intoPoint: 2 * place + 1)
+        let signature = self.signatures[place]
+        let (r, s) = (claim.signature.bytes[..<32], claim.signature.bytes[32...])
+        // r and s must be between 1 and q − 1 (FIPS 186-5 §6.4.2); e has as many bits as q.
+        return signature.r.read(r) && signature.s.read(s) && signature.e.read(claim.digest.bytes[...])
+            && self.curve.isInRange(signature.r) && self.curve.isInRange(signature.s)
+            && self.load(claim.key.bytes, into: signature.key)
+            && self.load([0x04] + r + claim.nonceY.bytes, into: signature.nonce)
     }
 
-    /// Reads r and s, which must be between 1 and q − 1 (FIPS 186-5 §6.4.2), and e, which has as many bits as q.
-    private func load(_ r: ArraySlice<UInt8>, _ s: ArraySlice<UInt8>, _ e: [UInt8], at place: Int) -> Bool {
-        let numbers = self.numbers[place]
-        return unsafe read(r.span.bytes, into: numbers.r) && read(s.span.bytes, into: numbers.s)
-            && read(e.span.bytes, into: numbers.e)
-            && self.isInRange(numbers.r) && self.isInRange(numbers.s)
-    }
-
-    private func isInRange(_ number: OpaquePointer) -> Bool {
-        unsafe BN_is_zero(number) == 0 && BN_cmp(number, self.curve.order) < 0
-    }
-
-    /// Decodes a point.
-    ///
-    /// libcrypto checks that it is on the curve, whose order is prime.
-    private func load(_ bytes: [UInt8], intoPoint index: Int) -> Bool {
+    private func load(_ bytes: [UInt8], into point: CurvePoint) -> Bool {
         // Done for each point, because libcrypto's error queue holds only 16 errors, and more would push the mark out
         // of it.
-        discardingErrors {
-            unsafe EC_POINT_oct2point(self.curve.group, self.points[index], bytes, bytes.count, self.scratch) == 1
-        }
+        discardingErrors { self.curve.read(bytes, into: point) }
     }
 
     /// Returns whether all of these equations hold.
     ///
     /// They do if Σ z·(e·G + r·Q − s·R), with a separate random z for each equation, is the point at infinity.
     func hold(_ places: Range<Int>) -> Bool {
-        var factors = [UInt8](repeating: 0, count: places.count * Self.factorByteCount)
-        guard unsafe RAND_bytes(&factors, Int32(factors.count)) == 1 else { return false }
-        unsafe BN_zero_ex(self.generatorMultiplier)
-        for (number, place) in places.enumerated() {
+        guard self.generatorMultiplier.set(0), let factors = BigNumber.drawBytes(places.count * Self.factorByteCount)
+        else { return false }
+        for (number, signature) in self.signatures[places].enumerated() {
             let start = number * Self.factorByteCount
-            guard self.add(place, times: factors[start..<start + Self.factorByteCount]) else { return false }
+            guard self.weigh(signature, by: factors[start..<start + Self.factorByteCount]) else { return false }
         }
-        let first = 2 * places.lowerBound
-        let isDone = unsafe COpenSSL_EC_POINTs_mul(
-            self.curve.group,
-            self.result,
-            self.generatorMultiplier,
-            2 * places.count,
-            self.points.baseAddress.map { unsafe $0 + first },
-            self.multipliers.baseAddress.map { unsafe $0 + first },
-            self.scratch
-        )
-        return unsafe isDone == 1 && EC_POINT_is_at_infinity(self.curve.group, self.result) == 1
+        let terms = self.signatures[places].flatMap { signature in
+            [(point: signature.key, factor: signature.ofKey), (point: signature.nonce, factor: signature.ofNonce)]
+        }
+        return self.curve.sum(self.generatorMultiplier, terms, into: self.result) && self.curve.isInfinity(self.result)
     }
 
     /// Adds z·e to the multiplier of G, and stores z·r as the multiplier of Q and −z·s as the multiplier of R.
-    ///
-    /// A Montgomery product of z in Montgomery form and another number is their product, without a division.
-    private func add(_ place: Int, times factor: ArraySlice<UInt8>) -> Bool {
-        let (numbers, order, form) = unsafe (self.numbers[place], self.curve.order, self.curve.orderForm)
-        let (ofQ, ofR) = unsafe (self.multipliers[2 * place], self.multipliers[2 * place + 1])
-        return unsafe read(factor.span.bytes, into: self.factor)
-            && BN_to_montgomery(self.factor, self.factor, form, self.scratch) == 1
-            && BN_mod_mul_montgomery(self.product, self.factor, numbers.e, form, self.scratch) == 1
-            && BN_mod_add_quick(self.generatorMultiplier, self.generatorMultiplier, self.product, order) == 1
-            && BN_mod_mul_montgomery(ofQ, self.factor, numbers.r, form, self.scratch) == 1
-            && BN_mod_mul_montgomery(self.product, self.factor, numbers.s, form, self.scratch) == 1
-            && BN_sub(ofR, order, self.product) == 1
+    private func weigh(_ signature: Signature, by factor: ArraySlice<UInt8>) -> Bool {
+        self.factor.read(factor) && self.curve.prepare(self.factor)
+            && self.curve.multiply(prepared: self.factor, signature.e, into: self.product)
+            && self.curve.add(self.generatorMultiplier, self.product, into: self.generatorMultiplier)
+            && self.curve.multiply(prepared: self.factor, signature.r, into: signature.ofKey)
+            && self.curve.multiply(prepared: self.factor, signature.s, into: self.product)
+            && self.curve.negate(self.product, into: signature.ofNonce)
     }
 }
