@@ -53,7 +53,9 @@ internal import Glibc
 }
 
 /// The state of an ``Arena``, which is allocated separately because C code has a pointer to it.
-@unsafe struct ArenaState {
+///
+/// Safety invariant: the pointers lead into chunks that exist until ``releaseChunks()``.
+@safe struct ArenaState {
     var budgetLeft: Int
     var takenByteCount = 0
     var hasRefused = false
@@ -68,7 +70,7 @@ internal import Glibc
     private let room: UnsafeMutableRawPointer
 
     private static let alignment = 16
-    private static let roomOffset = unsafe (MemoryLayout<ArenaState>.size + alignment - 1) & ~(alignment - 1)
+    private static let roomOffset = (MemoryLayout<ArenaState>.size + alignment - 1) & ~(alignment - 1)
     /// The size of the first chunk: enough for an instruction, the most common call.
     ///
     /// Together with the state, it has a size that malloc(3) caches.
@@ -88,38 +90,30 @@ internal import Glibc
         return unsafe state
     }
 
-    private init(budgetLeft: Int, room: UnsafeMutableRawPointer) {
-        unsafe self.budgetLeft = budgetLeft
-        unsafe self.room = unsafe room
-    }
-
     /// Allocates memory that is aligned for every C type.
     ///
     /// Returns nil if this would exceed the budget.
     mutating func allocate(byteCount: Int) -> UnsafeMutableRawPointer? {
         guard byteCount >= 0, byteCount <= Int.max / 4 else { return unsafe self.refuse() }
-        let rounded = unsafe max(Self.alignment, (byteCount + Self.alignment - 1) & ~(Self.alignment - 1))
-        if unsafe rounded > self.unusedByteCount {
-            guard unsafe self.addChunk(payloadByteCount: rounded) else { return unsafe self.refuse() }
+        let rounded = max(Self.alignment, (byteCount + Self.alignment - 1) & ~(Self.alignment - 1))
+        if rounded > self.unusedByteCount {
+            guard self.addChunk(payloadByteCount: rounded) else { return unsafe self.refuse() }
         }
         let piece = unsafe self.next
         unsafe self.next = unsafe piece?.advanced(by: rounded)
-        unsafe self.unusedByteCount -= rounded
+        self.unusedByteCount -= rounded
         return unsafe piece
     }
 
     private mutating func refuse() -> UnsafeMutableRawPointer? {
-        unsafe self.hasRefused = true
+        self.hasRefused = true
         return nil
     }
 
     private mutating func addChunk(payloadByteCount: Int) -> Bool {
-        let needed = unsafe payloadByteCount + ChunkHeader.byteCount
-        let step = unsafe min(
-            max(self.takenByteCount * 2, Self.firstChunkByteCount),
-            Self.largestStepByteCount
-        )
-        let byteCount = unsafe min(max(needed, step), self.budgetLeft)
+        let needed = payloadByteCount + ChunkHeader.byteCount
+        let step = min(max(self.takenByteCount * 2, Self.firstChunkByteCount), Self.largestStepByteCount)
+        let byteCount = min(max(needed, step), self.budgetLeft)
         guard byteCount >= needed else { return false }
         let fitsRoom = unsafe self.chunk == nil && byteCount <= Self.firstChunkByteCount
         guard let raw = unsafe fitsRoom ? self.room : malloc(byteCount) else { return false }
@@ -127,9 +121,9 @@ internal import Glibc
         unsafe header.initialize(to: ChunkHeader(previous: self.chunk, byteCount: byteCount))
         unsafe self.chunk = unsafe header
         unsafe self.next = unsafe raw.advanced(by: ChunkHeader.byteCount)
-        unsafe self.unusedByteCount = byteCount - ChunkHeader.byteCount
-        unsafe self.budgetLeft -= byteCount
-        unsafe self.takenByteCount += byteCount
+        self.unusedByteCount = byteCount - ChunkHeader.byteCount
+        self.budgetLeft -= byteCount
+        self.takenByteCount += byteCount
         return true
     }
 
@@ -145,7 +139,7 @@ internal import Glibc
 }
 
 /// The header of a chunk in an ``Arena``.
-@unsafe struct ChunkHeader {
+@safe struct ChunkHeader {
     var previous: UnsafeMutablePointer<ChunkHeader>?
     var byteCount: Int
 

@@ -58,22 +58,22 @@ func encode<Message>(_ initialize: Initializer<Message>, _ write: (MessageWriter
 
     /// Sets a Boolean.
     @inline(__always) @safe func set(_ field: WritableKeyPath<Message, protobuf_c_boolean>, _ value: Bool) {
-        unsafe self.message.pointee[keyPath: field] = value ? 1 : 0
+        self.set(field, value ? 1 : 0)
     }
 
     /// Sets a number, clamped to 32 bits.
     @inline(__always) @safe func set(_ field: WritableKeyPath<Message, UInt32>, _ number: Int) {
-        unsafe self.message.pointee[keyPath: field] = UInt32(clamping: number)
+        self.set(field, UInt32(clamping: number))
     }
 
     /// Sets a point in time.
     @inline(__always) @safe func set(_ field: WritableKeyPath<Message, UInt64>, _ time: Timestamp) {
-        unsafe self.message.pointee[keyPath: field] = time.wireMilliseconds
+        self.set(field, time.wireMilliseconds)
     }
 
     /// Sets a duration in milliseconds.
     @inline(__always) @safe func set(_ field: WritableKeyPath<Message, UInt64>, _ duration: Duration) {
-        unsafe self.message.pointee[keyPath: field] = duration.wireMilliseconds
+        self.set(field, duration.wireMilliseconds)
     }
 
     /// Sets a byte string.
@@ -96,8 +96,7 @@ func encode<Message>(_ initialize: Initializer<Message>, _ write: (MessageWriter
     ///
     /// If it is nil, the field stays empty.
     @inline(__always) @safe func set<Kind>(_ field: BytesField, _ value: FixedBytes<Kind>?) {
-        guard let value else { return }
-        unsafe self.message.pointee[keyPath: field] = self.arena.pointee.copy(value.bytes)
+        if let value { self.set(field, value.bytes) }
     }
 
     /// Sets a share, whose copy is wiped along with the arena.
@@ -127,7 +126,7 @@ func encode<Message>(_ initialize: Initializer<Message>, _ write: (MessageWriter
         let list = unsafe self.arena.pointee.allocate(UInt64.self, count: numbers.count)
         for (index, number) in numbers.enumerated() { unsafe list[index] = number }
         unsafe self.message.pointee[keyPath: field] = unsafe list
-        unsafe self.message.pointee[keyPath: count] = numbers.count
+        self.set(count, numbers.count)
     }
 
     /// Sets a repeated field to byte strings.
@@ -139,7 +138,7 @@ func encode<Message>(_ initialize: Initializer<Message>, _ write: (MessageWriter
         let list = unsafe self.arena.pointee.allocate(ProtobufCBinaryData.self, count: strings.count)
         for (index, bytes) in strings.enumerated() { unsafe list[index] = self.arena.pointee.copy(bytes) }
         unsafe self.message.pointee[keyPath: field] = unsafe list
-        unsafe self.message.pointee[keyPath: count] = strings.count
+        self.set(count, strings.count)
     }
 
     /// Adds a sub-message with default values and returns a writer for it.
