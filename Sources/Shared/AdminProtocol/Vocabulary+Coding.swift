@@ -61,14 +61,14 @@ extension Timestamp: Codable {
 
 /// Encoded as `1.4.0`.
 extension AppVersion: Codable {
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         guard let version = AppVersion(try String(from: decoder)) else {
             throw decoder.invalid("is not a version of one to four numbers")
         }
         self = version
     }
 
-    public func encode(to encoder: any Encoder) throws { try self.description.encode(to: encoder) }
+    package func encode(to encoder: any Encoder) throws { try self.description.encode(to: encoder) }
 }
 
 extension Platform: Codable {}
@@ -81,7 +81,7 @@ extension Rollout: Codable {
     private enum State: String, Codable { case off, on, list, percent }
     private enum CodingKeys: CodingKey { case state, wallets, percentage }
 
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         switch try container.decode(State.self, forKey: .state) {
         case .off: self = .off
@@ -97,7 +97,7 @@ extension Rollout: Codable {
         }
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         switch self {
         case .off: try container.encode(State.off, forKey: .state)
@@ -134,7 +134,7 @@ extension UpdateRule: Codable {
         return words.first { UpdateRule($0)?.wordName == String(name) }
     }
 
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let (from, below) = (
             try container.decodeIfPresent(AppVersion.self, forKey: .from),
@@ -150,7 +150,7 @@ extension UpdateRule: Codable {
         self = rule
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encodeIfPresent(self.from, forKey: .from)
         try container.encodeIfPresent(self.below, forKey: .below)

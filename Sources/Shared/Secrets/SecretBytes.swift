@@ -52,7 +52,7 @@ internal import Glibc
     }
 
     /// Returns random bytes from the operating system's generator, which is called once for every eight bytes.
-    public static func random(count: Int) -> SecretBytes {
+    package static func random(count: Int) -> SecretBytes {
         var generator = SystemRandomNumberGenerator()
         return unsafe SecretBytes(count: count) { storage in
             var word: UInt64 = 0
@@ -98,7 +98,7 @@ internal import Glibc
     }
 
     /// Returns whether both contain the same bytes, in time that only depends on their counts.
-    public borrowing func isEqual(to other: borrowing SecretBytes) -> Bool {
+    package borrowing func isEqual(to other: borrowing SecretBytes) -> Bool {
         guard self.count == other.count else { return false }
         return unsafe CRYPTO_memcmp(self.storage.baseAddress, other.storage.baseAddress, self.count) == 0
     }

@@ -14,14 +14,14 @@ public struct AttemptPolicy: Hashable, Sendable {
     public let blocks: [Duration]
 
     /// The minimum and maximum number of rounds.
-    public static let allowedRounds = 1...16
+    package static let allowedRounds = 1...16
     /// The minimum and maximum number of wrong PINs in a round.
-    public static let allowedAttempts = 1...16
+    package static let allowedAttempts = 1...16
     /// The maximum length of a block: 31 days.
-    public static let longestBlock: Duration = .seconds(31 * 24 * 3600)
+    package static let longestBlock: Duration = .seconds(31 * 24 * 3600)
 
     /// Returns nil if a number is out of range, or if there are more blocks than rounds that end in one.
-    public init?(rounds: Int, attemptsPerRound: Int, blocks: [Duration]) {
+    package init?(rounds: Int, attemptsPerRound: Int, blocks: [Duration]) {
         guard Self.allowedRounds.contains(rounds), Self.allowedAttempts.contains(attemptsPerRound),
             blocks.count <= rounds - 1, blocks.allSatisfy({ $0 >= .zero && $0 <= Self.longestBlock })
         else { return nil }
@@ -33,7 +33,7 @@ public struct AttemptPolicy: Hashable, Sendable {
     /// Four rounds of four attempts.
     ///
     /// The blocks are one minute, five minutes and one hour long, and then permanent.
-    public static let standard = AttemptPolicy(
+    package static let standard = AttemptPolicy(
         validRounds: 4,
         attemptsPerRound: 4,
         blocks: [.seconds(60), .seconds(300), .seconds(3600)]
@@ -46,11 +46,11 @@ public struct AttemptPolicy: Hashable, Sendable {
     }
 
     /// The maximum number of wrong PINs that can be judged between two right ones.
-    public var allowance: Int { self.rounds * self.attemptsPerRound }
+    package var allowance: Int { self.rounds * self.attemptsPerRound }
 }
 
 /// The state of a wallet's attempts since the last right PIN.
-public enum PINState: Hashable, Sendable {
+package enum PINState: Hashable, Sendable {
     /// A PIN may be tried.
     ///
     /// `attemptsLeft` is the number of attempts left in this round, at least 1. If `finalRound` is true, the end of

@@ -3,19 +3,19 @@
 /// It consists of 90 random bits in 18 characters of Crockford's base32, and is displayed as XXXX-XXXX-XXXX-XXXX-XX.
 /// Although it is the owner's secret, it is a plain value, because it is shown on the screen and sent in messages. Logs
 /// must never contain one, so its description does not reveal it.
-public struct DeletionCode: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible {
+package struct DeletionCode: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible {
     /// The 18 characters in upper case, without dashes.
-    public let characters: String
+    package let characters: String
 
     /// The number of characters in a code.
-    public static let length = 18
+    package static let length = 18
     /// Crockford's alphabet, which does not contain I, L, O and U.
-    public static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
+    package static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 
     /// Parses a typed code.
     ///
     /// Case, dashes and spaces are ignored, I and L are read as 1, and O is read as 0.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         guard text.utf8.count <= 64 else { return nil }
         var characters = ""
         for character in text.uppercased() where character != "-" && character != " " {
@@ -31,13 +31,13 @@ public struct DeletionCode: Hashable, Sendable, CustomStringConvertible, CustomD
     }
 
     /// Creates a code from 90 bits of the system's secure random number generator.
-    public static func random() -> DeletionCode {
+    package static func random() -> DeletionCode {
         var generator = SystemRandomNumberGenerator()
         return Self.random(using: &generator)
     }
 
     /// Creates a code from 90 random bits.
-    public static func random(using generator: inout some RandomNumberGenerator) -> DeletionCode {
+    package static func random(using generator: inout some RandomNumberGenerator) -> DeletionCode {
         var characters = ""
         for _ in 0..<Self.length { characters.append(Self.alphabet[Int.random(in: 0..<32, using: &generator)]) }
         guard let code = DeletionCode(characters) else { preconditionFailure("the alphabet is valid input") }
@@ -45,7 +45,7 @@ public struct DeletionCode: Hashable, Sendable, CustomStringConvertible, CustomD
     }
 
     /// The code as it is displayed: XXXX-XXXX-XXXX-XXXX-XX.
-    public var grouped: String {
+    package var grouped: String {
         var groups = ""
         for (index, character) in self.characters.enumerated() {
             if index > 0, index.isMultiple(of: 4) { groups.append("-") }
@@ -54,6 +54,6 @@ public struct DeletionCode: Hashable, Sendable, CustomStringConvertible, CustomD
         return groups
     }
 
-    public var description: String { "(deletion code)" }
-    public var debugDescription: String { "(deletion code)" }
+    package var description: String { "(deletion code)" }
+    package var debugDescription: String { "(deletion code)" }
 }

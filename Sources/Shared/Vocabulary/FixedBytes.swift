@@ -66,7 +66,7 @@ extension [UInt8] {
     /// Returns whether the bytes are equal.
     ///
     /// This always reads every byte, but unlike `==`, it does not make a function call for each one.
-    public func hasSameBytes(as other: [UInt8]) -> Bool {
+    package func hasSameBytes(as other: [UInt8]) -> Bool {
         guard self.count == other.count else { return false }
         var difference: UInt8 = 0
         for (left, right) in zip(self, other) { difference |= left ^ right }
@@ -76,7 +76,7 @@ extension [UInt8] {
     /// Parses lowercase or uppercase hexadecimal digits, two per byte.
     ///
     /// Returns nil for anything else.
-    public init?(hex: String) {
+    package init?(hex: String) {
         let digits = Array<UInt8>(hex.utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []
@@ -91,7 +91,7 @@ extension [UInt8] {
     }
 
     /// The bytes in lowercase hexadecimal, two digits per byte.
-    public var hex: String {
+    package var hex: String {
         let digits = Array<UInt8>("0123456789abcdef".utf8)
         var text: [UInt8] = []
         text.reserveCapacity(self.count * 2)

@@ -34,23 +34,23 @@ public struct Features: Hashable, Sendable {
     public var safeBiometricUnlock: Bool
 
     /// Creates the features of a server or a wallet.
-    public init(deletionCode: Bool, safeBiometricUnlock: Bool) {
+    package init(deletionCode: Bool, safeBiometricUnlock: Bool) {
         self.deletionCode = deletionCode
         self.safeBiometricUnlock = safeBiometricUnlock
     }
 }
 
 /// The version of an app, which consists of one to four numbers.
-public struct AppVersion: Hashable, Comparable, Sendable, CustomStringConvertible {
+package struct AppVersion: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// One to four numbers, each `0...999_999`.
     ///
     /// When versions are compared, missing numbers count as 0.
-    public let numbers: [Int]
+    package let numbers: [Int]
 
     /// Parses a version such as `1.4.0`.
     ///
     /// Returns nil for anything other than one to four numbers separated by dots.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard (1...4).contains(parts.count) else { return nil }
         var numbers: [Int] = []
@@ -63,21 +63,21 @@ public struct AppVersion: Hashable, Comparable, Sendable, CustomStringConvertibl
         self.numbers = numbers
     }
 
-    public var description: String { self.numbers.map(String.init).joined(separator: ".") }
+    package var description: String { self.numbers.map(String.init).joined(separator: ".") }
 
     private var padded: [Int] { self.numbers + Array(repeating: 0, count: 4 - self.numbers.count) }
 
     /// Compares the numbers.
     ///
     /// Missing ones count as 0, so 1.4 equals 1.4.0.
-    public static func == (left: AppVersion, right: AppVersion) -> Bool { left.padded == right.padded }
+    package static func == (left: AppVersion, right: AppVersion) -> Bool { left.padded == right.padded }
 
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.padded) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(self.padded) }
 
     /// Compares the first numbers that differ.
     ///
     /// Missing ones count as 0.
-    public static func < (left: AppVersion, right: AppVersion) -> Bool {
+    package static func < (left: AppVersion, right: AppVersion) -> Bool {
         left.padded.lexicographicallyPrecedes(right.padded)
     }
 }

@@ -49,7 +49,7 @@ package enum P256PublicKeyKind: FixedBytesKind {
 
 extension FixedBytes where Kind: RandomlyChosen {
     /// Creates a random value using the given generator.
-    public static func random(using generator: inout some RandomNumberGenerator) -> Self {
+    package static func random(using generator: inout some RandomNumberGenerator) -> Self {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(Kind.byteCount)
         // Generate eight bytes at a time, because each call to the system's generator is a system call.
@@ -64,14 +64,14 @@ extension FixedBytes where Kind: RandomlyChosen {
     }
 
     /// Creates a random value using the system's secure generator.
-    public static func random() -> Self {
+    package static func random() -> Self {
         var generator = SystemRandomNumberGenerator()
         return Self.random(using: &generator)
     }
 }
 
 /// A kind of value that is chosen at random.
-public protocol RandomlyChosen: FixedBytesKind {}
+package protocol RandomlyChosen: FixedBytesKind {}
 extension WalletIDKind: RandomlyChosen {}
 extension PINKeyIDKind: RandomlyChosen {}
 extension AttemptIDKind: RandomlyChosen {}

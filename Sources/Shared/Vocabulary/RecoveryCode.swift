@@ -8,10 +8,10 @@ public struct RecoveryCode: Hashable, Sendable, CustomStringConvertible, CustomD
     CustomReflectable
 {
     /// The bytes sent by the wallet, whose number is in ``allowedByteCounts``.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
 
     /// The allowed lengths of a code, in bytes.
-    public static let allowedByteCounts = 1...128
+    package static let allowedByteCounts = 1...128
 
     /// Returns nil if there are too few or too many bytes.
     public init?(_ bytes: some Collection<UInt8>) {

@@ -1,7 +1,7 @@
 /// The revocation of a wallet, with the reason and whether the device may register again.
-public struct Revocation: Hashable, Sendable {
+package struct Revocation: Hashable, Sendable {
     /// The scope of the revocation, and who made it.
-    public enum Reason: String, Hashable, Sendable, CaseIterable {
+    package enum Reason: String, Hashable, Sendable, CaseIterable {
         /// The wallet was revoked by its user, with the deletion code or by wiping the app.
         case user
         /// The wallet was revoked by an operator.
@@ -15,16 +15,16 @@ public struct Revocation: Hashable, Sendable {
     }
 
     /// The scope of the revocation, and who made it.
-    public let reason: Reason
+    package let reason: Reason
     /// Whether the device may register a new wallet after this one.
-    public let mayRegisterAnew: Bool
+    package let mayRegisterAnew: Bool
 
     /// Creates a revocation as reported by a server.
-    public init(reason: Reason, mayRegisterAnew: Bool) {
+    package init(reason: Reason, mayRegisterAnew: Bool) {
         self.reason = reason
         self.mayRegisterAnew = mayRegisterAnew
     }
 
     /// A revocation by the user, with the deletion code or by wiping the app.
-    public static let byUser = Revocation(reason: .user, mayRegisterAnew: true)
+    package static let byUser = Revocation(reason: .user, mayRegisterAnew: true)
 }

@@ -16,14 +16,14 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     /// Adds a duration, rounded down to milliseconds.
     ///
     /// Saturates at the last representable time.
-    public static func + (time: Timestamp, duration: Duration) -> Timestamp {
+    package static func + (time: Timestamp, duration: Duration) -> Timestamp {
         time.adding(milliseconds: duration.milliseconds)
     }
 
     /// Adds milliseconds.
     ///
     /// This avoids the division required by a 128-bit `Duration`.
-    public func adding(milliseconds: Int64) -> Timestamp {
+    package func adding(milliseconds: Int64) -> Timestamp {
         let (sum, overflow) = self.milliseconds.addingReportingOverflow(milliseconds)
         return Timestamp(milliseconds: overflow ? (milliseconds < 0 ? .min : .max) : sum)
     }
@@ -31,14 +31,14 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     /// Returns the duration from `earlier` to this time.
     ///
     /// Negative if this time is earlier.
-    public static func - (later: Timestamp, earlier: Timestamp) -> Duration {
+    package static func - (later: Timestamp, earlier: Timestamp) -> Duration {
         .milliseconds(later.milliseconds.subtractingReportingOverflow(earlier.milliseconds).partialValue)
     }
 }
 
 extension Duration {
     /// The duration in whole milliseconds, rounded down.
-    public var milliseconds: Int64 {
+    package var milliseconds: Int64 {
         let (seconds, attoseconds) = self.components
         return seconds.multipliedReportingOverflow(by: 1000).overflow
             ? (seconds < 0 ? .min : .max) : seconds * 1000 + attoseconds / 1_000_000_000_000_000

@@ -1,5 +1,5 @@
 /// A place in the app that a command or the host can open directly, on top of the current screen.
-public enum AppDestination: Hashable, Sendable {
+package enum AppDestination: Hashable, Sendable {
     /// Changing the PIN.
     ///
     /// Only available while the wallet is unlocked.
