@@ -49,28 +49,16 @@ struct Descriptor: ~Copyable {
 
     deinit { close(self.number) }
 
-    /// Writes all bytes at the current position.
-    borrowing func write(_ bytes: [UInt8]) throws(FileError) {
-        var written = 0
-        while written < bytes.count {
-            written += try SystemCall.retrying(self.path) {
-                unsafe bytes.withUnsafeBytes { buffer in
-                    let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[written...])
-                    return unsafe Glibc.write(self.number, rest.baseAddress, rest.count)
-                }
-            }
-        }
-    }
-
-    /// Writes all bytes at `offset`.
+    /// Writes all bytes at `offset`, or at the current position if it is nil.
     ///
-    /// This must not be used if the file was opened for appending, because the offset would be ignored.
-    borrowing func write(_ bytes: [UInt8], at offset: Int) throws(FileError) {
+    /// A file that was opened for appending has no offset, because it would be ignored.
+    borrowing func write(_ bytes: [UInt8], at offset: Int? = nil) throws(FileError) {
         var written = 0
         while written < bytes.count {
             written += try SystemCall.retrying(self.path) {
                 unsafe bytes.withUnsafeBytes { buffer in
                     let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[written...])
+                    guard let offset else { return unsafe Glibc.write(self.number, rest.baseAddress, rest.count) }
                     return unsafe pwrite(self.number, rest.baseAddress, rest.count, off_t(offset + written))
                 }
             }

@@ -24,7 +24,7 @@ public enum UnlockMethod: String, Hashable, Sendable, CaseIterable {
 }
 
 /// How a wallet uses biometrics (safe-biometric.md, "Two biometric modes").
-public enum BiometricMode: String, Hashable, Sendable, CaseIterable {
+package enum BiometricMode: String, Hashable, Sendable, CaseIterable {
     /// Only the PIN unlocks the wallet.
     case off
     /// A failed prompt leads to the PIN.
