@@ -52,26 +52,17 @@ package struct Witness: Sendable {
 
     private func exchange(_ line: [UInt8]) async throws(WitnessSilence) -> [UInt8] {
         let (place, limit) = (self.place, self.limit)
-        let result = await withTaskGroup(of: Result<[UInt8], WitnessSilence>.self) { group in
-            group.addTask {
-                do {
-                    switch place {
-                    case .program(let path, let arguments):
-                        return .success(try await Self.run(path, arguments, line))
-                    case .socket(let path):
-                        return .success(try await Self.call(path, line))
-                    }
-                } catch {
-                    return .failure(error as? WitnessSilence ?? WitnessSilence("\(error)"))
+        let result: Result<[UInt8], WitnessSilence>? = await finished(within: limit) {
+            do {
+                switch place {
+                case .program(let path, let arguments): return .success(try await Self.run(path, arguments, line))
+                case .socket(let path): return .success(try await Self.call(path, line))
                 }
+            } catch {
+                return .failure(error as? WitnessSilence ?? WitnessSilence("\(error)"))
             }
-            group.addTask {
-                try? await Task.sleep(for: limit)
-                return .failure(WitnessSilence("no reply within \(limit)"))
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? .failure(WitnessSilence("canceled"))
         }
+        guard let result else { throw WitnessSilence("no reply within \(limit)") }
         return try result.get()
     }
 

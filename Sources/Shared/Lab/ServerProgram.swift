@@ -1,4 +1,5 @@
 package import Foundation
+internal import HostSystem
 
 /// A `remote-pin-server` in a separate process, for scenarios, load runs and tests that start, kill and restart one.
 package final class ServerProgram: Sendable {

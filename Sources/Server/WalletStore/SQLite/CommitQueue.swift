@@ -94,18 +94,7 @@ final class CommitQueue: Sendable {
     func perform<Answer: Sendable>(
         _ step: @escaping @Sendable (StoreConnection) throws -> Answer
     ) async throws(StoreError) -> Answer {
-        let result = await withCheckedContinuation { (waiter: CheckedContinuation<Result<Answer, StoreError>, Never>) in
-            self.enqueue(
-                PendingStep(
-                    run: { connection in
-                        let answer = try step(connection)
-                        return { waiter.resume(returning: .success(answer)) }
-                    },
-                    refuse: { waiter.resume(returning: .failure($0)) }
-                )
-            )
-        }
-        return try result.get()
+        try await self.perform(step) { .success($0) }
     }
 
     /// Runs a step in the next batch.

@@ -27,12 +27,7 @@ package struct AppAttestObject: Hashable, Sendable {
 
     /// Decodes exactly one object.
     package init(decoding bytes: [UInt8]) throws(AppAttestObjectError) {
-        let item: CBOR
-        do throws(CBORError) {
-            item = try CBOR(decoding: bytes)
-        } catch {
-            throw .cbor(error)
-        }
+        let item = try CBOR(evidence: bytes)
         guard case .text(let format) = item["fmt"] else { throw .member("fmt") }
         guard format == Self.knownFormat else { throw .unknownFormat }
         guard let statement = item["attStmt"], case .array(let chain) = statement["x5c"] else { throw .member("x5c") }
@@ -83,12 +78,7 @@ package struct AppAttestAssertion: Hashable, Sendable {
 
     /// Decodes exactly one assertion.
     package init(decoding bytes: [UInt8]) throws(AppAttestObjectError) {
-        let item: CBOR
-        do throws(CBORError) {
-            item = try CBOR(decoding: bytes)
-        } catch {
-            throw .cbor(error)
-        }
+        let item = try CBOR(evidence: bytes)
         guard let signature = item["signature"]?.byteString else { throw .member("signature") }
         guard let data = item["authenticatorData"]?.byteString else { throw .member("authenticatorData") }
         self.signature = signature
@@ -125,5 +115,11 @@ package enum AppAttestEnvironment: String, Hashable, Sendable, CaseIterable {
     package init?(aaguid: [UInt8]) {
         guard let match = Self.allCases.first(where: { $0.aaguid == aaguid }) else { return nil }
         self = match
+    }
+}
+
+extension CBOR {
+    fileprivate init(evidence bytes: [UInt8]) throws(AppAttestObjectError) {
+        do throws(CBORError) { try self.init(decoding: bytes) } catch { throw .cbor(error) }
     }
 }

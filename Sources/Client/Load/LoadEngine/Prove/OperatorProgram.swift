@@ -1,3 +1,4 @@
+internal import HostSystem
 internal import Subprocess
 
 /// A program provided by the operator: a fault hook, or a command that revokes a wallet.
@@ -25,15 +26,7 @@ package struct OperatorProgram: Sendable {
     /// Runs the program and returns its output.
     @discardableResult
     package func run(_ arguments: [String]) async throws(Failure) -> String {
-        let result = await withTaskGroup(of: Result<String, Failure>?.self) { group in
-            group.addTask { await self.result(of: arguments) }
-            group.addTask {
-                try? await Task.sleep(for: Self.timeLimit)
-                return nil
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? nil
-        }
+        let result = await finished(within: Self.timeLimit) { await self.result(of: arguments) }
         let call = ([self.command] + arguments).joined(separator: " ")
         guard let result else { throw Failure(description: "`\(call)` did not end within \(Self.timeLimit)") }
         return try result.get()

@@ -32,15 +32,7 @@ struct HookProgram: Sendable {
     }
 
     private func run(_ input: [UInt8], within limit: Duration) async throws(HookFailure) -> [UInt8] {
-        let result = await withTaskGroup(of: Result<[UInt8], HookFailure>.self) { group in
-            group.addTask { await self.run(input) }
-            group.addTask {
-                try? await Task.sleep(for: limit)
-                return .failure(.overTime(limit))
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? .failure(.notStarted)
-        }
+        guard let result = await finished(within: limit, { await self.run(input) }) else { throw .overTime(limit) }
         return try result.get()
     }
 

@@ -5,7 +5,7 @@
 /// - Parameters:
 ///   - limit: The time limit, or nil for none.
 ///   - body: The work, which must return soon after it is cancelled.
-func finished<Value: Sendable>(
+package func finished<Value: Sendable>(
     within limit: Duration?,
     _ body: @escaping @Sendable () async -> Value
 ) async -> Value? {
