@@ -63,14 +63,7 @@ struct ProveCommand: AsyncParsableCommand {
     )
     var also: [String] = []
 
-    @Option(
-        help: ArgumentHelp("Wallet file of 'pin-load provision'.", valueName: "file"),
-        completion: .file()
-    )
-    var wallets: String
-
-    @Flag(help: "Ignore the histories of earlier runs, after the server's store was restored from a backup.")
-    var forgetHistories = false
+    @OptionGroup var fleet: FleetOptions
 
     @OptionGroup(title: "Proof") var proof: ProofOptions
 
@@ -100,13 +93,7 @@ struct ProveCommand: AsyncParsableCommand {
     }
 
     private func measure(_ plan: LoadPlan, _ target: Target, _ options: LoadRun.Options) async throws -> MeasuredRun {
-        let fleet: Fleet
-        do throws(FleetError) {
-            fleet = try Fleet.open(self.wallets, for: target.fingerprint)
-            if self.forgetHistories { try fleet.forgetHistories() }
-        } catch {
-            throw PinLoadFailure(error)
-        }
+        let fleet = try self.fleet.open(for: target)
         let events = RunEvents()
         let addresses = ([target] + options.others).map(\.address).joined(separator: ", ")
         StandardStreams.writeError("\(addresses): \(plan.stages.text), seed \(plan.seed)\n")

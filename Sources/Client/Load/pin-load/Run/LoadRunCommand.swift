@@ -84,14 +84,7 @@ struct LoadRunCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Server") var target: TargetOptions
 
-    @Option(
-        help: ArgumentHelp("Wallet file of 'pin-load provision'.", valueName: "file"),
-        completion: .file()
-    )
-    var wallets: String
-
-    @Flag(help: "Ignore the histories of earlier runs, after the server's store was restored from a backup.")
-    var forgetHistories = false
+    @OptionGroup var fleet: FleetOptions
 
     @Option(
         help: ArgumentHelp(
@@ -172,13 +165,7 @@ struct LoadRunCommand: AsyncParsableCommand {
         _ metrics: HostAndPort?
     ) async throws {
         let target = try self.target.target()
-        let fleet: Fleet
-        do throws(FleetError) {
-            fleet = try Fleet.open(self.wallets, for: target.fingerprint)
-            if self.forgetHistories { try fleet.forgetHistories() }
-        } catch {
-            throw PinLoadFailure(error)
-        }
+        let fleet = try self.fleet.open(for: target)
         let work = self.fitted(work, to: fleet)
         var options = LoadRun.Options()
         options.thresholds = thresholds
