@@ -8,7 +8,7 @@ extension Refusal {
     package static let longestReason = 64
 
     func write(to message: MessageWriter<Remotepin__V1__Error>) {
-        message.set(\.code, self.reason.code)
+        message.set(\.code, self.reason.code.encoded)
         message.set(\.correlation_id, self.correlationID)
         switch self.reason {
         case .attestationRejected(let reason):
@@ -44,8 +44,8 @@ private func visible(_ text: String, _ field: WireField) throws(FieldFault) -> S
     return text
 }
 
-extension Refusal.Reason {
-    fileprivate var code: Remotepin__V1__ErrorCode {
+extension Refusal.Code {
+    fileprivate var encoded: Remotepin__V1__ErrorCode {
         switch self {
         case .malformed: REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_MALFORMED
         case .unsupported: REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_UNSUPPORTED
@@ -62,7 +62,9 @@ extension Refusal.Reason {
         case .internal: REMOTEPIN__V1__ERROR_CODE__ERROR_CODE_INTERNAL
         }
     }
+}
 
+extension Refusal.Reason {
     /// Reads the reason.
     ///
     /// A code that is unknown to this version is treated as an internal server error.

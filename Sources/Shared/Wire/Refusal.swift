@@ -50,3 +50,40 @@ package struct Refusal: Error, Hashable, Sendable {
         self.correlationID = correlationID
     }
 }
+
+extension Refusal {
+    /// The kind of a reason, with its name in docs/protocol.md.
+    package enum Code: String, Hashable, Sendable, CaseIterable {
+        case malformed, unsupported
+        case sessionRequired = "session-required"
+        case authenticationFailed = "authentication-failed"
+        case outOfOrder = "out-of-order"
+        case challengeInvalid = "challenge-invalid"
+        case attestationRejected = "attestation-rejected"
+        case notAllowed = "not-allowed"
+        case revoked
+        case pinKeyChanged = "pin-key-changed"
+        case rateLimited = "rate-limited"
+        case unavailable, `internal`
+    }
+}
+
+extension Refusal.Reason {
+    package var code: Refusal.Code {
+        switch self {
+        case .malformed: .malformed
+        case .unsupported: .unsupported
+        case .sessionRequired: .sessionRequired
+        case .authenticationFailed: .authenticationFailed
+        case .outOfOrder: .outOfOrder
+        case .challengeInvalid: .challengeInvalid
+        case .attestationRejected: .attestationRejected
+        case .notAllowed: .notAllowed
+        case .revoked: .revoked
+        case .pinKeyChanged: .pinKeyChanged
+        case .rateLimited: .rateLimited
+        case .unavailable: .unavailable
+        case .internal: .internal
+        }
+    }
+}

@@ -123,7 +123,7 @@ struct Conversation {
             try self.requireAllowance(for: call)
             let result = try await self.carryOut(call)
             self.server.statistics.pinOutcomes.note(result)
-            self.server.statistics.calls.note(CallKind(call), .done)
+            self.server.statistics.calls.note(CallKind(call))
             return (result, false)
         } catch {
             let failure = CallFailure(error)

@@ -4,24 +4,28 @@ internal import Wire
 
 /// Counts the calls made by wallets.
 ///
-/// All series are created at start and found by index, so a call costs one atomic addition and needs no lock or lookup.
+/// All series are created at start, and those of answered calls are found by index, so such a call costs one atomic
+/// addition and needs no lock or lookup.
 final class CallMeters: Sendable {
-    /// The counters, sorted by kind and then by outcome.
-    private let calls: [Counter]
+    /// The counters of answered calls, in the order of ``CallKind``.
+    private let done: [Counter]
+    /// The counters of refused calls, in the order of ``CallKind``.
+    private let refused: [[Refusal.Code: Counter]]
     private let evidence: [String: Counter]
     private let temporaryBlocks: Counter
     private let permanentBlocks: Counter
     let handshakes: Counter
 
     init(_ factory: any MetricsFactory) {
-        var calls: [Counter] = []
-        for kind in CallKind.allCases {
-            for outcome in CallOutcome.allCases {
-                let dimensions = [("call", kind.label), ("outcome", outcome.label)]
-                calls.append(Counter(label: "remote_pin_calls_total", dimensions: dimensions, factory: factory))
-            }
+        func counter(_ kind: CallKind, _ outcome: String) -> Counter {
+            let dimensions = [("call", kind.label), ("outcome", outcome)]
+            return Counter(label: "remote_pin_calls_total", dimensions: dimensions, factory: factory)
         }
-        self.calls = calls
+        self.done = CallKind.allCases.map { counter($0, "done") }
+        self.refused = CallKind.allCases.map { kind in
+            let counters = Refusal.Code.allCases.map { ($0, counter(kind, $0.rawValue.replacing("-", with: "_"))) }
+            return Dictionary(uniqueKeysWithValues: counters)
+        }
         self.evidence = AttestationRefusal.allCases.reduce(into: [:]) { counters, reason in
             counters[reason.rawValue] = Counter(
                 label: "remote_pin_attestation_refusals_total",
@@ -38,13 +42,11 @@ final class CallMeters: Sendable {
     }
 
     /// Counts an answered call.
-    func note(_ kind: CallKind, _ outcome: CallOutcome) {
-        self.calls[kind.rawValue * CallOutcome.allCases.count + outcome.rawValue].increment()
-    }
+    func note(_ kind: CallKind) { self.done[kind.rawValue].increment() }
 
     /// Counts a refused call.
     func note(_ kind: CallKind, _ failure: CallFailure) {
-        self.note(kind, CallOutcome(failure.refusal))
+        self.refused[kind.rawValue][failure.refusal.code]?.increment()
         if case .attestation(let reason) = failure { self.evidence[reason]?.increment() }
     }
 
@@ -92,61 +94,6 @@ enum CallKind: Int, CaseIterable {
         case .reportWipe: "report_wipe"
         case .confirmShares: "confirm_shares"
         case .unknown: "unknown"
-        }
-    }
-}
-
-/// The outcome of a call: `done`, or an error code from docs/protocol.md.
-enum CallOutcome: Int, CaseIterable {
-    case done
-    case malformed
-    case unsupported
-    case sessionRequired
-    case authenticationFailed
-    case outOfOrder
-    case challengeInvalid
-    case attestationRejected
-    case notAllowed
-    case revoked
-    case pinKeyChanged
-    case rateLimited
-    case unavailable
-    case `internal`
-
-    init(_ reason: Refusal.Reason) {
-        switch reason {
-        case .malformed: self = .malformed
-        case .unsupported: self = .unsupported
-        case .sessionRequired: self = .sessionRequired
-        case .authenticationFailed: self = .authenticationFailed
-        case .outOfOrder: self = .outOfOrder
-        case .challengeInvalid: self = .challengeInvalid
-        case .attestationRejected: self = .attestationRejected
-        case .notAllowed: self = .notAllowed
-        case .revoked: self = .revoked
-        case .pinKeyChanged: self = .pinKeyChanged
-        case .rateLimited: self = .rateLimited
-        case .unavailable: self = .unavailable
-        case .internal: self = .internal
-        }
-    }
-
-    var label: String {
-        switch self {
-        case .done: "done"
-        case .malformed: "malformed"
-        case .unsupported: "unsupported"
-        case .sessionRequired: "session_required"
-        case .authenticationFailed: "authentication_failed"
-        case .outOfOrder: "out_of_order"
-        case .challengeInvalid: "challenge_invalid"
-        case .attestationRejected: "attestation_rejected"
-        case .notAllowed: "not_allowed"
-        case .revoked: "revoked"
-        case .pinKeyChanged: "pin_key_changed"
-        case .rateLimited: "rate_limited"
-        case .unavailable: "unavailable"
-        case .internal: "internal"
         }
     }
 }

@@ -40,7 +40,7 @@ package enum FleetFailure: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .connect(let error): "connect:\(error.name)"
         case .call(let error): error.name
-        case .refused(let reason): "refused:\(reason.name)"
+        case .refused(let reason): "refused:\(reason.code.rawValue)"
         case .revoked: "revoked"
         case .falseShare: "false-share"
         case .strangePINKey: "strange-pin-key"
@@ -142,29 +142,10 @@ extension CallError {
 }
 
 extension Refusal.Reason {
-    /// The name used in docs/protocol.md.
-    fileprivate var name: String {
-        switch self {
-        case .malformed: "malformed"
-        case .unsupported: "unsupported"
-        case .sessionRequired: "session-required"
-        case .authenticationFailed: "authentication-failed"
-        case .outOfOrder: "out-of-order"
-        case .challengeInvalid: "challenge-invalid"
-        case .attestationRejected: "attestation-rejected"
-        case .notAllowed: "not-allowed"
-        case .revoked: "revoked"
-        case .pinKeyChanged: "pin-key-changed"
-        case .rateLimited: "rate-limited"
-        case .unavailable: "unavailable"
-        case .internal: "internal"
-        }
-    }
-
     fileprivate var sentence: String {
         switch self {
-        case .attestationRejected(let check): "\(self.name) (\(check))"
-        default: self.name
+        case .attestationRejected(let check): "\(self.code.rawValue) (\(check))"
+        default: self.code.rawValue
         }
     }
 }
