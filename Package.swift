@@ -733,7 +733,7 @@ let tests: [Target] = [
     .target(
         name: "TestSupport",
         dependencies: [
-            "COpenSSL",
+            "CurveArithmetic",
             "DeviceInterface",
             "HostSystem",
             "Lab",
