@@ -99,6 +99,13 @@ let shared: [Target] = [
         path: "Sources/Shared/Secrets"
     ),
     .target(
+        name: "ChildPrograms",
+        dependencies: [
+            subprocess
+        ],
+        path: "Sources/Shared/ChildPrograms"
+    ),
+    .target(
         name: "CurveArithmetic",
         dependencies: [
             "COpenSSL"
@@ -288,6 +295,7 @@ let server: [Target] = [
     .target(
         name: "EventHooks",
         dependencies: [
+            "ChildPrograms",
             "HostSystem",
             "Vocabulary",
             lifecycle,
@@ -303,6 +311,7 @@ let server: [Target] = [
     .target(
         name: "Witness",
         dependencies: [
+            "ChildPrograms",
             "HostSystem",
             lifecycle,
             logging,
@@ -543,6 +552,7 @@ let client: [Target] = [
     .target(
         name: "SimulatedPhone",
         dependencies: [
+            "ChildPrograms",
             "ConfigText",
             "DeviceInterface",
             "Evidence",
@@ -680,6 +690,7 @@ let client: [Target] = [
         name: "LoadEngine",
         dependencies: [
             "AdminProtocol",
+            "ChildPrograms",
             "ConfigText",
             "HistoryChecker",
             "HostSystem",

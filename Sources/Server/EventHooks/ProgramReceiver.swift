@@ -1,5 +1,5 @@
+internal import ChildPrograms
 internal import Dispatch
-internal import FoundationEssentials
 internal import HostSystem
 internal import Subprocess
 internal import Synchronization
@@ -28,11 +28,6 @@ package struct ProgramReceiver: EventReceiver {
     package func open(_ feed: @escaping @Sendable (LineWriter) async throws -> Void) async throws(ReceiverFailure) {
         // A write to a program that has exited must fail instead of killing this process.
         StandardStreams.ignoreBrokenPipes()
-        var options = PlatformOptions()
-        options.createSession = true
-        options.teardownSequence = [
-            .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .milliseconds(100))
-        ]
         let status: TerminationStatus
         self.group.starts()
         defer { self.group.hasEnded() }
@@ -40,8 +35,8 @@ package struct ProgramReceiver: EventReceiver {
             let run = try await Subprocess.run(
                 .path(FilePath(self.path)),
                 arguments: Arguments(self.arguments),
-                environment: .custom(Self.environment),
-                platformOptions: options,
+                environment: .minimal,
+                platformOptions: .ownSession,
                 input: .inputWriter,
                 output: .discarded,
                 error: .currentStandardError
@@ -74,18 +69,6 @@ package struct ProgramReceiver: EventReceiver {
 
     /// Thrown if the program does not read any more lines.
     private struct HasEnded: Error {}
-
-    /// The minimal environment for a program.
-    ///
-    /// It does not get the rest of the server's environment.
-    private static var environment: [Environment.Key: String] {
-        var environment: [Environment.Key: String] = [:]
-        let own = ProcessInfo.processInfo.environment
-        for name in ["PATH", "HOME", "LANG", "TMPDIR"] {
-            if let value = own[name], let key = Environment.Key(rawValue: name) { environment[key] = value }
-        }
-        return environment
-    }
 }
 
 /// The process group of the running program, which is also its session.

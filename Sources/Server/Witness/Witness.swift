@@ -1,3 +1,4 @@
+internal import ChildPrograms
 internal import FoundationEssentials
 internal import HostSystem
 internal import NIOCore
@@ -69,17 +70,11 @@ package struct Witness: Sendable {
     private static func run(_ path: String, _ arguments: [String], _ line: [UInt8]) async throws -> [UInt8] {
         // Writing to a program that has exited must fail instead of killing this process.
         StandardStreams.ignoreBrokenPipes()
-        var options = PlatformOptions()
-        options.createSession = true
-        // Kills the program and its children at once, because its answer is no longer needed.
-        options.teardownSequence = [
-            .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .milliseconds(100))
-        ]
         let run = try await Subprocess.run(
             .path(FilePath(path)),
             arguments: Arguments(arguments),
-            environment: .custom(Self.environment),
-            platformOptions: options,
+            environment: .minimal,
+            platformOptions: .ownSession,
             input: .inputWriter,
             output: .bytes(limit: Self.longestReply),
             error: .currentStandardError
@@ -111,17 +106,5 @@ package struct Witness: Sendable {
             }
             return reply
         }
-    }
-
-    /// The minimal environment for a program.
-    ///
-    /// It does not get the rest of the server's environment.
-    private static var environment: [Environment.Key: String] {
-        var environment: [Environment.Key: String] = [:]
-        let own = ProcessInfo.processInfo.environment
-        for name in ["PATH", "HOME", "LANG", "TMPDIR"] {
-            if let value = own[name], let key = Environment.Key(rawValue: name) { environment[key] = value }
-        }
-        return environment
     }
 }

@@ -1,3 +1,4 @@
+internal import ChildPrograms
 internal import HostSystem
 internal import Subprocess
 
@@ -34,16 +35,11 @@ package struct OperatorProgram: Sendable {
 
     private func result(of arguments: [String]) async -> Result<String, Failure> {
         let call = ([self.command] + arguments).joined(separator: " ")
-        var options = PlatformOptions()
-        options.createSession = true
-        options.teardownSequence = [
-            .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .milliseconds(100))
-        ]
         do {
             let run = try await Subprocess.run(
                 .name("sh"),
                 arguments: Arguments(["-c", "\(self.command) \"$@\"", "sh"] + arguments),
-                platformOptions: options,
+                platformOptions: .ownSession,
                 output: .string(limit: Self.outputLimit),
                 error: .string(limit: Self.outputLimit)
             )

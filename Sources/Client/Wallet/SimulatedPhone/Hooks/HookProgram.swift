@@ -1,3 +1,4 @@
+internal import ChildPrograms
 internal import FoundationEssentials
 internal import HostSystem
 internal import Subprocess
@@ -39,18 +40,12 @@ struct HookProgram: Sendable {
     private func run(_ input: [UInt8]) async -> Result<[UInt8], HookFailure> {
         // Writing to a program that has exited should fail with EPIPE instead of killing this process.
         StandardStreams.ignoreBrokenPipes()
-        var options = PlatformOptions()
-        options.createSession = true
-        // A graceful shutdown is pointless, because the answer is no longer needed.
-        options.teardownSequence = [
-            .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .milliseconds(100))
-        ]
         do {
             let run = try await Subprocess.run(
                 .name("sh"),
                 arguments: ["-c", self.command.line],
-                environment: .custom(self.environment),
-                platformOptions: options,
+                environment: .minimal.updating(["REMOTE_PIN_HOOK": self.kind.rawValue]),
+                platformOptions: .ownSession,
                 input: .inputWriter,
                 output: .bytes(limit: Self.outputLimit),
                 error: .bytes(limit: Self.outputLimit)
@@ -69,16 +64,6 @@ struct HookProgram: Sendable {
         } catch {
             return .failure(.notStarted)
         }
-    }
-
-    /// A minimal environment, which does not include the wallet's other variables.
-    private var environment: [Environment.Key: String] {
-        var environment: [Environment.Key: String] = ["REMOTE_PIN_HOOK": self.kind.rawValue]
-        let own = ProcessInfo.processInfo.environment
-        for name in ["PATH", "HOME", "LANG", "TMPDIR"] {
-            if let value = own[name], let key = Environment.Key(rawValue: name) { environment[key] = value }
-        }
-        return environment
     }
 
     /// Returns the exit status as text.
