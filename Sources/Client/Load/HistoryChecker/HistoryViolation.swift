@@ -51,13 +51,13 @@ extension HistoryViolation: CustomStringConvertible {
             "a PIN was judged during a block, at least \(early.milliseconds) ms before its end"
         case .judgedBeyondBound: "a PIN was judged although the wallet is blocked permanently"
         case .impossibleCount(let said, let possible):
-            "a verdict reported \(Self.text(said)); possible: \(Self.text(possible))"
+            "a verdict reported \(said.text); possible: \(Self.text(possible))"
         case .blockWithoutCause: "a wallet was reported as blocked although it is not in a block"
         case .permanentBlockWithoutCause: "a wallet was reported as permanently blocked although it is not"
         case .impossibleBlock(let said):
             "a block was reported to last \(said.milliseconds) ms more, which does not match its end"
         case .impossibleOpening(let said, let possible):
-            "a session reported \(Self.text(said)); possible: \(Self.text(possible))"
+            "a session reported \(said.text); possible: \(Self.text(possible))"
         case .impossiblePINKey: "the reported PIN key was not put in force by any change"
         case .missingReceipt: "a verdict has no receipt"
         case .receiptContradictsVerdict: "a receipt does not fit its verdict"
@@ -98,11 +98,14 @@ extension HistoryViolation: CustomStringConvertible {
     }
 
     private static func text(_ states: [PINState]) -> String {
-        states.isEmpty ? "another state" : states.map(self.text).joined(separator: " or ")
+        states.isEmpty ? "another state" : states.map(\.text).joined(separator: " or ")
     }
+}
 
-    private static func text(_ state: PINState) -> String {
-        switch state {
+extension PINState {
+    /// A description for reports.
+    package var text: String {
+        switch self {
         case .open(let left, let isFinal): "\(left) attempts left\(isFinal ? " in the final round" : "")"
         case .blocked(let remaining): "blocked for \(remaining.milliseconds) ms"
         case .blockedPermanently: "blocked permanently"

@@ -74,13 +74,3 @@ extension PINVerdict {
         }
     }
 }
-
-extension PINState {
-    fileprivate var text: String {
-        switch self {
-        case .open(let left, let isFinal): "\(left) attempts left\(isFinal ? " in the final round" : "")"
-        case .blocked(let remaining): "blocked for \(remaining.milliseconds) ms"
-        case .blockedPermanently: "blocked permanently"
-        }
-    }
-}
