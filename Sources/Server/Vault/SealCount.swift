@@ -102,7 +102,7 @@ final class SealCount: Sendable {
     /// A missing file counts as zero, but a damaged one stops all sealing.
     private func read() throws -> [UInt32: UInt64] {
         guard DurableFile.exists(self.path) else { return [:] }
-        let text = String(decoding: try DurableFile.read(self.path, atMost: KeyFile.sizeLimit), as: UTF8.self)
+        let text = try DurableFile.readText(self.path, atMost: KeyFile.sizeLimit)
         let lines = text.split(separator: "\n")
         guard lines.first == Self.heading[...] else { throw Damaged() }
         var counts: [UInt32: UInt64] = [:]

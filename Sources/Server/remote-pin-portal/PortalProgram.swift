@@ -163,7 +163,7 @@ struct PortalProgram: AsyncParsableCommand {
             ConfigFile(
                 path: path,
                 folder: URL(fileURLWithPath: path).deletingLastPathComponent().path,
-                text: String(decoding: try DurableFile.read(path, atMost: 1 << 20), as: UTF8.self)
+                text: try DurableFile.readText(path, atMost: 1 << 20)
             )
         }
         let flags = try self.assignments.map { assignment in

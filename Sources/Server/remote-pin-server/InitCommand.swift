@@ -70,7 +70,7 @@ extension InitCommand {
     /// Creates the vault key and store named in a configuration, whose other settings may be incomplete.
     private static func makeState(of path: String) async throws {
         let text = try explaining(.configuration, "the configuration cannot be read") {
-            String(decoding: try DurableFile.read(path, atMost: 1 << 20), as: UTF8.self)
+            try DurableFile.readText(path, atMost: 1 << 20)
         }
         let folder = ConfigurationOptions.folder(of: path)
         let settings = try explaining(.configuration, "the configuration is not used") {

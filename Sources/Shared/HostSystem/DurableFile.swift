@@ -46,6 +46,13 @@ package enum DurableFile {
         try Descriptor(opening: path, flags: O_RDONLY).read(atMost: limit)
     }
 
+    /// Reads an entire file of at most `limit` bytes as UTF-8.
+    ///
+    /// Invalid bytes become replacement characters.
+    package static func readText(_ path: String, atMost limit: Int) throws(FileError) -> String {
+        String(decoding: try self.read(path, atMost: limit), as: UTF8.self)
+    }
+
     /// Reads an entire file and its permission bits, both through the same descriptor.
     package static func readWithMode(
         _ path: String,

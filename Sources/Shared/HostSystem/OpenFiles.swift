@@ -19,11 +19,9 @@ package enum OpenFiles {
 
     /// Returns the soft limit of another process, or nil if it has exited.
     package static func limit(of process: Int32) -> Int? {
-        guard let bytes = try? DurableFile.read("/proc/\(process)/limits", atMost: 1 << 16) else { return nil }
+        guard let text = try? DurableFile.readText("/proc/\(process)/limits", atMost: 1 << 16) else { return nil }
         // Max open files            1024                 524288               files
-        let line = String(decoding: bytes, as: UTF8.self).split(separator: "\n").first {
-            $0.hasPrefix("Max open files")
-        }
+        let line = text.split(separator: "\n").first { $0.hasPrefix("Max open files") }
         let value = line?.split(separator: " ").dropFirst(3).first
         return value == "unlimited" ? Int.max : value.flatMap { Int($0) }
     }

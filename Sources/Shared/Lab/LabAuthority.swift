@@ -155,9 +155,6 @@ extension LabIssuer {
     }
 
     private static func text(_ path: String) throws(LabAuthorityError) -> String {
-        return try mapError(
-            String(decoding: try DurableFile.read(path, atMost: 65_536), as: UTF8.self),
-            to: LabAuthorityError.file
-        )
+        try mapError(DurableFile.readText(path, atMost: 65_536), to: LabAuthorityError.file)
     }
 }

@@ -45,10 +45,7 @@ package struct LabFile: Hashable, Sendable {
     ///
     /// Relative paths are resolved against the lab's folder, so that a lab can be moved.
     package init(of lab: LabFolder) throws(LabError) {
-        let text = try mapError(
-            String(decoding: try DurableFile.read(lab.labFile, atMost: 65_536), as: UTF8.self),
-            to: LabError.file
-        )
+        let text = try mapError(DurableFile.readText(lab.labFile, atMost: 65_536), to: LabError.file)
         guard let values = (try? Yams.compose(yaml: text))?.mapping else {
             throw .notAsWritten(path: lab.labFile, what: "not a lab's file")
         }
@@ -102,10 +99,7 @@ package struct LabFile: Hashable, Sendable {
 extension LabFolder {
     /// Returns the path of the lab server's admin socket, as given in the server's configuration.
     package func adminSocket() throws(LabError) -> String {
-        let text = try mapError(
-            String(decoding: try DurableFile.read(self.configurationFile, atMost: 1 << 20), as: UTF8.self),
-            to: LabError.file
-        )
+        let text = try mapError(DurableFile.readText(self.configurationFile, atMost: 1 << 20), to: LabError.file)
         let admin = (try? Yams.compose(yaml: text))?.mapping?["admin"]?.mapping
         guard let path = admin?["socket"]?.scalar?.string, !path.isEmpty else {
             throw .notAsWritten(path: self.configurationFile, what: "`admin.socket` is missing")

@@ -63,7 +63,7 @@ struct ProcessFigures {
     }
 
     private static func text(of path: String) -> String? {
-        (try? DurableFile.read(path, atMost: 1 << 20)).map { String(decoding: $0, as: UTF8.self) }
+        try? DurableFile.readText(path, atMost: 1 << 20)
     }
 }
 

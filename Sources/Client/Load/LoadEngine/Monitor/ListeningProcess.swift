@@ -6,8 +6,8 @@ package enum ListeningProcess {
     /// Returns the process id, or nil if no process listens on the port or the process belongs to another user.
     package static func pid(onPort port: Int) -> Int32? {
         let inodes = ["/proc/net/tcp", "/proc/net/tcp6"].flatMap { path -> [String] in
-            guard let bytes = try? DurableFile.read(path, atMost: 64 << 20) else { return [] }
-            return Self.inodes(listeningOn: port, in: String(decoding: bytes, as: UTF8.self))
+            guard let table = try? DurableFile.readText(path, atMost: 64 << 20) else { return [] }
+            return Self.inodes(listeningOn: port, in: table)
         }
         guard !inodes.isEmpty, let processes = try? DurableFile.names(in: "/proc") else { return nil }
         let sockets = Set(inodes.map { "socket:[\($0)]" })

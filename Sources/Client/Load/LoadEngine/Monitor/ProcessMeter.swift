@@ -26,11 +26,11 @@ package struct ProcessMeter: Sendable {
     /// Returns nil once the process has exited.
     package mutating func read() -> Reading? {
         guard let tasks = try? DurableFile.names(in: "\(self.folder)/task"), !tasks.isEmpty,
-            let status = Self.text("\(self.folder)/status")
+            let status = try? DurableFile.readText("\(self.folder)/status", atMost: 1 << 16)
         else { return nil }
         for task in tasks {
             // The thread may have exited between the two reads.
-            guard let text = Self.text("\(self.folder)/task/\(task)/schedstat"),
+            guard let text = try? DurableFile.readText("\(self.folder)/task/\(task)/schedstat", atMost: 1 << 10),
                 let nanoseconds = text.split(separator: " ").first.flatMap({ Int64($0) })
             else { continue }
             self.threads[task] = nanoseconds
@@ -49,9 +49,5 @@ package struct ProcessMeter: Sendable {
             return words.count > 1 ? (Int(words[1]) ?? 0) * 1024 : 0
         }
         return 0
-    }
-
-    private static func text(_ path: String) -> String? {
-        (try? DurableFile.read(path, atMost: 1 << 20)).map { String(decoding: $0, as: UTF8.self) }
     }
 }

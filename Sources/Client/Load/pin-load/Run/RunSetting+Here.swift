@@ -19,9 +19,7 @@ extension RunSetting {
             case .load(let plan): (plan.seed, plan.entries.map { PlanEntry($0.name, $0.value) })
             case .attack(let plan): (plan.seed, plan.entries.map { PlanEntry($0.name, $0.value) })
             }
-        func text(_ path: String) -> String {
-            (try? DurableFile.read(path, atMost: 1 << 20)).map { String(decoding: $0, as: UTF8.self) } ?? ""
-        }
+        func text(_ path: String) -> String { (try? DurableFile.readText(path, atMost: 1 << 20)) ?? "" }
         return RunSetting(
             command: CommandLine.arguments,
             startMilliseconds: start.milliseconds,

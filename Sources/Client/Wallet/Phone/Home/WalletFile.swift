@@ -79,7 +79,7 @@ struct WalletFile {
     /// Returns the contents of the file, or nil if it does not exist.
     private static func text(_ path: String) throws(PhoneError) -> String? {
         do throws(FileError) {
-            return String(decoding: try DurableFile.read(path, atMost: 65_536), as: UTF8.self)
+            return try DurableFile.readText(path, atMost: 65_536)
         } catch .notFound(_) {
             return nil
         } catch {

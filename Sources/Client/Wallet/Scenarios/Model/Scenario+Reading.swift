@@ -14,7 +14,7 @@ extension Scenario {
     package init(file path: String) throws(ConfigError) {
         let text: String
         do throws(FileError) {
-            text = String(decoding: try DurableFile.read(path, atMost: 1 << 20), as: UTF8.self)
+            text = try DurableFile.readText(path, atMost: 1 << 20)
         } catch {
             throw ConfigError(problems: [ConfigProblem(source: path, message: error.reason)])
         }

@@ -29,7 +29,7 @@ enum RecordedServer {
     /// Settings from the command line are not included.
     static func settings(lab: String) throws -> [(name: String, value: String)] {
         let file = try LabFile(of: LabFolder(lab)).server + "/server.yaml"
-        let text = String(decoding: try DurableFile.read(file, atMost: 1 << 20), as: UTF8.self)
+        let text = try DurableFile.readText(file, atMost: 1 << 20)
         let root = try Yams.compose(yaml: text)
         return ServerTable.settings.compactMap { field in
             let path = field.name.split(separator: ".").map(String.init)

@@ -73,9 +73,7 @@ final class LabServer: Sendable {
 
     /// The output of all server processes, or the contents of the log file if there is one.
     var log: String {
-        if let logFile, let bytes = try? DurableFile.read(logFile, atMost: 1 << 28) {
-            return String(decoding: bytes, as: UTF8.self)
-        }
+        if let logFile, let text = try? DurableFile.readText(logFile, atMost: 1 << 28) { return text }
         return self.state.withLock { $0.log + ($0.program?.output ?? "") }
     }
 

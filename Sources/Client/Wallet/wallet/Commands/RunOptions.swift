@@ -212,7 +212,7 @@ struct RunOutputOptions: ParsableArguments {
 
     private static func text(of path: String) throws -> String {
         do {
-            return String(decoding: try DurableFile.read(path, atMost: 1 << 22), as: UTF8.self)
+            return try DurableFile.readText(path, atMost: 1 << 22)
         } catch {
             throw RunFailure.usage("\(error)")
         }
