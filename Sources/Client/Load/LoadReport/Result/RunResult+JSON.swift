@@ -1,3 +1,4 @@
+internal import ConfigText
 internal import FoundationEssentials
 
 extension RunResult {
@@ -7,12 +8,7 @@ extension RunResult {
     static let schemaVersion = 2
 
     /// The JSON described by docs/load-result.schema.json, with a newline at the end.
-    package var jsonText: String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let data = try? encoder.encode(self) else { preconditionFailure("a result holds only finite numbers") }
-        return String(decoding: data, as: UTF8.self) + "\n"
-    }
+    package var jsonText: String { JSONText.encoded(self) + "\n" }
 
     /// Reads JSON written by ``jsonText``.
     package init(json: [UInt8]) throws(RunResultError) {

@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+internal import ConfigText
 package import WalletCore
 package import WalletFlows
 
@@ -62,11 +62,7 @@ package enum OutputLine: Sendable {
 
     /// Returns the line as JSON, without a line break.
     package func json(isFirst: Bool) -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let fields = Fields(line: self, version: isFirst ? Self.version : nil)
-        guard let data = try? encoder.encode(fields) else { preconditionFailure("plain values encode") }
-        return String(decoding: data, as: UTF8.self)
+        JSONText.encoded(Fields(line: self, version: isFirst ? Self.version : nil))
     }
 
     private struct Fields: Encodable {

@@ -165,7 +165,7 @@ final class LocalStore {
         try? JSONDecoder().decode(type, from: Data(bytes))
     }
 
-    private static func encode(_ value: some Encodable) -> [UInt8] {
+    static func encode(_ value: some Encodable) -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
         guard let data = try? encoder.encode(value) else { preconditionFailure("a state of plain values encodes") }

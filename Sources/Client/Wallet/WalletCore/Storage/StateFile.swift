@@ -59,12 +59,7 @@ struct StateFile: Codable {
     var isChecked: Bool { self.state.version >= Self.checkedVersion }
 
     /// The contents of the file.
-    var bytes: [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
-        guard let data = try? encoder.encode(self) else { preconditionFailure("a state of plain values encodes") }
-        return Array(data)
-    }
+    var bytes: [UInt8] { LocalStore.encode(self) }
 
     private var tree: StoredTree {
         guard let tree = try? JSONDecoder().decode(StoredTree.self, from: Data(self.bytes)) else {
