@@ -46,11 +46,16 @@ package struct MetricDefinition: Hashable, Sendable {
     package var help: String
     package var labels: [Label]
 
-    package init(_ name: String, _ kind: Kind, _ help: String, labels: [Label] = []) {
+    package init(_ name: String, _ kind: Kind, _ help: String, labels: [Label]) {
         self.name = name
         self.kind = kind
         self.help = help
         self.labels = labels
+    }
+
+    /// Creates a metric whose labels have listed values.
+    package init(_ name: String, _ kind: Kind, _ help: String, labels: KeyValuePairs<String, [String]> = [:]) {
+        self.init(name, kind, help, labels: labels.map { Label($0, .listed($1)) })
     }
 
     /// The maximum number of series for the metric.

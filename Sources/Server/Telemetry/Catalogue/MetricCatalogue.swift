@@ -18,48 +18,40 @@ package enum MetricCatalogue {
             .counter,
             "Calls from wallets, by kind and outcome.",
             labels: [
-                MetricDefinition.Label(
-                    "call",
-                    .listed([
-                        "hello", "begin_enrollment", "register", "open_session", "instruct", "revoke_with_code",
-                        "report_wipe", "confirm_shares", "unknown",
-                    ])
-                ),
-                MetricDefinition.Label(
-                    "outcome",
-                    .listed([
-                        "done", "malformed", "unsupported", "session_required", "authentication_failed",
-                        "out_of_order", "challenge_invalid", "attestation_rejected", "not_allowed", "revoked",
-                        "pin_key_changed", "rate_limited", "unavailable", "internal",
-                    ])
-                ),
+                "call": [
+                    "hello", "begin_enrollment", "register", "open_session", "instruct", "revoke_with_code",
+                    "report_wipe", "confirm_shares", "unknown",
+                ],
+                "outcome": [
+                    "done", "malformed", "unsupported", "session_required", "authentication_failed", "out_of_order",
+                    "challenge_invalid", "attestation_rejected", "not_allowed", "revoked", "pin_key_changed",
+                    "rate_limited", "unavailable", "internal",
+                ],
             ]
         ),
         MetricDefinition(
             "remote_pin_pin_verdicts_total",
             .counter,
             "Verdicts on entered PINs; PINs entered during a block are not checked.",
-            labels: [
-                MetricDefinition.Label("verdict", .listed(["valid", "wrong", "blocked", "blocked_permanently"]))
-            ]
+            labels: ["verdict": ["valid", "wrong", "blocked", "blocked_permanently"]]
         ),
         MetricDefinition(
             "remote_pin_blocks_total",
             .counter,
             "Blocks started, by kind.",
-            labels: [MetricDefinition.Label("kind", .listed(["temporary", "permanent"]))]
+            labels: ["kind": ["temporary", "permanent"]]
         ),
         MetricDefinition(
             "remote_pin_attestation_refusals_total",
             .counter,
             "Registrations rejected because of their evidence, by failed check.",
-            labels: [MetricDefinition.Label("reason", .listed(AttestationRefusal.allCases.map(\.rawValue)))]
+            labels: ["reason": AttestationRefusal.allCases.map(\.rawValue)]
         ),
         MetricDefinition(
             "remote_pin_revocations_total",
             .counter,
             "Revoked wallets, by authority; a revocation of the whole solution counts once.",
-            labels: [MetricDefinition.Label("kind", .listed(["user", "wallet", "recovery_code", "solution"]))]
+            labels: ["kind": ["user", "wallet", "recovery_code", "solution"]]
         ),
     ]
 
@@ -73,13 +65,10 @@ package enum MetricCatalogue {
             .counter,
             "Connections that failed to open or that TLS ended later, by reason.",
             labels: [
-                MetricDefinition.Label(
-                    "reason",
-                    .listed([
-                        "untrusted", "wrong_name", "no_common_protocol", "refused_by_peer", "ended_early", "timed_out",
-                        "broken", "proxy_header", "displaced",
-                    ])
-                )
+                "reason": [
+                    "untrusted", "wrong_name", "no_common_protocol", "refused_by_peer", "ended_early", "timed_out",
+                    "broken", "proxy_header", "displaced",
+                ]
             ]
         ),
         MetricDefinition(
@@ -92,38 +81,26 @@ package enum MetricCatalogue {
             .counter,
             "Connections closed because of a capacity limit, on accept, before a session or within a long message, "
                 + "by limit.",
-            labels: [
-                MetricDefinition.Label(
-                    "limit",
-                    .listed(["connections", "without_session", "connections_per_source", "long_frames"])
-                )
-            ]
+            labels: ["limit": ["connections", "without_session", "connections_per_source", "long_frames"]]
         ),
         MetricDefinition(
             "remote_pin_calls_limited_total",
             .counter,
             "Calls rejected by a rate limit, by limit.",
-            labels: [
-                MetricDefinition.Label("limit", .listed(["calls", "session_calls", "enrollments", "codes"]))
-            ]
+            labels: ["limit": ["calls", "session_calls", "enrollments", "codes"]]
         ),
         MetricDefinition("remote_pin_sources", .gauge, "Tracked sources of connections."),
         MetricDefinition(
             "remote_pin_source_peak",
             .gauge,
             "Largest use of a limit by one source within the last minute: the used part of its burst, or connections.",
-            labels: [
-                MetricDefinition.Label(
-                    "limit",
-                    .listed(["calls", "session_calls", "enrollments", "codes", "connections_per_source"])
-                )
-            ]
+            labels: ["limit": ["calls", "session_calls", "enrollments", "codes", "connections_per_source"]]
         ),
         MetricDefinition(
             "remote_pin_limit",
             .gauge,
             "Values of the settings limits.connections and limits.handshakes.",
-            labels: [MetricDefinition.Label("limit", .listed(["connections", "handshakes"]))]
+            labels: ["limit": ["connections", "handshakes"]]
         ),
     ]
 
@@ -200,8 +177,7 @@ package enum MetricCatalogue {
             .counter,
             "Vault operations, by kind and outcome.",
             labels: [
-                MetricDefinition.Label("operation", .listed(["seal", "unseal", "mac", "verify"])),
-                MetricDefinition.Label("outcome", .listed(["done", "not_ours", "unreachable"])),
+                "operation": ["seal", "unseal", "mac", "verify"], "outcome": ["done", "not_ours", "unreachable"],
             ]
         ),
         MetricDefinition(
@@ -235,7 +211,7 @@ package enum MetricCatalogue {
             "remote_pin_audit_exports_total",
             .counter,
             "Audit entries for the log service, by outcome; failed if it did not take the entry.",
-            labels: [MetricDefinition.Label("outcome", .listed(["sent", "failed"]))]
+            labels: ["outcome": ["sent", "failed"]]
         ),
         MetricDefinition(
             "remote_pin_store_generation",
@@ -246,7 +222,7 @@ package enum MetricCatalogue {
             "remote_pin_witness_requests_total",
             .counter,
             "Requests to the witness, by outcome; ahead if it knows a later state of the store.",
-            labels: [MetricDefinition.Label("outcome", .listed(["noted", "silent", "ahead"]))]
+            labels: ["outcome": ["noted", "silent", "ahead"]]
         ),
     ]
 
@@ -256,22 +232,19 @@ package enum MetricCatalogue {
             "remote_pin_hook_events_total",
             .counter,
             "Events for hooks, by receiver kind and outcome. Delivered: written to the pipe or socket, read or not.",
-            labels: [
-                MetricDefinition.Label("hook", .listed(["program", "socket"])),
-                MetricDefinition.Label("outcome", .listed(["delivered", "dropped"])),
-            ]
+            labels: ["hook": ["program", "socket"], "outcome": ["delivered", "dropped"]]
         ),
         MetricDefinition(
             "remote_pin_reloads_total",
             .counter,
             "Reloads, by outcome; refused if a part could not be replaced.",
-            labels: [MetricDefinition.Label("outcome", .listed(["done", "refused"]))]
+            labels: ["outcome": ["done", "refused"]]
         ),
         MetricDefinition(
             "remote_pin_reload_timestamp_seconds",
             .gauge,
             "Time of the last reload with this outcome, as Unix time; the start counts as done.",
-            labels: [MetricDefinition.Label("outcome", .listed(["done", "refused"]))]
+            labels: ["outcome": ["done", "refused"]]
         ),
     ]
 
@@ -286,9 +259,7 @@ package enum MetricCatalogue {
             "remote_pin_portal_codes_total",
             .counter,
             "Of the deletion portal: entered deletion codes, by outcome.",
-            labels: [
-                MetricDefinition.Label("outcome", .listed(["deleted", "wrong", "limited", "away", "unknown"]))
-            ]
+            labels: ["outcome": ["deleted", "wrong", "limited", "away", "unknown"]]
         ),
     ]
 
