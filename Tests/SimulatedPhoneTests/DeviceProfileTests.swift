@@ -5,6 +5,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 import Vocabulary
+import Wire
 
 @Suite("Device profiles")
 struct DeviceProfileTests {

@@ -30,6 +30,34 @@ package enum Call: Sendable {
     case unknown
 }
 
+extension Call {
+    /// The kind of a known call, with its name in profiles and metrics.
+    package enum Kind: String, Hashable, Sendable, CaseIterable {
+        case hello
+        case beginEnrollment = "begin-enrollment"
+        case register
+        case openSession = "open-session"
+        case instruct
+        case revokeWithCode = "revoke-with-code"
+        case reportWipe = "report-wipe"
+        case confirmShares = "confirm-shares"
+    }
+
+    package var kind: Kind? {
+        switch self {
+        case .hello: .hello
+        case .beginEnrollment: .beginEnrollment
+        case .register: .register
+        case .openSession: .openSession
+        case .instruct: .instruct
+        case .revokeWithCode: .revokeWithCode
+        case .reportWipe: .reportWipe
+        case .confirmShares: .confirmShares
+        case .unknown: nil
+        }
+    }
+}
+
 package struct Hello: Hashable, Sendable {
     package var appVersion: AppVersion
     package var platform: Platform

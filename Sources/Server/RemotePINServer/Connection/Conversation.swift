@@ -123,11 +123,11 @@ struct Conversation {
             try self.requireAllowance(for: call)
             let result = try await self.carryOut(call)
             self.server.statistics.pinOutcomes.note(result)
-            self.server.statistics.calls.note(CallKind(call))
+            self.server.statistics.calls.note(call.kind)
             return (result, false)
         } catch {
             let failure = CallFailure(error)
-            self.server.statistics.calls.note(CallKind(call), failure)
+            self.server.statistics.calls.note(call.kind, failure)
             let refusal = self.refuse(failure)
             return (failure.isAnswered ? .refused(refusal) : nil, failure.endsConnection)
         }
@@ -140,7 +140,7 @@ struct Conversation {
         self.calledAt = self.server.clock.now()
         let limited = violation.endsConnection ? nil : self.takeCall()
         let failure = limited ?? .violation(violation)
-        self.server.statistics.calls.note(.unknown, failure)
+        self.server.statistics.calls.note(nil, failure)
         return .refused(self.refuse(failure))
     }
 

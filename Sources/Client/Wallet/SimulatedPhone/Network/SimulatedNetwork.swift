@@ -195,29 +195,12 @@ private final class SimulatedChannel: CallChannel {
         do {
             return try self.device.takeCondition { condition in
                 switch condition {
-                case .loseReply(to: .some(let name)): name == call.name
+                case .loseReply(to: .some(let kind)): kind == call.kind
                 case .loseReply(to: nil), .delay, .cut: true
                 }
             }
         } catch {
             throw .lost
-        }
-    }
-}
-
-extension Call {
-    /// The call name in a profile, or nil if wallets never make this call.
-    fileprivate var name: NetworkCondition.CallName? {
-        switch self {
-        case .hello: .hello
-        case .beginEnrollment: .beginEnrollment
-        case .register: .register
-        case .openSession: .openSession
-        case .instruct: .instruct
-        case .revokeWithCode: .revokeWithCode
-        case .reportWipe: .reportWipe
-        case .confirmShares: .confirmShares
-        case .unknown: nil
         }
     }
 }

@@ -1,25 +1,15 @@
+package import Wire
+
 /// A one-time network fault.
 package enum NetworkCondition: Hashable, Sendable, CustomStringConvertible {
     /// Drops the connection after the server has executed the call, but before the reply arrives.
     ///
     /// If `to` is nil, this applies to the next call, whatever it is.
-    case loseReply(to: CallName?)
+    case loseReply(to: Call.Kind?)
     /// Delays the next call.
     case delay(milliseconds: Int)
     /// Closes the connection after the given number of bytes, counting both directions.
     case cut(afterByteCount: Int)
-
-    /// The name of a call to the server, as used in the protocol.
-    package enum CallName: String, Hashable, Sendable, CaseIterable {
-        case hello
-        case beginEnrollment = "begin-enrollment"
-        case register
-        case openSession = "open-session"
-        case instruct
-        case revokeWithCode = "revoke-with-code"
-        case reportWipe = "report-wipe"
-        case confirmShares = "confirm-shares"
-    }
 
     /// The condition as written in profiles.
     package var description: String {
@@ -35,7 +25,7 @@ package enum NetworkCondition: Hashable, Sendable, CustomStringConvertible {
     package init?(_ text: String) {
         if text == "lose-next-reply" {
             self = .loseReply(to: nil)
-        } else if let name = ProfileText.argument(of: "lose-next-reply", in: text), let call = CallName(rawValue: name)
+        } else if let name = ProfileText.argument(of: "lose-next-reply", in: text), let call = Call.Kind(rawValue: name)
         {
             self = .loseReply(to: call)
         } else if let number = ProfileText.number(after: "delay", in: text, within: 1...600_000) {

@@ -1,5 +1,6 @@
 internal import ConfigText
 internal import Vocabulary
+internal import Wire
 
 /// All keys in a device profile.
 ///
@@ -150,7 +151,7 @@ extension Kind where Value == NetworkCondition {
         .word(
             "condition",
             NetworkCondition.forms.joined(separator: ", "),
-            names: NetworkCondition.forms + NetworkCondition.CallName.allCases.map { "lose-next-reply:\($0.rawValue)" },
+            names: NetworkCondition.forms + Call.Kind.allCases.map { "lose-next-reply:\($0.rawValue)" },
             takesArgument: true,
             read: { NetworkCondition($0) },
             write: { $0.description }
