@@ -89,8 +89,8 @@ package enum VaultMismatch: Error, Hashable, Sendable, CustomStringConvertible {
             "key \(version) of the key file seals only once every server has it, and these lack it: "
                 + "\(servers.joined(separator: ", ")). Copy the key file to them, and run `admin reload` there"
         case .store:
-            "the store's record of vault keys cannot be read or written; check whether the disk of an embedded store "
-                + "is full, or the log of the database"
+            "the store's record of vault keys cannot be read or written; check whether the disk is full, or with "
+                + "PostgreSQL the database's log"
         }
     }
 }
