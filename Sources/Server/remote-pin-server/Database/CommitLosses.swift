@@ -41,7 +41,8 @@ struct CommitLosses {
         let ofLog = (Int64(server.ofEpoch.epoch), server.ofEpoch.generation)
         if let own, !server.endsWithStop, (own.epoch, own.total) < ofLog { return nil }
         var number: UInt64 = 0
-        for shown in Self.shown(by: server) {
+        // Without the commit after a stop: its loss costs no guess.
+        for shown in Self.shown(by: server, countingStop: false) {
             let known: AccountedCommits
             if shown.epoch == self.epoch {
                 let stored = self.stored[server.name] ?? CommitMark(server: server.name)
@@ -61,13 +62,16 @@ struct CommitLosses {
     /// Returns a server's commits according to its log and to the mark beside it, each in the epoch that it names.
     ///
     /// After an unclean shutdown, commits followed the last entry. The mark has their number.
-    static func shown(by server: ServerLogs.Server) -> [AccountedCommits] {
-        // The store's mark of the entry about a clean stop was committed after that entry.
+    ///
+    /// - Parameter countingStop: Whether to include the commit after a clean stop's entry, which only stores the number
+    ///   of that entry.
+    static func shown(by server: ServerLogs.Server, countingStop: Bool) -> [AccountedCommits] {
         let generation = server.ofEpoch.generation
+        let hasStopMark = countingStop && server.endsWithStop && generation > 0
         let ofLog = AccountedCommits(
             server: server.name,
             epoch: Int64(server.ofEpoch.epoch),
-            total: server.endsWithStop && generation > 0 ? generation + 1 : generation
+            total: hasStopMark ? generation + 1 : generation
         )
         let ofMark = Self.mark(of: server).map { AccountedCommits($0) }
         return [ofLog, ofMark].compactMap(\.self).filter { $0.leastTotal > 0 }

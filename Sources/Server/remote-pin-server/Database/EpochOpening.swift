@@ -113,7 +113,8 @@ struct EpochOpening {
         let lost = self.without.flatMap { name in
             (1...self.losses.epoch).map { AccountedCommits(server: name, epoch: $0, total: .max) }
         }
-        return lost + self.logs.servers.filter { $0.problem == nil }.flatMap(CommitLosses.shown)
+        let whole = self.logs.servers.filter { $0.problem == nil }
+        return lost + whole.flatMap { CommitLosses.shown(by: $0, countingStop: true) }
     }
 
     /// Rejects an opening that would lose a revocation or grant a guess without the operator's word.
