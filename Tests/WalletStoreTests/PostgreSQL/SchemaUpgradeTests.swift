@@ -98,7 +98,8 @@ struct SchemaUpgradeTests {
         try await recovery.open(
             [StoredEpoch(number: 2, rule: .strict, openedAt: TestWallet.start, mac: [1])],
             with: [:],
-            without: [], accountingFor: []
+            without: [],
+            accountingFor: []
         )
         await recovery.close()
         await (try self.place.open()).close()
