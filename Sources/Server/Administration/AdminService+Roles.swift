@@ -54,7 +54,7 @@ extension AdminService {
         } catch {
             try await self.refuse(call, error.message, actor)
         }
-        // Requests are not shared.
+        // Servers do not share requests.
         let place = self.serverName.map { ", at this server (\($0))," } ?? ""
         throw AdminFailure(
             .notAllowed,

@@ -34,10 +34,10 @@ final class SignatureEquations: @unchecked Sendable {
         let r = BigNumber()
         let s = BigNumber()
         let e = BigNumber()
-        /// Q.
+        /// The public key, Q.
         let key: CurvePoint
         let ofKey = BigNumber()
-        /// R.
+        /// The signature's point, R.
         let nonce: CurvePoint
         let ofNonce = BigNumber()
     }

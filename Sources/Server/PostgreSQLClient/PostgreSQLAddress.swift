@@ -92,8 +92,8 @@ package struct PostgreSQLAddress: Hashable, Sendable {
         guard self.parameters["service"] == nil else {
             throw Problem(description: "it names a service; name the service in `store.service`")
         }
-        // Threat: libpq takes the rest of a password with an unescaped `/` for a port and a database's name, which
-        // messages contain.
+        // Threat: if a password contains an unescaped `/`, libpq parses the rest of it as a port and a database name,
+        // which appear in messages.
         let names = self.list("host").map { $0.dropFirst() } + [self.parameters["dbname", default: ""][...]]
         guard !names.contains(where: { $0.contains("@") || $0.contains("://") }),
             self.parameters["port", default: ""].allSatisfy({ ("0"..."9").contains($0) || $0 == "," })

@@ -21,7 +21,7 @@ package enum PostgreSQLStoreOpenError: Error, Hashable, Sendable {
     ///
     /// Open an epoch.
     case restored
-    /// The store is or was one of version 1, which cannot tell whether the database is the original.
+    /// The store has or had schema version 1, which does not show whether the database is the original.
     ///
     /// Open an epoch.
     case unknownOrigin

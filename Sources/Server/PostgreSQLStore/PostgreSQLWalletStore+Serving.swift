@@ -24,7 +24,7 @@ extension PostgreSQLWalletStore: ServedStore {
         self.keeper.withLock { $0 = keeper }
     }
 
-    /// Brings the tables of a store that was opened for that to this program's version.
+    /// Upgrades the tables of a store that was opened for an upgrade to this program's version.
     package func upgrade() async throws(PostgreSQLStoreOpenError) { _ = try await Self.migrate(self.parts) }
 
     /// Brings the tables to this program's version; returns their version before, nil if there was nothing to do.

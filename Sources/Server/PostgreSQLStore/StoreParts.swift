@@ -36,11 +36,11 @@ package struct StoreParts: Sendable {
     package var acceptsUnfinishedCopy = false
     /// The time that this server's lease lasts after a renewal.
     package var lease: Duration = .seconds(6)
-    /// The time since the machine started, including the time for which it was suspended; times the leases.
+    /// The time since the machine started, including the time for which it was suspended; used to time leases.
     package var elapsed: @Sendable () -> Duration = { BootTime.now() }
-    /// The same time, added to the database's clock; tests move the two separately.
+    /// The same time, added to the last reading of the database's clock; tests change the two separately.
     package var uptime: @Sendable () -> Duration = { BootTime.now() }
-    /// Called if another epoch was opened, so that this server's start must compare it with the database again.
+    /// Called if another epoch was opened, so that this server must start again and compare its log with the database.
     package var onEpochEnd: @Sendable () -> Void = {}
     /// This program's version, for operators.
     package var program = ""

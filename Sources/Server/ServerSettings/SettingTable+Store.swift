@@ -102,7 +102,7 @@ extension SettingTable {
     ///
     /// Threat: the server rejects such an address, but `config show` and messages about it would print the password.
     private static func mayContainPassword(_ address: String) -> Bool {
-        // Keywords in a URI may be percent-encoded. libpq calls passwords `password` and `sslpassword`.
+        // Keywords in a URI may be percent-encoded. libpq's keywords for passwords are `password` and `sslpassword`.
         guard let decoded = address.removingPercentEncoding, !decoded.lowercased().contains("pass") else { return true }
         // In a URI the password follows the user's name; if it is not encoded, it may contain any character.
         let scheme = address.range(of: "://")
@@ -112,11 +112,11 @@ extension SettingTable {
 }
 
 extension ServerSettings {
-    /// The name of this server among those of the database: `cluster.server`, or else the machine's.
+    /// The name of this server among those of the database: `cluster.server`, or else the name of the machine.
     ///
     /// The machine's name must satisfy the same rule, because files that contain the name separate words by spaces.
     ///
-    /// Returns nil if the machine's name does not.
+    /// Returns nil if the machine's name is needed but does not satisfy the rule.
     package func serverName(ofMachine machine: String) -> String? {
         self[SettingTable.clusterServer] ?? (SettingTable.isServerName(machine) ? machine : nil)
     }

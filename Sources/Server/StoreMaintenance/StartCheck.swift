@@ -81,8 +81,8 @@ package struct StartCheck {
 
     /// Compares the store's generation with the highest one on record.
     ///
-    /// Those of a shared store begin anew with each epoch. The epoch charges every wallet for the lost commits that it
-    /// took into account, but not for those of a server that continued elsewhere.
+    /// The generations of a shared store begin again with each epoch. An epoch charges every wallet for the lost
+    /// commits that it took into account, but not for commits that a server continued to make in another database.
     private func checkGeneration(of store: any ServedStore) async throws {
         var (found, recorded) = (store.generation, self.generation)
         if store.isShared {

@@ -67,7 +67,7 @@ package enum VaultMismatch: Error, Hashable, Sendable, CustomStringConvertible {
     case recordKey
     /// The key file cannot be changed; contains the reason.
     case keyFile(String)
-    /// These servers of the store lack the version, which therefore must not seal.
+    /// These servers of the store lack the version, so it must not be used for sealing.
     case missingElsewhere(UInt32, servers: [String])
     /// The store cannot be read or written.
     case store

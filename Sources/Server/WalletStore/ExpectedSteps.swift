@@ -30,7 +30,7 @@ package final class ExpectedSteps: Sendable {
 
     /// Calls `body` when the commit in progress ends.
     ///
-    /// Returns false, and does not call it, if no commit of at least this many steps is in progress.
+    /// Returns false, and does not call `body`, if no commit of at least this many steps is in progress.
     package func afterCommit(ofAtLeast stepCount: Int, _ body: @escaping @Sendable () -> Void) -> Bool {
         self.commit.withLock { commit in
             guard commit.stepCount >= stepCount else { return false }

@@ -7,9 +7,9 @@ package protocol ServedStore: AnyObject, WalletStore, MaintenanceStore {
     /// server makes in the store's epoch.
     var generation: UInt64 { get }
 
-    /// Returns the generation of this server's last commit in an earlier epoch that the later ones took into account.
+    /// Returns the generation of this server's last commit in an earlier epoch that later epochs took into account.
     ///
-    /// They charge for its loss. Later commits in that epoch are lost without a charge.
+    /// The later epochs charge for the loss of commits up to this generation. They charge nothing for commits after it.
     func accountedGeneration(in epoch: Int) async throws(StoreError) -> UInt64
 
     /// The number of steps waiting for the next commit.

@@ -17,12 +17,13 @@ extension RunningServer {
         }
     }
 
-    /// Reports a store that lacks changes on record, after marking a database for all of its servers.
+    /// Returns the failure for a store that lacks recorded changes, after marking a shared database for all of its
+    /// servers.
     static func failure(_ error: OlderStore, of store: any ServedStore) async -> StartFailure {
         guard let database = store as? PostgreSQLWalletStore else {
             return StartFailure(.operatorMustAct, "\(error). \(error.wayOut)")
         }
-        // No other server knows of it.
+        // The other servers do not know of the loss yet.
         try? await database.noteLostCommits()
         return StartFailure(.operatorMustAct, "\(error). \(Problem.epochWayOut)")
     }

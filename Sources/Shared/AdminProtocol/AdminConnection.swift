@@ -7,7 +7,7 @@ package final class AdminConnection: Sendable {
     private let rejection: Rejection
     private let answering = Mutex<String?>(nil)
 
-    /// The name of the server that gave the last reply, or nil if it shares its store with none.
+    /// The name of the server that gave the last reply, or nil if that server does not share its store.
     package var server: String? { self.answering.withLock(\.self) }
 
     /// The reason why the server has closed the connection, if it sent one.

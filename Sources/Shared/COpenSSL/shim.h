@@ -95,7 +95,7 @@ static inline int COpenSSL_EC_POINTs_mul(
 #pragma GCC diagnostic pop
 }
 
-// The functions for one hash are deprecated since OpenSSL 3.0 in favor of EVP, whose states are allocated for each copy.
+// OpenSSL 3.0 deprecated the functions of individual hashes in favor of EVP, which allocates each copy of a state.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 static inline int COpenSSL_SHA256_Init(SHA256_CTX *state) { return SHA256_Init(state); }

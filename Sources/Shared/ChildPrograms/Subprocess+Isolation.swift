@@ -2,7 +2,7 @@ internal import FoundationEssentials
 package import Subprocess
 
 extension PlatformOptions {
-    /// A separate session, so that a cancelled call kills the program and its children at once.
+    /// A separate session, so that cancelling a call kills the program and its children at once.
     package static var ownSession: PlatformOptions {
         var options = PlatformOptions()
         options.createSession = true

@@ -185,7 +185,7 @@ extension Shape {
         ).shape
     }
 
-    /// Returns whether a text of a value must not appear in messages and listings.
+    /// Returns whether the text of a value must not appear in messages and listings.
     func hides(_ text: String) -> Bool {
         switch self {
         case .word(let word): word.isSecret(text)

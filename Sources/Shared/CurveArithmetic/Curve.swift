@@ -1,13 +1,14 @@
 internal import COpenSSL
 
-/// The curve P-256, with libcrypto's temporary variables: numbers modulo the curve's order, and points.
+/// Arithmetic on the curve P-256: on its points and on numbers modulo its order. Holds libcrypto's temporary variables.
 ///
-/// The running time depends on the numbers and points. Use it only for public ones, and for keys that protect nothing.
+/// The running time depends on the numbers and points. Use this type only for public values, and for keys that protect
+/// nothing.
 @safe package final class Curve {
     fileprivate let group: OpaquePointer
     private let scratch: OpaquePointer
     private let order = BigNumber()
-    /// The order's constants for Montgomery multiplication, which belong to the group.
+    /// The constants for Montgomery multiplication modulo the order; owned by the group.
     private let orderForm: OpaquePointer
 
     package init() {
@@ -40,7 +41,7 @@ internal import COpenSSL
         unsafe BN_to_montgomery(number.pointer, number.pointer, self.orderForm, self.scratch) == 1
     }
 
-    /// Multiplies a number in Montgomery form by another one that is not.
+    /// Multiplies a number in Montgomery form by a number in ordinary form.
     package func multiply(prepared first: BigNumber, _ second: BigNumber, into product: BigNumber) -> Bool {
         unsafe BN_mod_mul_montgomery(
             product.pointer,
@@ -74,7 +75,7 @@ internal import COpenSSL
 
     /// Decodes a point.
     ///
-    /// libcrypto checks that it is on the curve, whose order is prime.
+    /// libcrypto checks that the point is on the curve, whose order is prime.
     package func read(_ bytes: [UInt8], into point: CurvePoint) -> Bool {
         unsafe EC_POINT_oct2point(self.group, point.pointer, bytes, bytes.count, self.scratch) == 1
     }
@@ -95,7 +96,7 @@ internal import COpenSSL
             == 1
     }
 
-    /// Computes number·G + Σ factor·point, if ``canSum``.
+    /// Computes number·G + Σ factor·point; requires ``canSum``.
     package func sum(
         _ number: BigNumber,
         _ terms: [(point: CurvePoint, factor: BigNumber)],

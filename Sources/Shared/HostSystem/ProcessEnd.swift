@@ -5,8 +5,9 @@ internal import Glibc
 package enum ProcessEnd {
     /// Ends this process immediately, without flushing or waiting for anything.
     ///
-    /// Everything we promise is made durable first, so only answers can be lost. `exit` is not suitable: libcrypto
-    /// frees its tables in an exit handler, and other threads that still use them would crash and lose the status.
+    /// The caller makes everything that it promises durable first, so only answers can be lost. `exit` is not suitable:
+    /// libcrypto frees its tables in an exit handler, and other threads that still use them would crash and lose the
+    /// status.
     package static func atOnce(status: Int32) -> Never { _exit(status) }
 
     /// Kills every process in a group.

@@ -51,7 +51,7 @@ struct Descriptor: ~Copyable {
 
     /// Writes all bytes at `offset`, or at the current position if it is nil.
     ///
-    /// A file that was opened for appending has no offset, because it would be ignored.
+    /// The offset must be nil for a file that was opened for appending, because the system would ignore it.
     borrowing func write(_ bytes: [UInt8], at offset: Int? = nil) throws(FileError) {
         var written = 0
         while written < bytes.count {

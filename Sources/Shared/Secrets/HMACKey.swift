@@ -1,10 +1,11 @@
 internal import COpenSSL
 
-/// An HMAC-SHA256 key that is prepared once, for a key that makes many codes.
+/// An HMAC-SHA256 key that is prepared once and computes many codes.
 ///
-/// A code is the same as that of ``SecretBytes/hmacSHA256(_:)``, in a seventh of the time. The prepared states are the
-/// hash states after the first block of the inner and of the outer hash (RFC 2104 §4). They make codes as the key does,
-/// so they are as secret as the key. They are wiped at the end, and so is each working copy.
+/// The codes are the same as those of ``SecretBytes/hmacSHA256(_:)``, and take a seventh of the time. The prepared
+/// states are the hash states after the first block of the inner and of the outer hash (RFC 2104 §4). They suffice to
+/// compute codes, so they are as secret as the key. They are wiped when this object is released; each working copy is
+/// wiped after use.
 package final class HMACKey: Sendable {
     private static let blockByteCount = 64
     private static let codeByteCount = 32
@@ -37,7 +38,7 @@ package final class HMACKey: Sendable {
         self.init(SecretBytes(wiping: &key))
     }
 
-    /// Returns 32 bytes derived from the root, the same as ``SecretBytes/hkdfSHA256(info:count:)`` does.
+    /// Returns 32 bytes derived from the root, the same bytes as ``SecretBytes/hkdfSHA256(info:count:)``.
     package func derive(info: [UInt8]) -> SecretBytes {
         // The first block of the output: HMAC(key, info ‖ 0x01) (RFC 5869 §2.3).
         var derived = self.code(of: info, [1])
@@ -47,7 +48,7 @@ package final class HMACKey: Sendable {
     /// Keeps the prepared states out of swap space.
     package func keepOutOfSwap() { self.states.keepOutOfSwap() }
 
-    /// Returns the first bytes of the HMAC-SHA256 of `first` ‖ `second`.
+    /// Returns the first `byteCount` bytes of HMAC-SHA256(key, `first` ‖ `second`).
     package func code(of first: [UInt8], _ second: [UInt8] = [], byteCount: Int = 32) -> [UInt8] {
         precondition(byteCount <= Self.codeByteCount, "HMAC-SHA256 has 32 bytes")
         return unsafe withUnsafeTemporaryAllocation(of: SHA256_CTX.self, capacity: 1) { working in

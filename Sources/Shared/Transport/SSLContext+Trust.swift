@@ -41,7 +41,7 @@ final class PinnedKeys: Sendable {
 /// Names are read only from the subject alternative names, and a wildcard must be a complete label (RFC 9525 §6.3).
 private let nameFlags = UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS)
 
-/// The certificate that a client has verified last.
+/// The certificate that a client verified last.
 final class VerifiedCertificate: Sendable {
     private let digest = Mutex<[UInt8]>([])
 

@@ -23,7 +23,7 @@ internal import COpenSSL
     /// Nil on the server, and on a client that trusts authorities instead.
     let pins: PinnedKeys?
 
-    /// The certificate that a client has verified, if it remembers it.
+    /// The certificate that a client verified last, if it remembers one.
     let verified = VerifiedCertificate()
 
     /// The name of the protocol in the handshake (ALPN, RFC 7301).

@@ -9,8 +9,9 @@ package final class TLSClientContext: Sendable {
     ///   - serverName: The DNS name or IP address that the certificate must be valid for.
     ///   - resumes: Whether to keep and use tickets. If false, every handshake is a full one, and the client tells the
     ///     server that it does not want any tickets.
-    ///   - verifiesOnce: Whether to verify a certificate that an authority has issued only on its first connection.
-    ///     This is for load tools, whose CPU time limits the load. It does not notice that a certificate expires.
+    ///   - verifiesOnce: Whether to verify a certificate issued by an authority only on the first connection that
+    ///     presents it. This is for load tools, whose CPU time limits the load. The client then does not notice when
+    ///     the certificate expires.
     package init(
         trust: TLSTrust,
         serverName: String,

@@ -54,7 +54,7 @@ internal import Glibc
 
 /// The state of an ``Arena``, which is allocated separately because C code has a pointer to it.
 ///
-/// Safety invariant: the pointers lead into chunks that exist until ``releaseChunks()``.
+/// Safety invariant: all pointers point into chunks that exist until ``releaseChunks()``.
 @safe struct ArenaState {
     var budgetLeft: Int
     var takenByteCount = 0

@@ -14,7 +14,7 @@ package struct CommitMark: Hashable, Sendable {
     package let server: String
     /// The store's epoch.
     ///
-    /// Numbers from an earlier epoch are compared with those that the later one took into account.
+    /// Numbers from an earlier epoch are compared with those that the later epoch took into account.
     package var epoch: Int64 = 1
     package var numbers: [CommitLane: Int64] = [:]
 
@@ -33,8 +33,9 @@ package struct CommitMark: Hashable, Sendable {
 
     /// Whether a store with these numbers has the commits in another mark, or charges for their loss.
     ///
-    /// Invariant (G3, G7): a later epoch alone does not excuse a loss. Its charge was computed from the commits that
-    /// the epoch command knew. A server that was cut off meanwhile may have told further counts and revocations.
+    /// Invariant (G3, G7): a later epoch alone does not excuse a loss. Its charge was computed from the commits known
+    /// to the epoch command. A server that was cut off at that time may have confirmed further attempts and
+    /// revocations.
     ///
     /// - Parameter accounted: The commits of the other mark's epoch that later epochs took into account.
     func contains(_ other: CommitMark, _ accounted: AccountedCommits?) -> Bool {

@@ -10,7 +10,8 @@ internal import Synchronization
 /// lane's next number, and commits are ordered. After a failover or a restore, a lower number than the confirmed one
 /// therefore proves that counted attempts or revocations are lost. Any lane that connects compares the numbers of both,
 /// and marks the store, which stops all servers until an operator opens an epoch. An epoch that was opened while this
-/// server was cut off names the commits of each server that it took into account; a confirmed one beyond them is lost.
+/// server was cut off records which commits of each server it took into account; any confirmed commit beyond these is
+/// lost.
 ///
 /// The numbers are also kept in a file outside the database (``CommitMark``), so that a restart does not forget them.
 ///
@@ -60,8 +61,8 @@ final class ConfirmedCommits: Sendable {
 
     /// Notes a confirmed commit, before any answer that depends on it.
     ///
-    /// Throws if another lane has found a later epoch: this commit was made in a database that the epoch does not know,
-    /// and was not compared with it. So nothing may be answered.
+    /// Throws if another lane has found a later epoch: this commit was made in a database without that epoch, and was
+    /// not compared with the epoch's record. The server must not answer then.
     func note(_ number: Int64, of lane: CommitLane, epoch: Int64) throws(PostgreSQLFailure) {
         var mark = CommitMark(server: self.server)
         mark.epoch = epoch
@@ -99,7 +100,7 @@ final class ConfirmedCommits: Sendable {
     private func raise(_ newest: inout CommitMark, to mark: CommitMark) {
         guard newest.raise(to: mark), let file = self.file else { return }
         do throws(FileError) {
-            // Not synced: it survives every end of the process, and a power failure costs the last seconds.
+            // Not synced: the mark survives any exit of the process, but a power failure may lose its last seconds.
             try file.write(newest.encoded(), at: 0)
         } catch {
             self.onRefusal("the mark of the last commit cannot be written: \(error)")

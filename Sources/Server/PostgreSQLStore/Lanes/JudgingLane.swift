@@ -190,7 +190,7 @@ final class JudgingWorker {
             throw PostgreSQLFailure.outcomeUnknown("\(error)")
         }
         try session.checkAfterCommit()
-        // In another epoch, nothing was written but the number.
+        // If the epoch has changed, the statement wrote nothing but the number.
         if let number = rows.number(0, 7), rows.number(0, 1) == session.facts.epoch {
             try self.confirmed.note(number, of: .judging, epoch: session.facts.epoch)
         }

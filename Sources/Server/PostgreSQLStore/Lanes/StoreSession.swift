@@ -10,7 +10,7 @@ final class StoreSession {
     private(set) var facts = Facts()
     /// The settings that were last found safe.
     private var safeSettings: String?
-    /// The time at which every statement ends, or nil if each one has the time limit of the store.
+    /// The deadline of all statements, or nil if the store's time limit applies to each of them.
     var deadline: ContinuousClock.Instant?
     private var hasBegun = false
 
@@ -87,9 +87,9 @@ final class StoreSession {
         throw PostgreSQLStoreOpenError.lostCommits
     }
 
-    /// Rejects a store of another vault, and one that may be a copy of the original.
+    /// Rejects a store that belongs to another vault or may be a copy of the original.
     ///
-    /// Invariant: an upgrade has no way back, so it changes nothing in a store that this server could not use.
+    /// Invariant: an upgrade cannot be undone, so this server does not upgrade a store that it could not use.
     private func requireOrigin(ofVersion found: Int64) throws {
         let home = Schema.home(in: found)
         let own = try self.run("select record_key_check, \(home) = \(Schema.place), \(home) is null from facts")
@@ -122,7 +122,7 @@ final class StoreSession {
 
     /// Checks the settings that a statement returned with ``factColumns``, and takes its facts.
     ///
-    /// - Throws: ``PostgreSQLStoreOpenError/epochEnded`` if another epoch was opened; connect again.
+    /// - Throws: ``PostgreSQLStoreOpenError/epochEnded`` if another epoch was opened; the caller must connect again.
     func take(_ rows: PostgreSQLRows) throws {
         try self.check(rows)
         guard let epoch = rows.number(0, 1), let isSolutionRevoked = rows.flag(0, 2), let policy = rows.text(0, 3),
@@ -188,7 +188,7 @@ final class StoreSession {
         }
     }
 
-    /// Returns the commits that epochs took into account, of one server or of all.
+    /// Returns the commits of one server, or of all servers, that epochs took into account.
     func accountedCommits(of server: String? = nil) throws -> [AccountedCommits] {
         // A store of an earlier version has no such table.
         let tables = try self.run("select to_regclass('accounted_commits') is not null")

@@ -140,9 +140,9 @@ final class StoreTransaction {
 
     /// Commits with the lane's next number.
     ///
-    /// The command that opens an epoch commits without one, and so does a server that notes a loss. Otherwise, they
-    /// would fill the gap that shows how many commits the database lacks, and the epoch might charge too little. An
-    /// epoch names the commits before it, so the transaction that opens it has no number either.
+    /// The command that opens an epoch commits without a number, and so does a server that records a loss. Otherwise,
+    /// they would fill the gap that shows how many commits the database lacks, and the epoch might charge too little.
+    /// An epoch records the commits made before it, so the transaction that opens it has no number either.
     func commit(_ confirmed: ConfirmedCommits) throws {
         guard !self.parts.acceptsLostCommits, !self.isUncounted else {
             try self.announceEnds()

@@ -5,16 +5,17 @@ internal import Vocabulary
 ///
 /// It never runs back, also after a failover to a machine whose clock is behind.
 ///
-/// Invariant (G3): the database's clock is followed only in small steps, since a jump would end blocks early. The time
-/// that passes on this machine shows a jump. This machine may also have stood still, so that its lease has ended for
-/// the other servers. In both cases the server must not judge or release anything until an operator has looked.
+/// Invariant (G3): the server follows the database's clock only in small steps, since a jump would end blocks early. It
+/// detects a jump by the time that has passed on this machine. A difference may also mean that this machine was
+/// suspended, so that its lease has ended for the other servers. In both cases the server must not judge or release
+/// anything until an operator has checked the clocks.
 final class LeaseClock: WallClock {
     /// The greatest uncertainty of the database's time with which a server serves.
     static let tolerance: Duration = .seconds(1)
-    /// The largest difference between the database's clock and the expected time.
+    /// The largest accepted difference between the database's clock and the expected time.
     static let largestStep: Duration = .seconds(2)
 
-    /// The reason why a reading of the database's clock was not taken.
+    /// The reason why a reading of the database's clock was rejected.
     enum Doubt: Hashable {
         /// The reading took this long.
         case uncertain(Duration)
@@ -50,9 +51,11 @@ final class LeaseClock: WallClock {
     /// The time, or nil before the first reading.
     var known: Timestamp? { self.state.withLock { $0.time == nil } ? nil : self.now() }
 
-    /// Takes the database's clock, which was read between two moments; returns the reason if it does not.
+    /// Sets the time to the database's clock, which was read between two moments.
     ///
-    /// - Parameter newest: The time of the newest lease, with which the first reading begins.
+    /// Returns the reason if the reading is rejected, otherwise nil.
+    ///
+    /// - Parameter newest: The time of the newest lease, to which the first reading sets the time.
     func set(_ clock: Int64, newest: Int64, between start: Duration, and end: Duration) -> Doubt? {
         guard end - start <= Self.tolerance else { return .uncertain(end - start) }
         let middle = start + (end - start) / 2

@@ -14,8 +14,8 @@ internal import WalletStore
 /// two thirds: from then on it releases nothing, and in the last third it cuts off the answers that clients have not
 /// received yet. Other servers count from the moment at which they saw the renewal. So no two clocks are compared.
 ///
-/// A second thread watches for the end, because the first one may be blocked: libpq resolves the name of a host without
-/// any time limit.
+/// A second thread watches for the end of the lease, because the first thread may be blocked: libpq resolves host names
+/// with no time limit.
 final class LeaseKeeper: ServerLease {
     struct State {
         var lease: LeaseState
@@ -38,9 +38,9 @@ final class LeaseKeeper: ServerLease {
     /// The end of the right to release, in nanoseconds since the machine started.
     let heldUntil = Atomic<Int64>(0)
     let maintains = Atomic<Bool>(false)
-    /// Whether everything was settled since the right to release ended last.
+    /// Whether everything has been settled since the right to release last ended.
     private let isSettled = Mutex(true)
-    /// The time between two looks at the clock by the thread that watches for the end of the lease.
+    /// The interval at which the thread that watches for the end of the lease checks the clock.
     private static let watchInterval: TimeInterval = 0.1
     private let acknowledgementTime: Metrics.Timer
 
@@ -143,7 +143,7 @@ final class LeaseKeeper: ServerLease {
 
 /// The end of the right to release.
 extension LeaseKeeper {
-    /// Extends the right to release from the moment before a renewal.
+    /// Extends the right to release, counted from the moment before a renewal.
     func extend(from start: Duration) {
         self.settleIfLapsed()
         self.state.withLock { $0.renewedAt = start }
@@ -161,8 +161,8 @@ extension LeaseKeeper {
 
     /// Cuts off undelivered answers after the right to release has ended.
     ///
-    /// Invariant (G7): an answer that was given to a connection in time has either reached its client before other
-    /// servers count the lease as ended, or never leaves.
+    /// Invariant (G7): an answer that was handed to a connection in time either reaches its client before other servers
+    /// count the lease as ended, or is never sent.
     func settleIfLapsed() {
         self.isSettled.withLock { isSettled in
             guard !isSettled, !self.isHeld else { return }
@@ -173,9 +173,10 @@ extension LeaseKeeper {
         }
     }
 
-    /// Watches for the end of the right to release until the lease is closed, whatever the other thread waits for.
+    /// Watches for the end of the right to release until the lease is closed, even while the other thread is blocked.
     ///
-    /// It polls the clock, since a thread that sleeps would sleep longer after a suspension of the machine.
+    /// It polls the clock, since a thread that sleeps until the end would wake too late after a suspension of the
+    /// machine.
     private func watch() {
         while !self.state.withLock(\.hasEnded) {
             self.settleIfLapsed()
@@ -183,7 +184,7 @@ extension LeaseKeeper {
         }
     }
 
-    /// Returns once nothing of these wallets is in flight, or of any wallet if it is given nil.
+    /// Returns once no data of these wallets is in flight, or of any wallet if `wallets` is nil.
     func settle(_ wallets: [WalletID]?) {
         let (settle, done) = (self.state.withLock(\.settle), DispatchSemaphore(value: 0))
         Task {

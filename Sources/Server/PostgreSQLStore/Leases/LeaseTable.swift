@@ -4,9 +4,9 @@ internal import WalletStore
 
 /// The table of leases as one server uses it, on a separate connection.
 ///
-/// Invariant (G7): the connection passes the checks of those that judge, and each renewal repeats them. A renewal that
-/// a failover takes back would let a revocation return without this server, and a store that lacks commits is not
-/// served.
+/// Invariant (G7): this connection passes the same checks as the connections that judge, and each renewal repeats them.
+/// If a failover undid a renewal, a revocation could return before this server has acknowledged it. A server does not
+/// serve a store that lacks commits.
 struct LeaseTable {
     let session: StoreSession
     private let parts: StoreParts
@@ -59,7 +59,7 @@ struct LeaseTable {
     /// The database's clock.
     private static let clock = "(extract(epoch from clock_timestamp()) * 1000)::bigint"
 
-    /// The columns of ``view(_:)``; without a lease there is one row, with the facts.
+    /// The columns of ``view(_:)``; if no server has a lease, there is one row, with the facts.
     private static let columns = """
         \(StoreSession.factColumns), coalesce((select number from revocation_count), 0), server, instance, program,
             leases.schema_version, vault_keys, lasts_ms, renewals, acknowledged, connections, sessions, maintains
@@ -69,9 +69,9 @@ struct LeaseTable {
     fileprivate static let firstRowColumn = 7
     private static let columnCount = 18
 
-    /// The lock between a server that takes its lease (shared) and a new version of the vault's keys.
+    /// The lock for taking a lease (shared) and for recording a new version of the vault's keys (exclusive).
     ///
-    /// A lock of the table would also hold up the renewals of all servers, while the commit waits for a standby.
+    /// A lock on the table would also block the renewals of all servers while the commit waits for a standby.
     static let keysLock: Int64 = 0x7250_494E_0003
 
     /// Inserts this server's lease; returns false if there is one under its name.
@@ -103,8 +103,8 @@ struct LeaseTable {
     ///   - number: The number of the last revocation that this server has settled.
     ///   - isNews: Whether to notify the servers that wait for it.
     ///   - takesMaintenance: Whether to take the task of maintenance if no server has it.
-    ///   - time: This server's time, or nil if it has none yet. It then takes the database's, or that of the newest
-    ///     lease if that is later: after a failover, the new primary's clock may be behind.
+    ///   - time: This server's time, or nil if it has none yet. The lease then gets the database's time, or the time of
+    ///     the newest lease if that is later: after a failover, the new primary's clock may be behind.
     func renew(
         acknowledging number: Int64,
         isNews: Bool,

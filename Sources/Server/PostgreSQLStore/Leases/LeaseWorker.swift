@@ -20,7 +20,7 @@ final class LeaseWorker {
     /// The number that the last renewal acknowledged.
     private var acknowledged: Int64 = 0
     private var nextRenewal = ContinuousClock.now
-    /// The time at which the present round of statements ends.
+    /// The deadline of the current round of statements.
     private var deadline = ContinuousClock.now
     /// The epoch that this server serves.
     private var epoch: Int64?
@@ -120,7 +120,7 @@ final class LeaseWorker {
         self.acknowledged = self.settled
         if renewal.tookMaintenance { self.keeper.maintains.store(true, ordering: .relaxed) }
         if let doubt = self.keeper.leaseClock.set(renewal.clock, newest: renewal.time, between: began, and: ended) {
-            // Without a certain time, the lease is as good as not renewed.
+            // If the time is uncertain, the renewal does not count.
             self.parts.onRefusal("the lease was not renewed: \(doubt)")
             if case .step = doubt { self.keeper.giveUp() }
         } else {
@@ -169,7 +169,7 @@ final class LeaseWorker {
         }
     }
 
-    /// Begins a round of statements, which have one deadline, and connects if needed.
+    /// Begins a round of statements, which share one deadline, and connects if needed.
     private func round() throws -> LeaseTable {
         self.deadline = .now + self.limit
         if let table, table.session.connection.isOpen {
@@ -188,10 +188,10 @@ final class LeaseWorker {
         return table
     }
 
-    /// Ends this server's service if another epoch was opened.
+    /// Stops this server if another epoch was opened.
     ///
-    /// Invariant (G7): only a start compares the database with the whole audit log of a server. A server that was cut
-    /// off while the epoch was opened may have revoked wallets that the epoch does not know.
+    /// Invariant (G7): a server compares the database with its whole audit log only when it starts. A server that was
+    /// cut off while the epoch was opened may have made revocations that the epoch did not take into account.
     private func requireEpoch(_ epoch: Int64) throws {
         guard let served = self.epoch, served != epoch else {
             self.epoch = epoch
@@ -212,7 +212,7 @@ final class LeaseWorker {
         (self.settled, self.acknowledged) = (0, 0)
     }
 
-    /// The limit of a round: none outlasts the right to release, so that another host is tried in time.
+    /// The time limit of a round: no round outlasts the right to release, so that another host is tried in time.
     private var limit: Duration {
         let left =
             Duration.nanoseconds(self.keeper.heldUntil.load(ordering: .sequentiallyConsistent))

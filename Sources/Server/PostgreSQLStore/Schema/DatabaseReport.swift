@@ -19,7 +19,7 @@ package struct DatabaseReport: Hashable, Sendable {
     package let lacksCommits: Bool
     /// True if the database was restored from a dump, or is a copy of another one.
     package let isRestored: Bool
-    /// True if the store is or was one of version 1, which cannot tell whether the database is the original.
+    /// True if the store has or had schema version 1, which does not show whether the database is the original.
     package let isOfUnknownOrigin: Bool
     /// The settings that a failover depends on.
     package let settings: [Setting]

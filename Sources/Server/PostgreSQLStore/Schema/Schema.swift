@@ -29,8 +29,8 @@ enum Schema {
     /// in each page, so that an update stays in its page and touches no index. `wallet_values` contains the rest,
     /// identified by the version in the narrow row. No column that only a right PIN changes is indexed.
     ///
-    /// Invariant (G3, G7): no migration sets `home`. A store of version 1 cannot tell whether it is a restored dump, so
-    /// its upgrade must not make it pass as the original. Its place is unknown until an operator opens an epoch.
+    /// Invariant (G3, G7): no migration sets `home`. A store of version 1 does not show whether it is a restored dump,
+    /// so an upgrade must not make it pass as the original. Its place is unknown until an operator opens an epoch.
     private static let migrations = [
         """
         do $body$ begin
@@ -197,7 +197,7 @@ enum Schema {
         return found
     }
 
-    /// An SQL expression for the stored place of tables with this version, which is null if it is unknown.
+    /// An SQL expression for the stored place in tables of this version; it is null if the place is unknown.
     static func home(in version: Int64) -> String { version > 1 ? "home" : "null::text" }
 
     /// The version of the tables, or nil if the database has none.

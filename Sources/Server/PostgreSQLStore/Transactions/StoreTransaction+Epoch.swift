@@ -77,7 +77,7 @@ extension StoreTransaction {
         )
     }
 
-    /// Records commits that the next epoch takes into account, besides those recorded before.
+    /// Records commits that the next epoch takes into account, in addition to those recorded before.
     private func account(for accounted: [AccountedCommits]) throws {
         for commits in accounted {
             let numbers = CommitLane.allCases.map { PostgreSQLValue.number(commits.numbers[$0, default: 0]) }

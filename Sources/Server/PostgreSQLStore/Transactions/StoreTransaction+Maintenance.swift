@@ -192,8 +192,8 @@ extension StoreTransaction {
     /// Records a version that seals from now on, and returns all of them.
     ///
     /// Invariant: no version seals that a server of the store lacks. A server takes its lease, which names its keys,
-    /// before it compares them with these records, and waits for this step's lock. So either this step finds its lease,
-    /// or it finds the new record.
+    /// before it compares them with these records, and waits for this step's lock. So either this step finds the
+    /// server's lease, or the server finds the new record.
     func note(vaultVersion version: UInt32, check: [UInt8], at now: Timestamp) throws -> [StoredVaultVersion] {
         let known = try self.vaultVersions()
         if known.contains(where: { $0.version == version }) { return known }

@@ -14,11 +14,11 @@ extension Conversation {
 
     /// Returns whether an answer may be sent at this moment.
     ///
-    /// Invariant (G7): with several servers on one store, an answer with a share or a verdict leaves only while this
+    /// Invariant (G7): with several servers on one store, an answer with a share or a verdict is sent only while this
     /// server has its lease. Other servers wait for its acknowledgement of a revocation only until the lease has ended.
-    /// This is the last step before the bytes are handed to TLS: the store, the vault or a suspended machine may have
-    /// taken any time before it. Without a lease, the connection ends without an answer, as after a crash, and the
-    /// client repeats its call.
+    /// This is the last step before the bytes are handed to TLS, because the store, the vault or a suspension of the
+    /// machine may have taken any amount of time before it. Without a lease, the connection ends without an answer, as
+    /// after a crash, and the client repeats its call.
     func mayBeSent(_ result: CallResult) -> Bool {
         guard result.tellsOfWallet, let lease = self.server.lease, !lease.isHeld else { return true }
         self.log.log(level: .warning, "an answer was withheld: this server has no lease at present")

@@ -8,8 +8,8 @@ internal import WalletStore
 /// is verified when the first task resumes. The executor, `EventLoopTaskExecutor`, guarantees that a task that yields
 /// resumes after all tasks that are ready.
 ///
-/// A claim waits for data that has not arrived yet only during a large commit, which its step could not join anyway. It
-/// then waits until the batch is large or the commit ends.
+/// A batch waits for claims that have not arrived yet only during a large commit, which its steps could not join
+/// anyway. It then waits until it is large or the commit ends.
 final class SignatureBatcher: Sendable {
     private struct Batch {
         var claims: [SignatureClaim] = []
@@ -19,9 +19,9 @@ final class SignatureBatcher: Sendable {
         var first: CheckedContinuation<Void, Never>?
     }
 
-    /// The size at which a batch waits for no further claims.
+    /// The number of claims at which a batch stops waiting for more.
     static let largeBatch = 16
-    /// The number of steps in a commit that batches wait for.
+    /// The minimum number of steps in a commit during which batches wait.
     ///
     /// With fewer connections than that, no batch waits.
     static let largeCommit = 24

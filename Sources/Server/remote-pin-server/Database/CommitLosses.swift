@@ -1,7 +1,7 @@
 internal import PostgreSQLStore
 internal import StoreMaintenance
 
-/// The confirmed commits of servers that a database lacks, according to their logs and the marks beside them.
+/// The confirmed commits that a database lacks, according to the servers' logs and the marks beside them.
 struct CommitLosses {
     /// The commits in the database, by server.
     let stored: [String: CommitMark]
@@ -13,8 +13,8 @@ struct CommitLosses {
 
     /// Returns the reason why an intact log may be an older copy, or nil.
     ///
-    /// Threat: the copy of a log that was made while the server was stopped looks complete. The revocations after it
-    /// would not be repeated, and the guesses after it not be charged.
+    /// Threat: a copy of a log that was made while the server was stopped looks complete. Revocations made after the
+    /// copy would not be repeated, and guesses made after it would not be charged.
     func staleness(of server: ServerLogs.Server) -> String? {
         let ofLog = server.ofEpoch
         // Servers that shared a store of version 1 kept no mark and no numbers.
@@ -25,19 +25,19 @@ struct CommitLosses {
         guard let own = Self.mark(of: server) else {
             return "there is no \(path) of this server, so the log may be an older copy"
         }
-        // The commit after the entry of a stop keeps that entry's number in the database.
+        // The commit after the entry of a stop stores that entry's number in the database.
         let last = (Int64(ofLog.epoch), ofLog.generation + 1)
         guard server.endsWithStop, ofLog.generation > 0, last < (own.epoch, own.total) else { return nil }
         return "\(path) has later commits than the log, which ends with a stop, so the log is an older copy"
     }
 
     /// Returns the number of a server's confirmed commits that the database lacks and no epoch took into account, or
-    /// nil if its log does not show it.
+    /// nil if the server's log does not show the number.
     func number(of server: ServerLogs.Server) -> UInt64? {
         guard server.problem == nil, self.origin != .unknown else { return nil }
         let own = Self.mark(of: server)
         guard own != nil || !server.hasServed || self.origin == .declared else { return nil }
-        // The mark is older than the log, as after a power failure, so the last commits are unknown.
+        // If the mark is older than the log, as after a power failure, the last commits are unknown.
         let ofLog = (Int64(server.ofEpoch.epoch), server.ofEpoch.generation)
         if let own, !server.endsWithStop, (own.epoch, own.total) < ofLog { return nil }
         var number: UInt64 = 0
@@ -51,7 +51,7 @@ struct CommitLosses {
             {
                 known = earlier
             } else {
-                // The database is from before an epoch that this server knew, or no epoch knew of this server.
+                // The database is older than this epoch, or no later epoch took this server into account.
                 return nil
             }
             number = max(number, shown.missing(in: known))
@@ -61,7 +61,7 @@ struct CommitLosses {
 
     /// Returns a server's commits according to its log and to the mark beside it, each in the epoch that it names.
     ///
-    /// After an unclean shutdown, commits followed the last entry. The mark has their number.
+    /// Before an unclean shutdown, the server may have made commits after the last entry. The mark has their number.
     ///
     /// - Parameter countingStop: Whether to include the commit after a clean stop's entry, which only stores the number
     ///   of that entry.

@@ -21,7 +21,7 @@ struct DatabaseChange {
         _ work: (DatabaseChange) async throws -> Void
     ) async throws {
         var parts = parts
-        // Compared with the database, and raised by the change.
+        // The store compares this mark with the database, and the change raises it.
         parts.commitMark = CommitMark.path(ofAuditLog: server.auditPath)
         let store = try await database.open(parts)
         do {

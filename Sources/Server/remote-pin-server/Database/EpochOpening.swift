@@ -24,13 +24,13 @@ struct EpochOpening {
         let isLeftOut: Bool
     }
 
-    /// The knowledge about the database's past.
+    /// The evidence of whether the database is the original.
     enum Origin {
-        /// The database keeps its place, by which a restored dump is noticed.
+        /// The store records its database's place, which reveals a restored dump.
         case recorded
-        /// The store is of version 1, which cannot tell.
+        /// The store has or had schema version 1, so there is no evidence.
         case unknown
-        /// The same, and the operator declares it the original.
+        /// There is no evidence, but the operator declares the database the original.
         case declared
     }
 
@@ -46,7 +46,7 @@ struct EpochOpening {
     let epochs: [StoredEpoch]
     private let losses: CommitLosses
 
-    /// The number of the epoch to open, later than any in the database, in a log or in a mark.
+    /// The number of the epoch to open, which is higher than any in the database, in a log or in a mark.
     var number: Int {
         let ofMarks = self.accounted.map(\.epoch).max() ?? 1
         return max(self.epochs.count + 1, self.logs.epoch, Int(ofMarks)) + 1
@@ -107,8 +107,8 @@ struct EpochOpening {
         }
     }
 
-    /// The commits that the epoch takes into account: those that the logs and marks show, and all of the servers whose
-    /// logs are lost.
+    /// The commits that the epoch takes into account: those that the logs and marks show, and all commits of the
+    /// servers whose logs are lost.
     private var accounted: [AccountedCommits] {
         let lost = self.without.flatMap { name in
             (1...self.losses.epoch).map { AccountedCommits(server: name, epoch: $0, total: .max) }
@@ -147,7 +147,7 @@ struct EpochOpening {
             )
         }
         // Invariant (G3): a rule charges each wallet for at least as many guesses as may be lost. A commit counts at
-        // most one attempt of a wallet, so several lost commits may be several guesses at one.
+        // most one attempt of a wallet, so several lost commits may contain several guesses at one wallet.
         guard lost <= (self.rule == .chargeOne ? 1 : 0) else {
             let (loss, others) =
                 lost == 1 ? ("1 confirmed commit", "strict or charge-one") : ("\(lost) confirmed commits", "strict")

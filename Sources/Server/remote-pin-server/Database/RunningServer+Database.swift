@@ -43,7 +43,7 @@ extension RunningServer {
         parts.onEpochEnd = {
             let reason = Problem(PostgreSQLStoreOpenError.epochEnded)
             log.critical("stopping at once", metadata: ["reason": "\(reason)"])
-            // The service manager starts the server again, and the start compares the database with the audit log.
+            // The service manager restarts the server, which then compares the database with the audit log.
             exit(StartFailure.Kind.unavailable.rawValue)
         }
         parts.program = Version.number

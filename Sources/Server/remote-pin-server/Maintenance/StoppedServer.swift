@@ -166,9 +166,9 @@ struct StoppedServer {
         return audit
     }
 
-    /// Rejects a store that lacks changes in the log.
+    /// Rejects a store that lacks changes recorded in the log.
     ///
-    /// Threat: a commit in such a store fills the gap in the numbers that shows how many commits it lacks.
+    /// Threat: a commit in such a store would fill the gap in the numbers that shows how many commits the store lacks.
     private static func check(_ check: StartCheck, _ store: any ServedStore, _ audit: AuditLog) async throws {
         do {
             try await check.check(store)
