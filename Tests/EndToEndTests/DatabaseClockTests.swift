@@ -14,14 +14,15 @@ struct DatabaseClockTests {
         create trigger ahead before insert or update on remote_pin.leases for each row execute function public.ahead();
         """
 
-    @Test("outside a lab, the audit log has the time of all servers, not that of its machine")
+    @Test("outside a lab, the audit log uses the time that all servers share, not its machine's clock")
     func auditLog() async throws {
         let (database, production) = (try DatabaseUnderTest(), try await ProductionUnderTest())
         let flags = try database.flags(of: "a", folder: production.folder).flatMap { ["--\($0.key)", $0.value] }
         try production.giveToOwner()
         let made = try await production.run("store init", flags)
         try #require(made.exitCode == 0, "\(made.output)")
-        // A server begins with the time of the newest lease, so this one's is ahead of the machine's for two seconds.
+        // A server begins with the time of the newest lease, so this server's time is ahead of the machine's for two
+        // seconds.
         try await database.run(Self.ahead)
         let server = try await production.start(flags)
         let log = String(decoding: try DurableFile.read(production.auditFile, atMost: 1 << 20), as: UTF8.self)

@@ -186,7 +186,7 @@ struct EpochProgramTests {
     }
 
     @Test(
-        "a server that was cut off while an epoch was opened starts again, or stops all servers if it lost more",
+        "a server that was cut off while an epoch was opened restarts, or stops all servers if it lost more commits",
         arguments: [true, false]
     )
     func cutOff(isKnown: Bool) async throws {
@@ -221,7 +221,7 @@ struct EpochProgramTests {
         #expect(await (try self.start("b")).terminate() == 0)
     }
 
-    @Test("a server does not start if its log shows commits that an epoch did not know, even without its mark")
+    @Test("a server does not start if its log shows commits that no epoch accounts for, even without its mark")
     func cutOffByLog() async throws {
         #expect(await (try self.start("a", onFreePort: true)).terminate() == 0)
         let second = try await self.start("b", onFreePort: true)
@@ -256,7 +256,7 @@ struct EpochProgramTests {
         #expect(log.contains("epoch 2, strict, an unknown number of commits lost, without the logs of b"), "\(log)")
     }
 
-    @Test("an older copy of an audit log, whose server has stopped in order and gone on since, is not the whole log")
+    @Test("an older copy of an audit log is rejected if its server stopped cleanly and has continued since")
     func olderLog() async throws {
         #expect(await (try self.start("a", onFreePort: true)).terminate() == 0)
         let dump = try await self.dump()
@@ -280,7 +280,7 @@ struct EpochProgramTests {
         #expect(try await self.store("epoch", "--yes", "--without", "a").exitCode == 0)
     }
 
-    @Test("a store of version 1 is upgraded by an epoch only, and only the operator can call it the original")
+    @Test("a store of version 1 is upgraded only by an epoch, and only the operator can declare it the original")
     func firstVersion() async throws {
         let first = try await self.start("a", onFreePort: true)
         let wallet = try await self.lab.register(pin: Self.pin)
@@ -329,7 +329,7 @@ struct EpochProgramTests {
         try await expectNoChange(by: "the audit log")
         try DurableFile.remove(mark)
         try FileManager.default.copyItem(atPath: kept, toPath: mark)
-        // Only the last commit is lost, which is after the last entry of the log. No server has noticed the loss yet.
+        // Only the last commit is lost, which came after the log's last entry. No server has noticed the loss yet.
         try await self.database.run(
             "update remote_pin.commit_numbers set number = number + 2 where lane = 'transactions'",
             "update remote_pin.facts set lost_commits = false"

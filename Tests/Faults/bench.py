@@ -151,7 +151,7 @@ class Bench:
     # Judgement
 
     def failures(self, folder):
-        """Returns the wrong PINs on record of each wallet, or None if the server cannot list them.
+        """Returns each wallet's recorded number of wrong PINs, or None if the server cannot list them.
 
         A damaged record has no number. The server judges no PIN of that wallet, so nothing is given back.
         """

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Prints how many functions the kept inputs of each target reach, by target of Package.swift.
+"""Prints how many functions of each target of Package.swift the kept inputs of each fuzzing target reach.
 
     coverage.py PROGRAM [TARGET…]
 
 Runs every input in .build-fuzz/work/corpus and Tests/Fuzz/Corpus once, which takes a minute or two. The compiler splits
-an asynchronous function at each `await`; the parts are counted. Edges are not: most of them belong to the checks of the
-address sanitizer and are reached by a defect only.
+an asynchronous function at each `await`, and each part counts as a function. Edges are not counted: most of them belong
+to the checks of the address sanitizer, which only a defect reaches.
 """
 import os
 import re
@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FUNCTION = re.compile(r"(?:UN)?COVERED_FUNC: hits: (\d+) edges: \S+ .* (\S+?):\d*$")
-# The targets of Package.swift that an input is read by.
+# The targets of Package.swift that read the inputs.
 READERS = {
     "server": ["RemotePINServer", "Transport", "WalletStore", "PINPolicy", "Wire", "Statements"],
     "messages": ["Wire", "Statements"], "frames": ["Transport"], "tls": ["Transport"],

@@ -5,7 +5,7 @@
 #
 # A target begins with the inputs in Tests/Fuzz/Corpus, those that the program makes (`fuzz --prepare`), and the
 # evidence of real devices if it is installed (in REMOTE_PIN_VECTORS or ../shared/vectors/attestation). Its corpus grows
-# from run to run in .build-fuzz/work/corpus. An input that crashes, hangs for 25 s or takes 3 GiB fails the run.
+# from run to run in .build-fuzz/work/corpus. An input that crashes, hangs for 25 s or uses 3 GiB fails the run.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export work=.build-fuzz/work vectors=${REMOTE_PIN_VECTORS:-../shared/vectors/attestation}

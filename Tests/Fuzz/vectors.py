@@ -4,7 +4,7 @@
     vectors.py VECTORS TARGET FOLDER
 
 Writes nothing if the vectors are not installed or the target reads no evidence. An input of `android` or `apple`
-begins with the byte 0: nothing is left out of its repair.
+begins with the byte 0, which leaves out no step of its repair.
 """
 import hashlib
 import json

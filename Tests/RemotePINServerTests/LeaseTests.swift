@@ -17,7 +17,7 @@ struct LeaseTests {
         return options
     }
 
-    @Test("without its lease a server judges nothing and registers nobody, and asks the client to try again")
+    @Test("without its lease a server judges nothing, registers no wallet, and asks the client to try again")
     func refused() async throws {
         try await InProcessServer.run(self.options) { server in
             let wallet = try await server.wallet()

@@ -157,7 +157,7 @@ struct SecretKeysTests {
         let message = Array(message.utf8)
         let made = key.hmacSHA256(message)
         #expect(made == bytes(code))
-        // A prepared key makes the same codes, in two parts and again.
+        // A prepared key computes the same codes, also from two parts and when it is used again.
         let prepared = HMACKey(key)
         for cut in [0, 3, message.count] {
             #expect(prepared.code(of: Array(message[..<cut]), Array(message[cut...])) == bytes(code))

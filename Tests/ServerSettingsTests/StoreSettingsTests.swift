@@ -41,7 +41,7 @@ struct StoreSettingsTests {
         #expect(settings.rows.first { $0.name == "store.address" }?.value?.contains(address) == true)
     }
 
-    @Test("a server without a name has its machine's, if that is one: it separates no words")
+    @Test("a server without a configured name uses its machine's name, if that is valid")
     func serverName() throws {
         let settings = try Self.settings("store: {kind: postgresql, address: host=db}")
         #expect(settings.serverName(ofMachine: "pin-1.example") == "pin-1.example")

@@ -45,7 +45,7 @@ package final class TestLease: ServerLease {
 
     package func set(isHeld: Bool) { self.checks.withLock { $0 = isHeld ? .max : 0 } }
 
-    /// Takes the lease away after a number of checks, as at the end of its time during a call.
+    /// Ends the lease after a number of checks, as if its time ended during a call.
     package func end(afterChecks count: Int) { self.checks.withLock { $0 = count } }
 
     package func set(hasMaintenance: Bool) { self.maintains.store(hasMaintenance, ordering: .relaxed) }

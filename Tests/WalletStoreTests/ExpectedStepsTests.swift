@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The commit in progress")
 struct ExpectedStepsTests {
-    @Test("a verifier is called when the commit in progress ends, and waits for no smaller commit")
+    @Test("a verifier is called when the commit in progress ends, and does not wait for a smaller commit")
     func commit() {
         let steps = ExpectedSteps()
         let calls = Mutex(0)

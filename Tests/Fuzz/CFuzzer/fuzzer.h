@@ -5,5 +5,5 @@
 // Runs the fuzzer with a program's arguments. Returns after the last input.
 int LLVMFuzzerRunDriver(int *count, char ***arguments, int (*callback)(const uint8_t *data, size_t count));
 
-// Changes bytes in place, to at most `most` of them, as libFuzzer does without a custom mutator. Returns their number.
+// Mutates bytes in place as libFuzzer does by default, to at most `most` bytes. Returns the new number of bytes.
 size_t LLVMFuzzerMutate(uint8_t *data, size_t count, size_t most);

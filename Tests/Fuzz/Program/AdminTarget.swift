@@ -25,7 +25,7 @@ final class AdminTarget: FuzzTarget {
 
     private static func service(of live: LiveServer) -> AdminService {
         let (server, clock, vault) = (live.server, live.clock, live.vault)
-        // Its tasks are never run, so a backup is asked for and not made.
+        // Its tasks are never run, so a backup is requested but never made.
         let maintenance = Maintenance(
             Maintenance.Parts(
                 store: live.store,

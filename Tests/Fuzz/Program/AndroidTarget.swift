@@ -3,7 +3,7 @@ internal import Evidence
 internal import Lab
 internal import Vocabulary
 
-/// The verification of Android evidence, past signatures and challenge.
+/// The verification of Android evidence, including the checks after those of the signatures and the challenge.
 ///
 /// An input is a byte for ``ChainRepair/Omitted`` and the certificates, leaf first.
 final class AndroidTarget: FuzzTarget {
@@ -22,7 +22,7 @@ final class AndroidTarget: FuzzTarget {
     private static let extensionID: [UInt8] = [0x2B, 6, 1, 4, 1, 0xD6, 0x79, 2, 1, 0x11]
     private static let challengeMember = 4
 
-    /// Verifiers that accept as few and as many devices as a policy can.
+    /// A verifier with the most lenient policy and one with the strictest.
     private let verifiers: [EvidenceVerifier]
 
     init() {

@@ -3,7 +3,8 @@ internal import Evidence
 internal import Lab
 internal import Vocabulary
 
-/// The verification of App Attest attestations and assertions, past signatures and nonce.
+/// The verification of App Attest attestations and assertions, including the checks after those of the signatures and
+/// the nonce.
 ///
 /// An input is a byte for ``ChainRepair/Omitted`` and the CBOR object.
 final class AppleTarget: FuzzTarget {

@@ -7,7 +7,7 @@ internal import TestSupport
 internal import Vault
 internal import Vocabulary
 
-/// An audit log whose lines an attacker chose, read for a verification and for a restore.
+/// An audit log with lines chosen by an attacker, which is read to verify it and to restore from it.
 ///
 /// Each line that begins with a brace gets its place in the log and a MAC, so that its contents are read.
 final class AuditTarget: FuzzTarget {

@@ -9,7 +9,7 @@ internal import Vault
 internal import Vocabulary
 internal import WalletStore
 
-/// A backup with other bytes, and its restore.
+/// A backup with changed bytes, and its restore.
 ///
 /// An input is a byte of options and ``Patches`` of the backup.
 final class BackupTarget: FuzzTarget {

@@ -45,7 +45,7 @@ enum CBORFormat {
         case 0, 1: return self.head(first, bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
         case 2, 3: return self.head(first, UInt64(bytes.count)) + bytes
         case 4: return self.head(first, UInt64(node.children.count)) + bytes
-        // A key without a value keeps its place, so the count may be wrong.
+        // A key whose value is missing is written all the same, so the count may be wrong.
         case 5: return self.head(first, UInt64(node.children.count / 2)) + bytes
         default: return [first] + bytes
         }

@@ -1,11 +1,11 @@
 internal import Evidence
 
-/// Gives the certificates of a mutated chain test keys, and signs them again.
+/// Replaces the keys in the certificates of a mutated chain with test keys, and signs them again.
 ///
-/// Without this, almost every mutation ends at the first signature. Each step can be left out, so that its check is
-/// reached with a wrong value as well.
+/// Otherwise, almost every mutated chain is rejected at the first signature. An input can leave out each step, so that
+/// wrong values also reach the corresponding check.
 struct ChainRepair {
-    /// The steps that an input leaves out, from its first byte; 0 for none.
+    /// The steps that an input leaves out, according to its first byte; 0 for none.
     struct Omitted: OptionSet {
         let rawValue: UInt8
         static let keys = Omitted(rawValue: 1)

@@ -3,7 +3,7 @@ internal import Evidence
 internal import Lab
 internal import Vocabulary
 
-/// The readers of certificates and of what they contain, without any repair.
+/// The parsers of certificates and of their contents, for inputs that are not repaired.
 final class DERTarget: FuzzTarget {
     let format: InputFormat? = .der
 

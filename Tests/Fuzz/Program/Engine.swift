@@ -6,7 +6,7 @@ enum Engine {
     /// The target of this process; set before the first input.
     nonisolated(unsafe) fileprivate static var target: (any FuzzTarget)?
 
-    /// Runs inputs until an argument ends it, and returns the program's exit status; a crash ends the process.
+    /// Runs inputs up to the limit in the arguments, and returns the program's exit status; a crash ends the process.
     static func run(_ target: any FuzzTarget, arguments: [String]) -> Int32 {
         unsafe self.target = target
         var pointers: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]

@@ -40,7 +40,7 @@ final class FramesTarget: FuzzTarget {
         return found
     }
 
-    /// A balancer's header is known after its last byte, and later bytes never change a result.
+    /// A load balancer's header is complete after its last byte, and later bytes never change a result.
     private func readHeader(_ bytes: [UInt8]) {
         do throws(ProxyHeaderFault) {
             guard let header = try ProxyHeader(of: bytes) else { return }

@@ -1,4 +1,4 @@
-/// An entrance of the production code for bytes from outside.
+/// An entry point of the production code for bytes from outside.
 protocol FuzzTarget: AnyObject {
     /// The encoding whose structure mutations keep, or nil for plain bytes.
     var format: InputFormat? { get }
@@ -8,7 +8,7 @@ protocol FuzzTarget: AnyObject {
     var seeds: [[UInt8]] { get }
     /// Words of the input's language, for mutations.
     var words: [String] { get }
-    /// Runs one input; it must end, with any result.
+    /// Runs one input; the run must end, with any result.
     func run(_ input: [UInt8])
 }
 
@@ -17,7 +17,7 @@ extension FuzzTarget {
     var optionByteCount: Int { 0 }
     var words: [String] { [] }
 
-    /// Returns an input with a changed structure, or nil if it has none.
+    /// Returns the input with a changed structure, or nil if the input has no structure.
     func mutated(_ input: [UInt8], by mutator: inout TreeMutator, _ mutateBytes: ([UInt8]) -> [UInt8]) -> [UInt8]? {
         guard let format, !mutator.breaksStructure(),
             let nodes = format.nodes(of: Array(input.dropFirst(optionByteCount)))
@@ -28,7 +28,7 @@ extension FuzzTarget {
         return options + format.bytes(of: mutator.mutated(nodes))
     }
 
-    /// Returns an input with parts of two, or nil if one has no structure.
+    /// Returns an input with parts of two inputs, or nil if one of them has no structure.
     func crossed(_ first: [UInt8], _ second: [UInt8], by mutator: inout TreeMutator) -> [UInt8]? {
         guard let format, let left = format.nodes(of: Array(first.dropFirst(self.optionByteCount))),
             let right = format.nodes(of: Array(second.dropFirst(self.optionByteCount)))

@@ -10,7 +10,7 @@ internal import WalletStore
 
 /// A wallet with the keys of its phone, in the store of a running server.
 final class FuzzedWallet {
-    /// The keys by which instructions are signed.
+    /// The keys with which instructions are signed.
     enum PINName: String, CaseIterable { case right, wrong, second }
 
     let id = WalletID.random()
@@ -46,7 +46,7 @@ final class FuzzedWallet {
         }
     }
 
-    /// The name of a public key, or nil for a key of no test.
+    /// The name of a public key, or nil if it is not a test key.
     static func name(of key: [UInt8]) -> PINName? { PINName.allCases.first { self.publicKey($0).bytes == key } }
 
     /// Registers the wallet in the server's store, as if its evidence had been verified.

@@ -28,7 +28,7 @@ final class LiveServer: Sendable {
     /// The number of inputs so far.
     private let count = Mutex<UInt32>(0)
 
-    /// Few enough attempts that a short input reaches both blocks.
+    /// A policy with so few attempts that a short input reaches both blocks.
     static let policy = AttemptPolicy(rounds: 2, attemptsPerRound: 2, blocks: [.seconds(60)])
     /// The time between two inputs, after which no limit on a source is in effect.
     private static let pause: Duration = .seconds(3_600)
@@ -75,7 +75,7 @@ final class LiveServer: Sendable {
             log: Logger(label: "fuzz") { _ in SwiftLogNoOpLogHandler() },
             receiptKeys: { vault.receiptKeys }
         )
-        // Nothing waits for real time.
+        // No task waits for real time.
         parts.time.sleepUntil = { _ in }
         self.server = try await RemotePINServer(parts)
     }

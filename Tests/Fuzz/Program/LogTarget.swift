@@ -6,13 +6,13 @@ internal import Secrets
 @testable import WalletStore
 internal import Vocabulary
 
-/// A killed server's write-ahead log with other bytes, and the start of the store after it.
+/// A killed server's write-ahead log with changed bytes, and the next start of the store.
 ///
 /// An input is a byte of options and ``Patches`` of the log. The mark of the store stays as it was.
 final class LogTarget: FuzzTarget {
     let optionByteCount = 1
 
-    /// Bit 0: the checksums of the log are computed anew, so that SQLite reads the changed pages.
+    /// Bit 0: the checksums of the log are recomputed, so that SQLite reads the changed pages.
     private static let repairsChecksums: UInt8 = 1
     private static let (headerByteCount, frameHeaderByteCount, pageByteCount) = (32, 24, 4096)
 

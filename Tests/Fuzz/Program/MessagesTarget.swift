@@ -5,7 +5,7 @@ internal import Wire
 
 /// The decoders of messages and signed bodies, on both sides of a connection and of the portal's socket.
 ///
-/// A decoded value is encoded and decoded again, to the same bytes.
+/// Each decoded value is encoded and decoded again, and must then give the same bytes.
 final class MessagesTarget: FuzzTarget {
     let format: InputFormat? = .protobuf
 

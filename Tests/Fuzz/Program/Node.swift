@@ -58,7 +58,8 @@ enum InputFormat: Hashable {
 
     private static let deepest = 24
 
-    /// Returns the parts of bytes that another structure contains, if they have the first of these formats.
+    /// Returns bytes inside another structure as parts in the first of these formats that fits, or unchanged if none
+    /// does.
     static func content(_ bytes: [UInt8], _ formats: [InputFormat], depth: Int) -> Node.Content {
         for format in formats {
             if let nodes = format.nodes(of: bytes, depth: depth + 1) { return .nodes(nodes, format) }

@@ -1,7 +1,7 @@
 internal import Vocabulary
 internal import Wire
 
-/// The promises about one wallet, compared with all answers to a client.
+/// Compares the promises about one wallet with all answers to a client.
 struct Observer {
     private let wallet: FuzzedWallet
     /// The attempts called wrong since the last right PIN.
@@ -12,7 +12,7 @@ struct Observer {
         self.wallet = wallet
     }
 
-    /// A call of the client, as far as the promises depend on it.
+    /// The parts of a client's call that the promises depend on.
     struct Sent {
         var wallet: WalletID?
         var attempt: AttemptID?

@@ -9,7 +9,7 @@ internal import TestSupport
 internal import Transport
 internal import Vocabulary
 
-/// The deletion portal's answers to requests, without the web server's reader of HTTP.
+/// The deletion portal's answers to requests, without the web server's HTTP parser.
 ///
 /// An input is a text: method, path and peer in the first line, then headers, an empty line and the body. In the body,
 /// `@check` and `@delete` stand for the seals of both forms.

@@ -26,7 +26,7 @@ final class ServerTarget: FuzzTarget {
 
     var words: [String] { RequestFiller.variables + ["1.0.0", "16", "recovery"] }
 
-    /// A connection and what was sent on it.
+    /// A connection and its state on the client's side.
     private struct Client {
         let connection: ServedConnection
         var filler: RequestFiller

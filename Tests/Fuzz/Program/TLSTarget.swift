@@ -22,7 +22,7 @@ final class TLSTarget: FuzzTarget {
     func run(_ input: [UInt8]) {
         let buffer = ByteBuffer(bytes: input)
         let status = ClientHelloRecord.check(buffer)
-        // A rejected prefix stays rejected, and a complete one complete.
+        // A rejected prefix stays rejected, and a complete one stays complete.
         for count in [1, 3, 5, 6, input.count / 2] where count <= input.count {
             switch ClientHelloRecord.check(ByteBuffer(bytes: input.prefix(count))) {
             case .notTLS: require(status == .notTLS, "later bytes make a rejected record valid")

@@ -24,7 +24,7 @@ struct TreeMutator {
         self.mutateBytes = mutateBytes
     }
 
-    /// Whether to give up the structure this time.
+    /// Whether this mutation ignores the structure.
     mutating func breaksStructure() -> Bool { self.chance(16) }
 
     mutating func chance(_ one: Int) -> Bool { Int.random(in: 0..<one, using: &self.generator) == 0 }

@@ -46,7 +46,7 @@ struct LeaseClockTests {
         #expect(await eventually { lease.isHeld })
     }
 
-    @Test("a clock takes no uncertain time and no step, and does not run back")
+    @Test("a clock rejects uncertain readings and steps, and does not run back")
     func clock() {
         let elapsed = Mutex(Duration.seconds(10))
         let clock = LeaseClock { elapsed.withLock(\.self) }
@@ -73,7 +73,7 @@ struct LeaseClockTests {
         #expect(clock.now().milliseconds == 10_000)
     }
 
-    @Test("a server whose epoch has ended releases nothing more, and is to start again")
+    @Test("a server whose epoch has ended releases nothing more, and must start again")
     func epochEnded() async throws {
         let store = try await self.servers.server("a")
         let lease = try self.lease(of: store)
@@ -83,7 +83,7 @@ struct LeaseClockTests {
         #expect(!lease.isHeld)
         #expect(settled.isEverything)
         await store.close()
-        // As the command for an epoch does.
+        // As `store epoch` does.
         try self.connection.run("delete from leases")
         let next = try await self.servers.server("a")
         #expect(try self.lease(of: next).isHeld)

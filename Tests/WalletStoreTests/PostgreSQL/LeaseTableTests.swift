@@ -38,7 +38,7 @@ struct LeaseTableTests {
         try table.renew(acknowledging: 0, isNews: false, load: (0, 0), takesMaintenance: false, at: time)
     }
 
-    @Test("all statements of a round have one deadline, also those of a new connection")
+    @Test("all statements of a round share one deadline, including those of a new connection")
     func deadline() throws {
         let table = try self.table()
         table.session.deadline = .now
@@ -70,7 +70,7 @@ struct LeaseTableTests {
         #expect(try self.renew(table, at: 7)?.time == 7)
     }
 
-    @Test("while a new version of the vault's keys commits, leases are renewed, and a new one waits")
+    @Test("while a new version of the vault's keys is committed, leases are renewed, and a new lease waits")
     func vaultKeysLock() async throws {
         let table = try self.table()
         #expect(try table.take())

@@ -195,7 +195,7 @@ struct LeaseTests {
         #expect(await eventually { lease.isHeld })
     }
 
-    @Test("a store that lacks commits ends all leases, also of a server that lost none")
+    @Test("a store that lacks commits ends all leases, including that of a server that lost none")
     func lostCommits() async throws {
         let lease = try self.lease(of: try await self.server("a"))
         try self.connection.run("update facts set lost_commits = true")

@@ -68,7 +68,7 @@ struct LeasedServers: Sendable {
 
     final class Settled: Sendable {
         let wallets = Mutex<[[WalletID]?]>([])
-        /// Whether everything was settled, once.
+        /// Whether the only call so far has settled everything.
         var isEverything: Bool { self.wallets.withLock { $0 == [nil] } }
     }
 }

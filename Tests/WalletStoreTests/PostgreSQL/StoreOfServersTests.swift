@@ -69,7 +69,7 @@ struct StoreOfServersTests {
     }
 
     @Test(
-        "a server that was cut off while an epoch was opened serves on only if the epoch knew its last commit",
+        "a server that was cut off while an epoch was opened continues only if the epoch accounts for its last commit",
         arguments: Lane.allCases,
         [true, false]
     )
@@ -100,7 +100,7 @@ struct StoreOfServersTests {
         }
     }
 
-    @Test("a commit in an epoch that the other lane has left is not told to anybody")
+    @Test("a commit in an epoch that the other lane has left is never reported")
     func leftEpoch() throws {
         let confirmed = try ConfirmedCommits(self.place.parts(as: "first"))
         try confirmed.note(5, of: .transactions, epoch: 1)
@@ -202,7 +202,7 @@ struct StoreOfServersTests {
         #expect(try self.connection.run("select count(*) from leases").number(0, 0) == 0, "leases of the past")
     }
 
-    @Test("the note of a loss, and changes before an epoch is opened, leave the number of lost commits visible")
+    @Test("recording a loss, and changes before an epoch is opened, do not hide the number of lost commits")
     func uncounted() async throws {
         let first = try await self.open(as: "first")
         let wallet = try await TestWallet(in: first)
