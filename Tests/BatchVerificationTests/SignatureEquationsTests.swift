@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Equations of points")
 struct SignatureEquationsTests {
-    @Test("the sum of true equations holds, so that none is verified again, and that with a false one does not")
+    @Test("a sum of true equations holds, so none is verified again; a sum with a false equation does not hold")
     func sum() throws {
         var claims = try (1...SignatureEquations.most).map { try SignatureClaimTests.claim($0) }
         #expect(Self.hold(claims))

@@ -10,7 +10,7 @@ package final class ServedConnection {
     private let channel = EmbeddedChannel()
     private let frames: FrameChannel
     private let end = Box(false)
-    /// The sent bytes, by which the expected answers are counted.
+    /// The bytes sent so far, used to count the expected answers.
     private var sent = FrameDecoder()
     private var isBroken = false
     private var expected = 0

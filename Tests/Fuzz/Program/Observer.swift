@@ -31,7 +31,7 @@ struct Observer {
 
     /// Compares an answer with the promises.
     ///
-    /// - Parameter filler: What the client has signed on all its connections.
+    /// - Parameter fillers: The signatures that the client has made, by connection.
     mutating func observe(_ result: CallResult, to sent: Sent?, _ fillers: [RequestFiller]) {
         switch result.withoutReceipt {
         case .revokeWithCode(.revoked): self.isRevoked = true

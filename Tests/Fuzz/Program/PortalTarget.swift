@@ -15,7 +15,7 @@ internal import Vocabulary
 /// `@check` and `@delete` stand for the seals of both forms.
 final class PortalTarget: FuzzTarget {
     private static let code = "4K7W-9Q2M-XH3T-0B8R-1Z"
-    /// A text that a page must never contain as it was typed.
+    /// Typed markup that a page must never contain unescaped.
     private static let markup = "<fuzz"
 
     private let queue = JobQueue()

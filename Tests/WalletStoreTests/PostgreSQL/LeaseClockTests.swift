@@ -41,7 +41,7 @@ struct LeaseClockTests {
         #expect(await eventually { settled.isEverything })
         #expect(lease.clockDifference < .seconds(-3500))
         #expect(self.servers.reasons.contain("synchronize the clocks"))
-        // As if it were right again.
+        // As if the clock were right again.
         self.servers.uptime.advance(by: .seconds(-3600))
         #expect(await eventually { lease.isHeld })
     }

@@ -8,7 +8,7 @@ import Vocabulary
 
 /// Servers with leases on one database, whose clocks a test moves.
 struct LeasedServers: Sendable {
-    /// The time since the machine started, as the servers see it: real time, and what a test adds.
+    /// The time since the machine started, as the servers see it: real time plus the time that a test adds.
     final class ElapsedTime: Sendable {
         private let added = Mutex(Duration.zero)
 
