@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// Arithmetic on the curve P-256: on its points and on numbers modulo its order. Holds libcrypto's temporary variables.
+/// Arithmetic on the curve P-256, on its points and on numbers modulo its order, with libcrypto's temporary variables.
 ///
 /// The running time depends on the numbers and points. Use this type only for public values, and for keys that protect
 /// nothing.
