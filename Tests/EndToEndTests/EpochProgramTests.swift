@@ -161,8 +161,8 @@ struct EpochProgramTests {
         let wallet = try await self.lab.register(pin: Self.pin)
         for _ in 0..<9 { _ = try await wallet.openSession().check(Self.pin) }
         #expect(await first.terminate() == 0)
-        // As after the recovery of a physical backup, which has the same place. The last commit is after the last entry
-        // of the log, which does not show it.
+        // As after the recovery of a physical backup, which has the same place. The last commit came after the log's
+        // last entry, so the log does not show it.
         try await self.database.run("update remote_pin.commit_numbers set number = number - 2 where lane = 'judging'")
         try DurableFile.remove("\(self.audit("a")).commits")
         try await self.expectNoStart("a", "b")

@@ -41,7 +41,7 @@ struct CommitLosses {
         let ofLog = (Int64(server.ofEpoch.epoch), server.ofEpoch.generation)
         if let own, !server.endsWithStop, (own.epoch, own.total) < ofLog { return nil }
         var number: UInt64 = 0
-        // Without the commit after a stop: its loss costs no guess.
+        // Excludes the commit after a stop, because its loss costs no guess.
         for shown in Self.shown(by: server, countingStop: false) {
             let known: AccountedCommits
             if shown.epoch == self.epoch {
