@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// A libcrypto number, cleared at the end of its lifetime and used by one thread at a time.
 ///
-/// Methods that change a number or a point return false if libcrypto fails because it is out of memory.
+/// Methods that change a number or a point return false if libcrypto fails.
 @safe package final class BigNumber {
     let pointer: OpaquePointer
 

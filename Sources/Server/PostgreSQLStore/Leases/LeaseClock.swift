@@ -8,7 +8,7 @@ internal import Vocabulary
 /// Invariant (G3): the server follows the database's clock only in small steps, since a jump would end blocks early. It
 /// detects a jump by the time that has passed on this machine. A difference may also mean that this machine was
 /// suspended, so that its lease has ended for the other servers. In both cases the server must not judge or release
-/// anything until an operator has checked the clocks.
+/// anything until the clocks agree again.
 final class LeaseClock: WallClock {
     /// The greatest uncertainty of the database's time with which a server serves.
     static let tolerance: Duration = .seconds(1)

@@ -187,7 +187,7 @@ extension Problem {
             case .lostCommits, .restored: Self.epochWayOut
             case .unknownOrigin:
                 "Stop all servers and run `remote-pin-server store epoch`, which upgrades the store: with "
-                    + "`--epoch trust --original` if this database was never restored nor copied, otherwise as after "
+                    + "`--epoch trust --original` if this database was never restored or copied, otherwise as after "
                     + "a restore (docs/cluster.md)"
             case .epochEnded:
                 "start it again: it then compares its commits with those that the epoch took into account"

@@ -30,7 +30,7 @@ struct StoreEpochCommand: AsyncParsableCommand {
               trust       none: only if the logs show that no commit is lost, as after a move of the database
 
             A store of schema version 1 does not show whether the database is the original, so no server upgrades it; \
-            this command does. If it was never restored nor copied, --original says so, and trust is enough.
+            this command does. If it was never restored or copied, --original says so, and trust is enough.
 
             --dry-run reads everything and shows what would be done. If the command is killed, run it again.
 
