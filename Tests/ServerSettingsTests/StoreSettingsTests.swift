@@ -20,7 +20,8 @@ struct StoreSettingsTests {
             "postgresql://u:s3cret@db/d", "postgresql://u:s3/cr@et@db/d", "u:s3cret@db/d",
             "postgresql://u@db/d?password=s3cret", "postgresql://u@db/d?p%61ssword=s3cret",
             "postgresql://u:s3cret%zz@db/d", "host=db password=s3cret", "host=db PASSWORD = 's3cret'",
-            "host=db sslpassword=s3cret",
+            "host=db sslpassword=s3cret", "postgresql://u%3As3cret@db/d", "postgresql://u:s3cret%40db/d",
+            "postgresql://u:s3cret/d",
         ]
     )
     func hidden(address: String) throws {
@@ -35,7 +36,12 @@ struct StoreSettingsTests {
         #expect(error?.description.contains("s3") == false)
     }
 
-    @Test("an address without a password is shown", arguments: ["postgresql://u@db1,db2:5433/d", "host=db user=u"])
+    @Test(
+        "an address without a password is shown",
+        arguments: [
+            "postgresql://u@db1,db2:5433/d", "postgresql://[::1]:5432/d", "postgresql://db:5432/d", "host=db user=u",
+        ]
+    )
     func shown(address: String) throws {
         let settings = try Self.settings("store: {kind: postgresql, address: \"\(address)\"}")
         #expect(settings.rows.first { $0.name == "store.address" }?.value?.contains(address) == true)

@@ -35,7 +35,9 @@ extension PostgreSQLWalletStore: ServedStore {
         parts.acceptsEarlierVersion = true
         let accepting = parts
         return try await self.onThread {
-            let session = try StoreSession(accepting)
+            // A database that lacks this server's commits is not upgraded: it may not be the newest one.
+            let confirmed = accepting.acceptsLostCommits ? nil : try ConfirmedCommits(accepting)
+            let session = try StoreSession(accepting, confirmed)
             return try Schema.migrate(on: session.connection, within: accepting.timeLimit)
         }
     }

@@ -105,9 +105,16 @@ extension SettingTable {
         // Keywords in a URI may be percent-encoded. libpq's keywords for passwords are `password` and `sslpassword`.
         guard let decoded = address.removingPercentEncoding, !decoded.lowercased().contains("pass") else { return true }
         // In a URI the password follows the user's name; if it is not encoded, it may contain any character.
-        let scheme = address.range(of: "://")
-        let rest = scheme.map { address[$0.upperBound...] } ?? address[...]
-        return rest.lastIndex(of: "@").map { rest[..<$0].contains(":") } ?? false
+        guard let scheme = decoded.range(of: "://") else {
+            return decoded.lastIndex(of: "@").map { decoded[..<$0].contains(":") } ?? false
+        }
+        let rest = decoded[scheme.upperBound...]
+        if let at = rest.lastIndex(of: "@") { return rest[..<at].contains(":") }
+        // Without a host, a user's name and password look like a host and its port.
+        return rest.prefix { !"/?".contains($0) }.split(separator: ",").contains { host in
+            let end = host.split(separator: "]").last ?? ""
+            return end.lastIndex(of: ":").map { !end[end.index(after: $0)...].allSatisfy(\.isNumber) } ?? false
+        }
     }
 }
 

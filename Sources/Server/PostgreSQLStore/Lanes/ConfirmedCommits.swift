@@ -19,30 +19,32 @@ internal import Synchronization
 /// a later statement reads includes commits by others that were never reported to anyone.
 final class ConfirmedCommits: Sendable {
     private let server: String
-    private let file: RecordFile?
+    private let path: String?
     private let onRefusal: @Sendable (String) -> Void
-    private let newest: Mutex<CommitMark>
+    private let newest: Mutex<(mark: CommitMark, file: RecordFile?)>
 
     /// Reads the mark left by an earlier process, if the parts name a file for it.
+    ///
+    /// A missing file is created only with the first commit. If a start that fails created it, an epoch would take the
+    /// database's numbers for those that this server confirmed.
     init(_ parts: StoreParts) throws(PostgreSQLStoreOpenError) {
         self.server = parts.server
         self.onRefusal = parts.onRefusal
+        self.path = parts.commitMark
+        let unknown = CommitMark(server: parts.server)
         guard let path = parts.commitMark else {
-            self.file = nil
-            self.newest = Mutex(CommitMark(server: parts.server))
+            self.newest = Mutex((unknown, nil))
             return
         }
-        let mark: CommitMark
+        let (mark, file): (CommitMark?, RecordFile?)
         do throws(FileError) {
-            let found = try CommitMark.read(at: path)
-            mark = found ?? CommitMark(server: parts.server)
-            if found == nil { try DurableFile.write(mark.encoded(), to: path) }
-            self.file = try RecordFile(opening: path)
+            mark = try CommitMark.read(at: path)
+            file = mark == nil ? nil : try RecordFile(opening: path)
         } catch {
             throw .files("\(error)")
         }
-        guard mark.server == parts.server else { throw .markOfAnotherServer(mark.server, path: path) }
-        self.newest = Mutex(mark)
+        if let mark, mark.server != parts.server { throw .markOfAnotherServer(mark.server, path: path) }
+        self.newest = Mutex((mark ?? unknown, file))
     }
 
     /// A statement that increments the commit number for server $s and lane $l, and returns it.
@@ -57,7 +59,7 @@ final class ConfirmedCommits: Sendable {
     func values(of lane: CommitLane) -> [PostgreSQLValue] { [.text(self.server), .text(lane.rawValue)] }
 
     /// The number of this server's confirmed commits.
-    var total: UInt64 { self.newest.withLock(\.total) }
+    var total: UInt64 { self.newest.withLock(\.mark.total) }
 
     /// Notes a confirmed commit, before any answer that depends on it.
     ///
@@ -68,8 +70,16 @@ final class ConfirmedCommits: Sendable {
         mark.epoch = epoch
         mark.numbers[lane] = number
         let isKnown = self.newest.withLock { newest in
-            guard newest.epoch <= epoch else { return false }
-            self.raise(&newest, to: mark)
+            guard newest.mark.epoch <= epoch else { return false }
+            guard newest.mark.raise(to: mark) else { return true }
+            self.write { () throws(FileError) in
+                if let file = newest.file {
+                    try file.write(newest.mark)
+                } else if let path = self.path {
+                    try DurableFile.write(newest.mark.encoded(), to: path)
+                    newest.file = try RecordFile(opening: path)
+                }
+            }
             return true
         }
         guard isKnown else { throw .outcomeUnknown("an epoch was opened in another database meanwhile") }
@@ -79,7 +89,7 @@ final class ConfirmedCommits: Sendable {
     /// into account.
     func areAll(in session: StoreSession) throws -> Bool {
         // Taken before the read, because the other lane continues to commit.
-        let before = self.newest.withLock { $0 }
+        let before = self.newest.withLock(\.mark)
         var stored = CommitMark(server: self.server)
         stored.epoch = session.facts.epoch
         let rows = try session.run("select lane, number from commit_numbers where server = $1", [.text(self.server)])
@@ -90,20 +100,28 @@ final class ConfirmedCommits: Sendable {
         let accounted = before.epoch < stored.epoch ? try session.accountedCommits(of: self.server) : []
         return self.newest.withLock { newest in
             // Once the epoch has changed, later commits of the other lane may be in another database.
-            let known = newest.epoch == stored.epoch ? before : newest
+            let known = newest.mark.epoch == stored.epoch ? before : newest.mark
             guard stored.contains(known, accounted.first { $0.epoch == known.epoch }) else { return false }
-            self.raise(&newest, to: stored)
+            guard newest.mark.raise(to: stored) else { return true }
+            self.write { () throws(FileError) in
+                if let file = newest.file { try file.write(newest.mark) }
+            }
             return true
         }
     }
 
-    private func raise(_ newest: inout CommitMark, to mark: CommitMark) {
-        guard newest.raise(to: mark), let file = self.file else { return }
+    private func write(_ body: () throws(FileError) -> Void) {
         do throws(FileError) {
-            // Not synced: the mark survives any exit of the process, but a power failure may lose its last seconds.
-            try file.write(newest.encoded(), at: 0)
+            try body()
         } catch {
             self.onRefusal("the mark of the last commit cannot be written: \(error)")
         }
     }
+}
+
+extension RecordFile {
+    /// Writes the mark of the last commit, not synced.
+    ///
+    /// It survives any exit of the process, but a power failure may lose its last seconds.
+    fileprivate func write(_ mark: CommitMark) throws(FileError) { try self.write(mark.encoded(), at: 0) }
 }

@@ -34,7 +34,8 @@ struct ReadLog {
         mutating func read(_ record: AuditRecord) {
             let generation = record.generation ?? 0
             self.generation = max(self.generation, generation)
-            if record.epoch > self.ofEpoch.epoch { self.ofEpoch = (record.epoch, 0) }
+            // An entry about the opening of an epoch is not from a server that has served in it.
+            if record.epoch > self.ofEpoch.epoch, record.event != .storeEpoch { self.ofEpoch = (record.epoch, 0) }
             self.ofEpoch.generation = max(self.ofEpoch.generation, generation)
             // The entries up to here have the generations of the embedded store.
             if record.event == .storeCopied { (self.ofEpoch.generation, self.hasServed) = (0, false) }

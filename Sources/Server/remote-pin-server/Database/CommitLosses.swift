@@ -39,7 +39,7 @@ struct CommitLosses {
         guard own != nil || !server.hasServed || self.origin == .declared else { return nil }
         // If the mark is older than the log, as after a power failure, the last commits are unknown.
         let ofLog = (Int64(server.ofEpoch.epoch), server.ofEpoch.generation)
-        if let own, !server.endsWithStop, (own.epoch, own.total) < ofLog { return nil }
+        if let own, (own.epoch, own.total) < ofLog { return nil }
         var number: UInt64 = 0
         // Excludes the commit after a stop, because its loss costs no guess.
         for shown in Self.shown(by: server, countingStop: false) {
@@ -66,15 +66,16 @@ struct CommitLosses {
     /// - Parameter countingStop: Whether to include the commit after a clean stop's entry, which only stores the number
     ///   of that entry.
     static func shown(by server: ServerLogs.Server, countingStop: Bool) -> [AccountedCommits] {
-        let generation = server.ofEpoch.generation
-        let hasStopMark = countingStop && server.endsWithStop && generation > 0
+        let (mark, generation) = (Self.mark(of: server), server.ofEpoch.generation)
+        let ofLastEntry = (Int64(server.ofEpoch.epoch), generation)
+        let hasFurther = mark.map { ($0.epoch, $0.total) > ofLastEntry } ?? true
+        let hasStopMark = countingStop && server.endsWithStop && generation > 0 && hasFurther
         let ofLog = AccountedCommits(
             server: server.name,
             epoch: Int64(server.ofEpoch.epoch),
             total: hasStopMark ? generation + 1 : generation
         )
-        let ofMark = Self.mark(of: server).map { AccountedCommits($0) }
-        return [ofLog, ofMark].compactMap(\.self).filter { $0.leastTotal > 0 }
+        return [ofLog, mark.map { AccountedCommits($0) }].compactMap(\.self).filter { $0.leastTotal > 0 }
     }
 
     private static func mark(of server: ServerLogs.Server) -> CommitMark? {

@@ -101,7 +101,8 @@ struct EpochOpening {
                 name: name,
                 log: found.path,
                 problem: found.problem?.description ?? losses.staleness(of: found),
-                lostCommits: losses.number(of: found),
+                // The epoch accounts for all commits of a server that is left out, so any number may be lost.
+                lostCommits: without.contains(name) ? nil : losses.number(of: found),
                 isLeftOut: without.contains(name)
             )
         }

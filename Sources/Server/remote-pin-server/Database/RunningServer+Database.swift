@@ -1,4 +1,3 @@
-internal import Foundation
 internal import HostSystem
 internal import LogLines
 internal import Logging
@@ -44,7 +43,7 @@ extension RunningServer {
             let reason = Problem(PostgreSQLStoreOpenError.epochEnded)
             log.critical("stopping at once", metadata: ["reason": "\(reason)"])
             // The service manager restarts the server, which then compares the database with the audit log.
-            exit(StartFailure.Kind.unavailable.rawValue)
+            ProcessEnd.atOnce(status: StartFailure.Kind.unavailable.rawValue)
         }
         parts.program = Version.number
         parts.vaultKeys = { [vault = files.vault] in
