@@ -11,7 +11,7 @@ internal import Glibc
 /// commit, and a failover loses it.
 ///
 /// Safety invariant: the pointer is freed once, by ``close()``, which removes it.
-@safe package final class PostgreSQLConnection {
+@safe package final class PostgreSQLConnection: DatabaseConnection {
     private var connection: OpaquePointer?
     private let notices = Notices()
     /// The names of prepared statements, by their text.
@@ -76,13 +76,10 @@ internal import Glibc
     }
 
     /// Runs one statement, which is prepared on first use.
-    ///
-    /// - Parameter commits: True if the statement ends with a commit: `COMMIT`, or a change outside a transaction. If
-    ///   its answer is missing, is late, or comes with a notice, the outcome is unknown.
-    package func run(
+    package func perform(
         _ statement: String,
-        _ values: [PostgreSQLValue] = [],
-        commits: Bool = false,
+        _ values: [PostgreSQLValue],
+        commits: Bool,
         within limit: Duration
     ) throws(PostgreSQLFailure) -> PostgreSQLRows {
         let deadline = ContinuousClock.now + limit
@@ -101,10 +98,8 @@ internal import Glibc
         }
     }
 
-    /// Waits until the database notifies this connection (`listen`), `wake` is readable, or the time is over; returns
-    /// the notified channels.
     package func notifications(
-        orReadable wake: Int32,
+        orWoken pipe: WakePipe,
         until deadline: ContinuousClock.Instant
     ) throws(PostgreSQLFailure) -> Set<String> {
         while true {
@@ -118,7 +113,7 @@ internal import Glibc
             guard channels.isEmpty, left > .zero else { return channels }
             var descriptors = unsafe [
                 pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0),
-                pollfd(fd: wake, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: pipe.readable, events: Int16(POLLIN), revents: 0),
             ]
             _ = unsafe poll(&descriptors, 2, Int32(clamping: Int64(left / .milliseconds(1)) + 1))
             guard descriptors[1].revents == 0 else { return [] }

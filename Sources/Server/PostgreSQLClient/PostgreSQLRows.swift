@@ -4,40 +4,54 @@ internal import CPostgreSQL
 ///
 /// Safety invariant: the value owns the result, and everything that leaves it is a copy.
 @safe package final class PostgreSQLRows {
-    private let result: OpaquePointer
+    /// Nil if a simulator made the rows.
+    private let result: OpaquePointer?
+    private let simulated: SimulatedRows
 
     /// Takes ownership of a result.
     init(takingOwnershipOf result: OpaquePointer) {
         unsafe self.result = result
+        self.simulated = SimulatedRows()
+    }
+
+    /// The rows of a simulated database.
+    package init(_ simulated: SimulatedRows) {
+        unsafe self.result = nil
+        self.simulated = simulated
     }
 
     deinit {
         unsafe PQclear(self.result)
     }
 
-    package var count: Int { unsafe Int(PQntuples(self.result)) }
+    package var count: Int {
+        guard let result = unsafe self.result else { return self.simulated.rows.count }
+        return unsafe Int(PQntuples(result))
+    }
 
     /// The command that was carried out, such as `COMMIT`.
     ///
     /// A transaction that failed earlier answers with `ROLLBACK`.
     package var command: String {
-        guard let status = unsafe PQcmdStatus(self.result) else { return "" }
+        guard let result = unsafe self.result else { return self.simulated.command }
+        guard let status = unsafe PQcmdStatus(result) else { return "" }
         return unsafe String(cString: status)
     }
 
     /// The number of rows that the statement changed.
     package var changed: Int {
-        guard let count = unsafe PQcmdTuples(self.result) else { return 0 }
+        guard let result = unsafe self.result else { return self.simulated.changed }
+        guard let count = unsafe PQcmdTuples(result) else { return 0 }
         return unsafe Int(String(cString: count)) ?? 0
     }
 
     /// A copy of the bytes of a field, or nil for NULL.
     package func bytes(_ row: Int, _ column: Int) -> [UInt8]? {
+        guard let result = unsafe self.result else { return self.simulated.bytes(row, column) }
         let (row, column) = (Int32(row), Int32(column))
-        guard unsafe PQgetisnull(self.result, row, column) == 0,
-            let start = unsafe PQgetvalue(self.result, row, column)
+        guard unsafe PQgetisnull(result, row, column) == 0, let start = unsafe PQgetvalue(result, row, column)
         else { return nil }
-        let count = unsafe Int(PQgetlength(self.result, row, column))
+        let count = unsafe Int(PQgetlength(result, row, column))
         return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: count))
     }
 
@@ -75,5 +89,23 @@ internal import CPostgreSQL
     private func field(_ code: Int32) -> String? {
         guard let text = unsafe PQresultErrorField(self.result, code) else { return nil }
         return unsafe String(cString: text)
+    }
+}
+
+/// The result of a statement of a simulated database.
+package struct SimulatedRows: Sendable {
+    package var rows: [[PostgreSQLValue]]
+    package var changed: Int
+    package var command: String
+
+    package init(_ rows: [[PostgreSQLValue]] = [], changed: Int = 0, command: String = "") {
+        (self.rows, self.changed, self.command) = (rows, changed, command)
+    }
+
+    /// A field in PostgreSQL's binary format, nil for NULL and for a field that does not exist.
+    fileprivate func bytes(_ row: Int, _ column: Int) -> [UInt8]? {
+        guard self.rows.indices.contains(row), self.rows[row].indices.contains(column) else { return nil }
+        var bytes: [UInt8] = []
+        return self.rows[row][column].write(to: &bytes).map { _ in bytes }
     }
 }

@@ -5,6 +5,7 @@ package final class WakePipe: Sendable {
     /// Readable once the thread was woken.
     package let readable: Int32
     private let writable: Int32
+    private let onWake: @Sendable () -> Void
 
     /// Returns nil if the process has no free file descriptors.
     package init?() {
@@ -14,7 +15,12 @@ package final class WakePipe: Sendable {
             _ = fcntl(end, F_SETFL, O_NONBLOCK)
             _ = fcntl(end, F_SETFD, FD_CLOEXEC)
         }
-        (self.readable, self.writable) = (ends[0], ends[1])
+        (self.readable, self.writable, self.onWake) = (ends[0], ends[1], {})
+    }
+
+    /// A pipe of a simulator, which calls a function instead of waking a thread.
+    package init(onWake: @escaping @Sendable () -> Void) {
+        (self.readable, self.writable, self.onWake) = (-1, -1, onWake)
     }
 
     deinit {
@@ -23,6 +29,7 @@ package final class WakePipe: Sendable {
     }
 
     package func wake() {
+        self.onWake()
         var byte: UInt8 = 0
         // A full pipe wakes the thread as well.
         _ = unsafe write(self.writable, &byte, 1)

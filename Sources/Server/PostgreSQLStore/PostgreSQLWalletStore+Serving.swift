@@ -34,7 +34,7 @@ extension PostgreSQLWalletStore: ServedStore {
         var parts = parts
         parts.acceptsEarlierVersion = true
         let accepting = parts
-        return try await self.onThread {
+        return try await self.onThread(of: accepting.machine) {
             // A database that lacks this server's commits is not upgraded: it may not be the newest one.
             let confirmed = accepting.acceptsLostCommits ? nil : try ConfirmedCommits(accepting)
             let session = try StoreSession(accepting, confirmed)

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import PostgreSQLClient
 internal import Synchronization
 package import Vocabulary
@@ -30,14 +29,14 @@ package final class PostgreSQLWalletStore: WalletStore {
     /// Rejects a database without a store for this key, or with settings that lose commits.
     package static func open(_ parts: StoreParts) async throws(PostgreSQLStoreOpenError) -> PostgreSQLWalletStore {
         let confirmed = try ConfirmedCommits(parts)
-        try await self.onThread { _ = try StoreSession(parts, confirmed) }
+        try await self.onThread(of: parts.machine) { _ = try StoreSession(parts, confirmed) }
         return PostgreSQLWalletStore(parts, confirmed)
     }
 
     /// Creates the tables in an empty database.
     package static func create(_ parts: StoreParts) async throws(PostgreSQLStoreOpenError) {
-        try await self.onThread {
-            let connection = try PostgreSQLConnection(to: parts.target, within: parts.timeLimit)
+        try await self.onThread(of: parts.machine) {
+            let connection = try parts.machine.connect(parts.target, parts.timeLimit)
             _ = try connection.run(Schema.searchPath, within: parts.timeLimit)
             try Schema.create(on: connection, parts)
         }
@@ -59,12 +58,12 @@ package final class PostgreSQLWalletStore: WalletStore {
         self.parts = parts
         self.confirmed = confirmed
         let (latency, root, announced) = (self.commitLatency, self.root, self.announced)
-        self.judging = Lane("wallet store", largestBatch: Self.largestBatch) { lane in
+        self.judging = Lane("wallet store", on: parts.machine, largestBatch: Self.largestBatch) { lane in
             let worker = JudgingWorker(parts, confirmed, latency: latency, newestRoot: root)
             var again: [JudgingStep] = []
             while let steps = lane.next(waits: again.isEmpty) { again = worker.run(again + steps) }
         }
-        self.transactions = Lane("wallet store 2", largestBatch: 1) { lane in
+        self.transactions = Lane("wallet store 2", on: parts.machine, largestBatch: 1) { lane in
             let worker = TransactionWorker(parts, confirmed, announced: announced)
             while let batch = lane.next() { for step in batch { worker.run(step) } }
         }
@@ -88,10 +87,11 @@ package final class PostgreSQLWalletStore: WalletStore {
 
     /// Runs blocking work on a new thread.
     static func onThread<Answer: Sendable>(
+        of machine: StoreMachine,
         _ work: @escaping @Sendable () throws -> Answer
     ) async throws(PostgreSQLStoreOpenError) -> Answer {
         let result: Result<Answer, PostgreSQLStoreOpenError> = await withCheckedContinuation { waiter in
-            let thread = Thread {
+            machine.startThread("database") {
                 do {
                     waiter.resume(returning: .success(try work()))
                 } catch let error as PostgreSQLStoreOpenError {
@@ -100,7 +100,6 @@ package final class PostgreSQLWalletStore: WalletStore {
                     waiter.resume(returning: .failure(.unreachable("\(error)")))
                 }
             }
-            thread.start()
         }
         return try result.get()
     }
@@ -131,7 +130,7 @@ package final class PostgreSQLWalletStore: WalletStore {
         let result: Result<Answer, StoreError> = await withCheckedContinuation { waiter in
             let step = JudgingStep(
                 kind: kind { waiter.resume(returning: $0) },
-                deadline: ContinuousClock.now + self.parts.timeLimit
+                deadline: self.parts.machine.now() + self.parts.timeLimit
             )
             if !self.judging.put(step) { step.refuse(.unavailable) }
         }

@@ -40,6 +40,7 @@ package struct StoreParts: Sendable {
     package var elapsed: @Sendable () -> Duration = { BootTime.now() }
     /// The same time, added to the last reading of the database's clock; tests change the two separately.
     package var uptime: @Sendable () -> Duration = { BootTime.now() }
+    package var machine = StoreMachine()
     /// Called if another epoch was opened, so that this server must start again and compare its log with the database.
     package var onEpochEnd: @Sendable () -> Void = {}
     /// This program's version, for operators.

@@ -145,7 +145,7 @@ final class JudgingWorker {
     }
 
     /// Compares and sets rows in one statement, which returns the settings and facts that it ran under.
-    private static let statement = """
+    static let statement = """
         with proposed as (
             select id, old, new from unnest($1::bytea[], $2::bytea[], $3::bytea[]) as proposed (id, old, new)
         ), locked as materialized (
@@ -174,7 +174,7 @@ final class JudgingWorker {
         on session: StoreSession,
         _ answers: inout [@Sendable () -> Void]
     ) throws -> [JudgingStep] {
-        let start = ContinuousClock.now
+        let start = self.parts.machine.now()
         let rows = try session.commit(
             Self.statement,
             [
@@ -194,7 +194,7 @@ final class JudgingWorker {
         if let number = rows.number(0, 7), rows.number(0, 1) == session.facts.epoch {
             try self.confirmed.note(number, of: .judging, epoch: session.facts.epoch)
         }
-        let duration = ContinuousClock.now - start
+        let duration = self.parts.machine.now() - start
         self.latency.note(duration)
         self.meters.commit.record(duration)
         self.meters.batch.record(proposals.count)
@@ -247,7 +247,7 @@ final class JudgingWorker {
     ///
     /// Their rows were locked or changed on every try, and nothing was counted.
     private func dueAgain(_ steps: [JudgingStep]) -> [JudgingStep] {
-        let now = ContinuousClock.now
+        let now = self.parts.machine.now()
         for step in steps where step.deadline <= now { step.refuse(.unavailable) }
         return steps.filter { $0.deadline > now }
     }

@@ -1,5 +1,3 @@
-internal import Dispatch
-internal import Foundation
 internal import PostgreSQLClient
 internal import Synchronization
 internal import WalletStore
@@ -20,17 +18,21 @@ final class Lane<Step: Sendable>: Sendable {
     /// The maximum number of steps that the thread takes at once.
     private let largestBatch: Int
     private let state = Mutex(State())
-    private let wake = DispatchSemaphore(value: 0)
+    private let wake: any StoreWake
 
     /// Starts the thread, which passes the lane to `body` and ends when `body` returns.
-    init(_ name: String, largestBatch: Int, _ body: @escaping @Sendable (Lane<Step>) -> Void) {
+    init(
+        _ name: String,
+        on machine: StoreMachine,
+        largestBatch: Int,
+        _ body: @escaping @Sendable (Lane<Step>) -> Void
+    ) {
         self.largestBatch = largestBatch
-        let thread = Thread {
+        self.wake = machine.makeSemaphore()
+        machine.startThread(name) {
             body(self)
             self.end()
         }
-        thread.name = name
-        thread.start()
     }
 
     /// The number of waiting steps.
@@ -113,11 +115,12 @@ final class Reconnection {
     private let parts: StoreParts
     private let confirmed: ConfirmedCommits
     private(set) var session: StoreSession?
-    private var notBefore = ContinuousClock.now
+    private var notBefore: ContinuousClock.Instant
 
     init(_ parts: StoreParts, _ confirmed: ConfirmedCommits) {
         self.parts = parts
         self.confirmed = confirmed
+        self.notBefore = parts.machine.now()
     }
 
     /// Returns the open session, or opens one.
@@ -126,11 +129,11 @@ final class Reconnection {
     func current() -> StoreSession? {
         if let session, session.connection.isOpen { return session }
         self.session = nil
-        guard ContinuousClock.now >= self.notBefore else { return nil }
+        guard self.parts.machine.now() >= self.notBefore else { return nil }
         do {
             self.session = try StoreSession(self.parts, self.confirmed)
         } catch {
-            self.notBefore = .now + Self.pause
+            self.notBefore = self.parts.machine.now() + Self.pause
             self.parts.onRefusal("\(error)")
         }
         return self.session

@@ -5,7 +5,7 @@ internal import WalletStore
 
 /// A connection to the store's database, used by one lane's thread, and the facts that the lane decides from.
 final class StoreSession {
-    let connection: PostgreSQLConnection
+    let connection: any DatabaseConnection
     private let parts: StoreParts
     private(set) var facts = Facts()
     /// The settings that were last found safe.
@@ -62,7 +62,7 @@ final class StoreSession {
         until deadline: ContinuousClock.Instant? = nil
     ) throws {
         (self.parts, self.deadline) = (parts, deadline)
-        self.connection = try PostgreSQLConnection(to: parts.target, within: Self.limit(parts, deadline))
+        self.connection = try parts.machine.connect(parts.target, Self.limit(parts, deadline))
         _ = try self.run(Schema.searchPath)
         _ = try self.run(Self.planning)
         let milliseconds = max(1, Int64(parts.timeLimit / .milliseconds(1)))
@@ -102,7 +102,7 @@ final class StoreSession {
     private var limit: Duration { Self.limit(self.parts, self.deadline) }
 
     private static func limit(_ parts: StoreParts, _ deadline: ContinuousClock.Instant?) -> Duration {
-        deadline.map { max(.zero, $0 - .now) } ?? parts.timeLimit
+        deadline.map { max(.zero, $0 - parts.machine.now()) } ?? parts.timeLimit
     }
 
     /// Runs a statement that commits nothing.

@@ -1,5 +1,3 @@
-internal import Dispatch
-internal import Foundation
 internal import Metrics
 internal import PostgreSQLClient
 internal import Synchronization
@@ -39,9 +37,11 @@ final class LeaseKeeper: ServerLease {
     let heldUntil = Atomic<Int64>(0)
     let maintains = Atomic<Bool>(false)
     /// Whether everything has been settled since the right to release last ended.
-    private let isSettled = Mutex(true)
+    private let isSettled = Atomic<Bool>(true)
+    /// Admits one thread at a time to the right to release; the thread may settle meanwhile, which takes time.
+    private let turn: any StoreWake
     /// The interval at which the thread that watches for the end of the lease checks the clock.
-    private static let watchInterval: TimeInterval = 0.1
+    private static let watchInterval: Duration = .milliseconds(100)
     private let acknowledgementTime: Metrics.Timer
 
     var clock: any WallClock { self.leaseClock }
@@ -64,10 +64,12 @@ final class LeaseKeeper: ServerLease {
         _ parts: StoreParts,
         _ confirmed: ConfirmedCommits
     ) async throws(PostgreSQLStoreOpenError) -> LeaseKeeper {
-        guard let pipe = WakePipe() else { throw .unreachable("this process has no free file descriptors") }
+        guard let pipe = parts.machine.makePipe() else {
+            throw .unreachable("this process has no free file descriptors")
+        }
         let keeper = LeaseKeeper(parts, confirmed, pipe)
         let result: Result<Void, PostgreSQLStoreOpenError> = await withCheckedContinuation { waiter in
-            let thread = Thread {
+            parts.machine.startThread("lease") {
                 let worker = LeaseWorker(keeper)
                 do {
                     try worker.begin()
@@ -78,13 +80,9 @@ final class LeaseKeeper: ServerLease {
                 waiter.resume(returning: .success(()))
                 worker.run()
             }
-            thread.name = "lease"
-            thread.start()
         }
         try result.get()
-        let watch = Thread { keeper.watch() }
-        watch.name = "lease end"
-        watch.start()
+        parts.machine.startThread("lease end") { keeper.watch() }
         return keeper
     }
 
@@ -95,6 +93,8 @@ final class LeaseKeeper: ServerLease {
         self.instance = String(UInt64.random(in: .min ... .max), radix: 16)
         self.leaseClock = LeaseClock(parts.uptime)
         self.wakePipe = pipe
+        self.turn = parts.machine.makeSemaphore()
+        self.turn.signal()
         self.acknowledgementTime = Metrics.Timer(
             label: "remote_pin_revocation_acknowledgement_seconds",
             factory: parts.metrics
@@ -113,7 +113,7 @@ final class LeaseKeeper: ServerLease {
     }
 
     func acknowledgements() async throws(StoreError) -> Acknowledgements {
-        let start = ContinuousClock.now
+        let start = self.parts.machine.now()
         let result: Result<Acknowledgements, StoreError> = await withCheckedContinuation { waiter in
             let isTaken = self.state.withLock { state in
                 guard !state.isClosed else { return false }
@@ -123,7 +123,7 @@ final class LeaseKeeper: ServerLease {
             if isTaken { self.wakePipe.wake() } else { waiter.resume(returning: .failure(.unavailable)) }
         }
         let answer = try result.get()
-        self.acknowledgementTime.record(ContinuousClock.now - start)
+        self.acknowledgementTime.record(self.parts.machine.now() - start)
         return answer
     }
 
@@ -147,10 +147,10 @@ extension LeaseKeeper {
     func extend(from start: Duration) {
         self.settleIfLapsed()
         self.state.withLock { $0.renewedAt = start }
-        self.isSettled.withLock { isSettled in
-            isSettled = false
-            self.heldUntil.store((start + self.parts.lease * 2 / 3).nanoseconds, ordering: .sequentiallyConsistent)
-        }
+        self.turn.wait()
+        defer { self.turn.signal() }
+        self.isSettled.store(false, ordering: .sequentiallyConsistent)
+        self.heldUntil.store((start + self.parts.lease * 2 / 3).nanoseconds, ordering: .sequentiallyConsistent)
     }
 
     /// Ends the right to release, and cuts off undelivered answers.
@@ -164,13 +164,13 @@ extension LeaseKeeper {
     /// Invariant (G7): an answer that was handed to a connection in time either reaches its client before other servers
     /// count the lease as ended, or is never sent.
     func settleIfLapsed() {
-        self.isSettled.withLock { isSettled in
-            guard !isSettled, !self.isHeld else { return }
-            self.parts.onRefusal("the lease was not renewed in time: nothing is released until it is")
-            self.settle(nil)
-            self.abandonWaiters()
-            isSettled = true
-        }
+        self.turn.wait()
+        defer { self.turn.signal() }
+        guard !self.isSettled.load(ordering: .sequentiallyConsistent), !self.isHeld else { return }
+        self.parts.onRefusal("the lease was not renewed in time: nothing is released until it is")
+        self.settle(nil)
+        self.abandonWaiters()
+        self.isSettled.store(true, ordering: .sequentiallyConsistent)
     }
 
     /// Watches for the end of the right to release until the lease is closed, even while the other thread is blocked.
@@ -180,13 +180,13 @@ extension LeaseKeeper {
     private func watch() {
         while !self.state.withLock(\.hasEnded) {
             self.settleIfLapsed()
-            Thread.sleep(forTimeInterval: Self.watchInterval)
+            self.parts.machine.sleep(Self.watchInterval)
         }
     }
 
     /// Returns once no data of these wallets is in flight, or of any wallet if `wallets` is nil.
     func settle(_ wallets: [WalletID]?) {
-        let (settle, done) = (self.state.withLock(\.settle), DispatchSemaphore(value: 0))
+        let (settle, done) = (self.state.withLock(\.settle), self.parts.machine.makeSemaphore())
         Task {
             await settle(wallets)
             done.signal()

@@ -57,14 +57,14 @@ struct LeaseTable {
     }
 
     /// The database's clock.
-    private static let clock = "(extract(epoch from clock_timestamp()) * 1000)::bigint"
+    static let clock = "(extract(epoch from clock_timestamp()) * 1000)::bigint"
 
     /// The columns of ``view(_:)``; if no server has a lease, there is one row, with the facts.
-    private static let columns = """
+    static let columns = """
         \(StoreSession.factColumns), coalesce((select number from revocation_count), 0), server, instance, program,
             leases.schema_version, vault_keys, lasts_ms, renewals, acknowledged, connections, sessions, maintains
         """
-    private static let tables = "facts left join leases on true order by server"
+    static let tables = "facts left join leases on true order by server"
     private static let newestColumn = 6
     fileprivate static let firstRowColumn = 7
     private static let columnCount = 18

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import PostgreSQLClient
 internal import Synchronization
 internal import Vocabulary
@@ -10,7 +9,7 @@ final class LeaseWorker {
     private static let interval: Duration = .seconds(1)
     private static let shortestLimit: Duration = .milliseconds(200)
     /// The time for which a failed connection is not tried again.
-    private static let pause: TimeInterval = 0.2
+    private static let pause: Duration = .milliseconds(200)
 
     private let keeper: LeaseKeeper
     private let parts: StoreParts
@@ -19,14 +18,16 @@ final class LeaseWorker {
     private var settled: Int64 = 0
     /// The number that the last renewal acknowledged.
     private var acknowledged: Int64 = 0
-    private var nextRenewal = ContinuousClock.now
+    private var nextRenewal: ContinuousClock.Instant
     /// The deadline of the current round of statements.
-    private var deadline = ContinuousClock.now
+    private var deadline: ContinuousClock.Instant
     /// The epoch that this server serves.
     private var epoch: Int64?
 
     init(_ keeper: LeaseKeeper) {
         (self.keeper, self.parts) = (keeper, keeper.parts)
+        self.nextRenewal = keeper.parts.machine.now()
+        self.deadline = self.nextRenewal
     }
 
     /// Takes the lease and the right to release.
@@ -39,7 +40,7 @@ final class LeaseWorker {
             try self.renew()
             if self.keeper.isHeld { return }
             // The reason was logged with the renewal.
-            Thread.sleep(forTimeInterval: Self.pause)
+            self.parts.machine.sleep(Self.pause)
         }
     }
 
@@ -57,7 +58,7 @@ final class LeaseWorker {
             }
             first = row
             if self.parts.elapsed() - start > row.lasts, try self.round().end(row) { return }
-            Thread.sleep(forTimeInterval: Self.pause)
+            self.parts.machine.sleep(Self.pause)
         }
     }
 
@@ -72,7 +73,7 @@ final class LeaseWorker {
                 self.disconnect()
                 if !self.keeper.isHeld { self.keeper.abandonWaiters() }
                 self.keeper.settleIfLapsed()
-                Thread.sleep(forTimeInterval: Self.pause)
+                self.parts.machine.sleep(Self.pause)
             }
         }
         self.keeper.heldUntil.store(0, ordering: .sequentiallyConsistent)
@@ -95,7 +96,7 @@ final class LeaseWorker {
 
     /// Whether the lease must be renewed by now, also to acknowledge revocations.
     private var isDue: Bool {
-        self.acknowledged != self.settled || !self.keeper.isHeld || ContinuousClock.now >= self.nextRenewal
+        self.acknowledged != self.settled || !self.keeper.isHeld || self.parts.machine.now() >= self.nextRenewal
     }
 
     /// Renews the lease; returns whether another look is needed.
@@ -103,7 +104,7 @@ final class LeaseWorker {
         let table = try self.round()
         let (lastWaiter, load) = self.keeper.state.withLock { ($0.lease.newestWaiter, $0.load) }
         let (start, began) = (self.parts.elapsed(), self.parts.uptime())
-        let next = ContinuousClock.now + min(Self.interval, self.parts.lease / 6)
+        let next = self.parts.machine.now() + min(Self.interval, self.parts.lease / 6)
         let renewal = try table.renew(
             acknowledging: self.settled,
             isNews: self.acknowledged != self.settled,
@@ -160,7 +161,7 @@ final class LeaseWorker {
     private func sleep() throws {
         while let table {
             let channels = try table.session.connection.notifications(
-                orReadable: self.keeper.wakePipe.readable,
+                orWoken: self.keeper.wakePipe,
                 until: self.nextRenewal
             )
             self.keeper.wakePipe.clear()
@@ -171,7 +172,7 @@ final class LeaseWorker {
 
     /// Begins a round of statements, which share one deadline, and connects if needed.
     private func round() throws -> LeaseTable {
-        self.deadline = .now + self.limit
+        self.deadline = self.parts.machine.now() + self.limit
         if let table, table.session.connection.isOpen {
             table.session.deadline = self.deadline
             return table

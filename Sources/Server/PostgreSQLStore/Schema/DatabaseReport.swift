@@ -57,7 +57,7 @@ package struct DatabaseReport: Hashable, Sendable {
         for durability: Durability,
         within limit: Duration
     ) async throws(PostgreSQLStoreOpenError) -> DatabaseReport {
-        try await PostgreSQLWalletStore.onThread {
+        try await PostgreSQLWalletStore.onThread(of: StoreMachine()) {
             try DatabaseReport(PostgreSQLConnection(to: target, within: limit), durability, limit)
         }
     }

@@ -157,7 +157,7 @@ enum Schema {
     /// - Parameter version: An earlier version, for tests of the migrations.
     /// - Throws: ``PostgreSQLStoreOpenError/exists`` if the tables already exist.
     static func create(
-        on connection: PostgreSQLConnection,
+        on connection: any DatabaseConnection,
         _ parts: StoreParts,
         version: Int64 = Schema.version
     ) throws {
@@ -184,7 +184,7 @@ enum Schema {
     /// Returns their previous version, or nil if there was nothing to do. One server upgrades them, in one transaction,
     /// while others wait for its lock. A migration only adds tables and columns with defaults, so that servers of the
     /// previous version continue on their open connections.
-    static func migrate(on connection: PostgreSQLConnection, within limit: Duration) throws -> Int64? {
+    static func migrate(on connection: any DatabaseConnection, within limit: Duration) throws -> Int64? {
         _ = try connection.run("begin", within: limit)
         _ = try connection.run("select pg_advisory_xact_lock($1)", [.number(Self.migrationLock)], within: limit)
         guard let found = try Self.foundVersion(on: connection, within: limit), found < Self.version else {
@@ -202,7 +202,7 @@ enum Schema {
 
     /// The version of the tables, or nil if the database has none.
     static func foundVersion(
-        on connection: PostgreSQLConnection,
+        on connection: any DatabaseConnection,
         within limit: Duration
     ) throws(PostgreSQLFailure) -> Int64? {
         let tables = try connection.run("select to_regclass('remote_pin.facts') is not null", within: limit)

@@ -1,0 +1,40 @@
+/// A connection to the store's database, used by one thread: PostgreSQL's (``PostgreSQLConnection``), or a simulator's.
+///
+/// It blocks the thread that uses it, but never longer than the time limit of a call.
+package protocol DatabaseConnection: AnyObject {
+    /// False once the connection is lost or closed.
+    var isOpen: Bool { get }
+
+    /// Closes the connection without waiting for the server.
+    func close()
+
+    /// Runs one statement.
+    ///
+    /// - Parameter commits: True if the statement ends with a commit: `COMMIT`, or a change outside a transaction. If
+    ///   its answer is missing, is late, or comes with a notice, the outcome is unknown.
+    func perform(
+        _ statement: String,
+        _ values: [PostgreSQLValue],
+        commits: Bool,
+        within limit: Duration
+    ) throws(PostgreSQLFailure) -> PostgreSQLRows
+
+    /// Waits until the database notifies this connection (`listen`), `pipe` is woken, or the time is over; returns the
+    /// notified channels.
+    func notifications(
+        orWoken pipe: WakePipe,
+        until deadline: ContinuousClock.Instant
+    ) throws(PostgreSQLFailure) -> Set<String>
+}
+
+extension DatabaseConnection {
+    /// Runs one statement; see ``perform(_:_:commits:within:)``.
+    package func run(
+        _ statement: String,
+        _ values: [PostgreSQLValue] = [],
+        commits: Bool = false,
+        within limit: Duration
+    ) throws(PostgreSQLFailure) -> PostgreSQLRows {
+        try self.perform(statement, values, commits: commits, within: limit)
+    }
+}
