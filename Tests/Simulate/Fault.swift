@@ -1,10 +1,12 @@
-/// A fault at a moment of a run.
+internal import PINPolicy
+
+/// A fault at a moment of a run, or a rare command of the operator.
 struct Fault: Hashable, Sendable, CustomStringConvertible {
     enum Kind: Hashable, Sendable {
-        /// The server is killed this many of its jobs after the next request.
+        /// A server is killed this many of its jobs after the next request.
         ///
         /// With the power, the disk loses what it has not synced.
-        case killServer(afterJobs: Int, power: Bool)
+        case killServer(Int, afterJobs: Int, power: Bool)
         /// The server is killed at this write of the next commit.
         case killServerAtWrite(Int, power: Bool)
         /// The server is killed, and then a bit of its files flips.
@@ -26,6 +28,22 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         case serverClock(seconds: Int)
         case phoneClock(phone: Int, seconds: Int)
         case vaultFails(seconds: Int)
+        /// This many microseconds after the next request, the database's standby becomes the primary.
+        case failover(after: Int64)
+        /// This many microseconds after the next request, the database's primary restarts.
+        case databaseRestart(after: Int64)
+        /// From the next request on, commits do not reach the standby; their wait may be cancelled.
+        case standbyAway(seconds: Int, cancelsWaits: Bool)
+        case slowDatabase(seconds: Int)
+        case cutFromDatabase(server: Int, seconds: Int)
+        /// The database's clock is wrong by this time, until it is right again after another one.
+        case databaseClock(seconds: Int, lasts: Int)
+        /// The operator makes a backup, restores the last one, or replaces the shares of all wallets.
+        case backup
+        case restore(EpochRule)
+        case refreshShares
+        /// A thief attacks the wallet of a phone (``Thief``).
+        case theft(phone: Int, hasPhone: Bool)
     }
 
     /// Microseconds since the start.
@@ -44,7 +62,7 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         let phone = number(0...(phones - 1))
         let kind: Kind =
             switch number(0...22) {
-            case 0...2: .killServer(afterJobs: number(0...25), power: generator.chance(50))
+            case 0...2: .killServer(0, afterJobs: number(0...25), power: generator.chance(50))
             case 3...5: .killServerAtWrite(number(0...8), power: generator.chance(50))
             case 6: .flipBit(generator.pick(SimulatedServer.FileName.allCases))
             case 7: .diskFull(seconds: number(1...60))
@@ -64,6 +82,62 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
                     : .phoneClock(phone: phone, seconds: number(-86_400...86_400))
             case 20...21: .lostVerdicts(number(1...2))
             default: .vaultFails(seconds: number(1...30))
+            }
+        return Fault(time: max(0, time + offset), kind: kind)
+    }
+
+    /// Draws the commands of the operator: a restore some time after its backup, and a replacement of shares.
+    static func drawCommands(near times: [Int64], using generator: inout SeededGenerator) -> [Fault] {
+        var commands: [Fault] = []
+        if generator.chance(30) {
+            let moments = [generator.pick(times), generator.pick(times)].sorted()
+            let (before, after) = (Int64.random(in: 0...30_000_000, using: &generator), Int64(20_000_000))
+            commands = [
+                Fault(time: moments[0] + before, kind: .backup),
+                Fault(
+                    time: moments[1] + after + .random(in: 0...60_000_000, using: &generator),
+                    kind: .restore(generator.chance(70) ? .strict : .chargeOne)
+                ),
+            ]
+        }
+        if generator.chance(20) {
+            let time = generator.pick(times) + .random(in: -5_000_000...20_000_000, using: &generator)
+            commands.append(Fault(time: max(0, time), kind: .refreshShares))
+        }
+        return commands
+    }
+
+    /// Draws an attack on a phone.
+    static func drawTheft(near times: [Int64], phones: Int, using generator: inout SeededGenerator) -> [Fault] {
+        guard generator.chance(40) else { return [] }
+        let phone = Int.random(in: 0..<phones, using: &generator)
+        let time = generator.pick(times) + .random(in: 0...120_000_000, using: &generator)
+        // Only of Android: the assertions of two users of a phone would overtake each other.
+        let hasPhone = phone.isMultiple(of: 2) && generator.chance(50)
+        return [Fault(time: time, kind: .theft(phone: phone, hasPhone: hasPhone))]
+    }
+
+    /// Draws a fault of a run with two servers at about the time of a visit.
+    static func drawShared(near time: Int64, phones: Int, using generator: inout SeededGenerator) -> Fault {
+        let offset = Int64.random(in: -2_000_000...8_000_000, using: &generator)
+        func number(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &generator) }
+        let (phone, server) = (number(0...(phones - 1)), number(0...1))
+        let delay = Int64(number(0...200_000))
+        let kind: Kind =
+            switch number(0...20) {
+            case 0...1: .killServer(server, afterJobs: number(0...60), power: false)
+            case 2...4: .failover(after: delay)
+            case 5...6: .databaseRestart(after: delay)
+            case 7...9: .standbyAway(seconds: number(1...12), cancelsWaits: generator.chance(70))
+            case 10: .slowDatabase(seconds: number(1...20))
+            case 11...13: .cutFromDatabase(server: server, seconds: number(1...30))
+            case 14:
+                .databaseClock(seconds: number(-self.largestStep...self.largestStep), lasts: number(1...40))
+            case 15: .partedNetwork(seconds: number(1...60))
+            case 16: .cutConnections
+            case 17...18: .lostVerdicts(number(1...3))
+            case 19: .killApp(phone: phone, afterJobs: number(0...60))
+            default: .vaultFails(seconds: number(1...20))
             }
         return Fault(time: max(0, time + offset), kind: kind)
     }

@@ -12,9 +12,14 @@ final class Network: @unchecked Sendable {
     let scheduler: Scheduler
     let observer: Observer
     private var generator: SeededGenerator
-    /// Accepts a connection in the server's process; nil while none listens.
-    var accept: ((Link) throws -> Void)?
-    var server: SimulatedProcess?
+    /// A process that accepts connections.
+    struct Listener {
+        let process: SimulatedProcess
+        /// Accepts a connection; called in the process.
+        let accept: (Link) throws -> Void
+    }
+
+    var listeners: [Listener] = []
     private(set) var links: [Link] = []
     private var lastNumber = 0
 
@@ -108,23 +113,30 @@ final class Network: @unchecked Sendable {
         self.links = []
     }
 
-    /// Connects a phone to the server; called by the phone's dialer.
-    func connect(_ phone: SimulatedProcess) async throws(DialError) -> ClientConnection {
+    /// Connects a phone to a server; called by the phone's dialer.
+    ///
+    /// - Parameter thiefHasPhone: Not nil for a thief, who may have the wallet's phone.
+    func connect(
+        _ phone: SimulatedProcess,
+        thiefHasPhone: Bool? = nil
+    ) async throws(DialError) -> ClientConnection {
         await self.scheduler.wait(.random(in: 10_000...120_000, using: &self.generator))
         if self.scheduler.now < self.partedUntil {
             await self.scheduler.wait(TLSDialer.connectLimit.milliseconds * 1000)
             throw .unreachable(.connectionTimedOut)
         }
-        guard let server = self.server, server.isAlive, let accept = self.accept else {
-            throw .unreachable(.connectionRefused)
-        }
+        // A balancer sends each connection to any of the servers.
+        guard let listener = self.listeners.count > 1 ? self.generator.pick(self.listeners) : self.listeners.first
+        else { throw .unreachable(.connectionRefused) }
+        let server = listener.process
         self.lastNumber += 1
         let link = Link(number: self.lastNumber, client: phone, server: server, network: self)
         self.links.append(link)
         do {
             let connection = try link.connectClient()
             self.observer.note(phone.name, "connects: connection \(link.number)")
-            self.scheduler.enter(server) { do { try accept(link) } catch { preconditionFailure("\(error)") } }
+            if let thiefHasPhone { self.observer.noteThief(on: link, hasPhone: thiefHasPhone) }
+            self.scheduler.enter(server) { do { try listener.accept(link) } catch { preconditionFailure("\(error)") } }
             return connection
         } catch {
             preconditionFailure("an embedded channel connects: \(error)")

@@ -1,4 +1,6 @@
 internal import HistoryChecker
+internal import PINPolicy
+internal import Secrets
 internal import Vocabulary
 internal import Wire
 
@@ -9,6 +11,8 @@ final class ObservedWallet {
     /// A revocation was confirmed.
     var isRevoked = false
     var deletionCode: DeletionCode?
+    /// The time at which it confirmed new shares last.
+    var confirmedAt: Int64?
     private var keys: [PINKeyID: (generation: Int, key: P256PublicKey)] = [:]
     /// The first operation of each attempt id.
     private var attempts: [AttemptID: Int] = [:]
@@ -19,7 +23,108 @@ final class ObservedWallet {
         if self.keys[id] == nil { self.keys[id] = (self.keys.count, key) }
     }
 
+    var newestKey: (id: PINKeyID, key: P256PublicKey)? {
+        self.keys.max { $0.value.generation < $1.value.generation }.map { ($0.key, $0.value.key) }
+    }
+
     func generation(of id: PINKeyID) -> Int? { self.keys[id]?.generation }
+
+    // MARK: Promises that a restore does not end
+
+    /// The answers that have left the server.
+    private(set) var answers = 0
+    /// The attempts whose wrong verdict was told since the last right PIN.
+    private var wrong: Set<AttemptID> = []
+    /// The restores since then; nil after one whose rule promises less.
+    private var restores: Int? = 0
+    /// The number of answers when the permanent block was told.
+    private var blockedAfter: Int?
+    /// The shares that have left the server, those that would replace them, and the replaced ones.
+    private var (shares, nextShares, replacedShares): (Set<[UInt8]>, Set<[UInt8]>, Set<[UInt8]>) = ([], [], [])
+    /// The number of answers when shares were replaced last.
+    private var replacedAfter = 0
+    /// The last operation before a restore.
+    private(set) var restoredAfter = 0
+
+    /// The store was replaced by a backup.
+    func restored(_ rule: EpochRule, _ rules: CheckerRules) {
+        guard self.history != nil else { return }
+        self.restoredAfter = self.lastOperation
+        self.history = WalletHistory(unknownUnder: rules)
+        if self.isRevoked { self.history?.revocationReturned() }
+        self.restores = rule == .strict ? self.restores.map { $0 + 1 } : nil
+        // The backup may have the replaced ones.
+        self.replacedShares = []
+    }
+
+    /// Takes an answer that leaves the server; returns the promise that it breaks.
+    func answered(_ call: Call, _ result: CallResult, began: Int, _ rules: CheckerRules) -> String? {
+        self.answers += 1
+        var verdict: InstructResult?
+        switch result {
+        case .judged(let judged, _): verdict = judged
+        case .instruct(let judged): verdict = judged
+        case .openSession(.active(let session)):
+            let isBlocked = session.pinState == .blockedPermanently
+            guard !isBlocked || session.presenceShare == nil else {
+                return "a permanently blocked wallet gets its presence share"
+            }
+            return self.told(isBlocked: isBlocked, began: began)
+                ?? self.given(session.presenceShare, next: session.nextPresenceShare, began: began)
+        case .confirmShares:
+            if case .confirmShares(let confirmed) = call, confirmed.unlock, confirmed.presence { self.sharesReplaced() }
+            return nil
+        default: return nil
+        }
+        guard case .instruct(let instruct) = call, let body = try? InstructBody(decoding: instruct.body), let verdict
+        else { return nil }
+        switch verdict {
+        case .pinValid, .pinChanged, .recoveryCodeLinked, .deletionCode:
+            (self.wrong, self.restores) = ([], 0)
+            var problem = self.told(isBlocked: false, began: began)
+            if case .pinValid(let share, let next) = verdict {
+                problem = problem ?? self.given(share, next: next, began: began)
+            }
+            return problem
+        case .wrong(let state):
+            self.wrong.insert(body.attemptID)
+            if let restores = self.restores {
+                let most = rules.policy.allowance + restores * rules.policy.attemptsPerRound
+                guard self.wrong.count <= most else {
+                    return "clients know \(self.wrong.count) wrong verdicts; the policy allows \(most)"
+                }
+            }
+            return self.told(isBlocked: state == .blockedPermanently, began: began)
+        case .blocked: return self.told(isBlocked: false, began: began)
+        case .blockedPermanently: return self.told(isBlocked: true, began: began)
+        }
+    }
+
+    /// Notes a share that leaves the server, and the one that is to replace it.
+    private func given(_ share: Share?, next: Share?, began: Int) -> String? {
+        if let next { self.nextShares.insert(next.exposedBytes()) }
+        guard let bytes = share?.exposedBytes() else { return nil }
+        self.shares.insert(bytes)
+        let isReplaced = self.replacedShares.contains(bytes) && began >= self.replacedAfter
+        return isReplaced ? "a replaced share leaves" : nil
+    }
+
+    /// The wallet has confirmed both next shares: those before them are destroyed.
+    private func sharesReplaced() {
+        self.replacedShares.formUnion(self.shares.subtracting(self.nextShares))
+        self.replacedAfter = self.answers
+    }
+
+    private func told(isBlocked: Bool, began: Int) -> String? {
+        if isBlocked {
+            self.blockedAfter = self.blockedAfter ?? self.answers
+        } else if let blocked = self.blockedAfter, began >= blocked {
+            return "a stated permanent block is lost"
+        }
+        return nil
+    }
+
+    // MARK: History
 
     /// Adds an operation to the history and returns its number.
     func invoke(_ operation: WalletOperation, repeating first: Int? = nil, at now: Timestamp) -> Int {

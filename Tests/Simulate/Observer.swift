@@ -1,4 +1,5 @@
 internal import HistoryChecker
+internal import PINPolicy
 internal import Vocabulary
 internal import Wire
 
@@ -8,6 +9,8 @@ internal import Wire
 final class Observer: @unchecked Sendable {
     private let scheduler: Scheduler
     private let rules: CheckerRules
+    /// Whether two servers run: an answer without a share may then leave one of them after a revocation at the other.
+    private let isShared: Bool
     private(set) var trace = Trace()
     private(set) var violation: Violation?
     private var wallets: [WalletID: ObservedWallet] = [:]
@@ -21,15 +24,26 @@ final class Observer: @unchecked Sendable {
     /// The wallet that each connection has registered or opened a session for.
     private var walletOf: [Int: WalletID] = [:]
 
+    /// The connections of thieves, and whether each has the wallet's phone.
+    private var thieves: [Int: Bool] = [:]
+
+    func noteThief(on link: Link, hasPhone: Bool) { self.thieves[link.number] = hasPhone }
+
+    /// The PIN key that a wallet has announced last.
+    func newestKey(of id: WalletID) -> (id: PINKeyID, key: P256PublicKey)? { self.wallets[id]?.newestKey }
+
     private struct Waiting {
         let call: Call
         /// The operation in the wallet's history.
         var operation: Int?
+        /// The number of the wallet's answers when the request was sent.
+        var began = 0
     }
 
-    init(_ scheduler: Scheduler, _ rules: CheckerRules) {
+    init(_ scheduler: Scheduler, _ rules: CheckerRules, isShared: Bool) {
         self.scheduler = scheduler
         self.rules = rules
+        self.isShared = isShared
     }
 
     private var now: Timestamp { Timestamp(milliseconds: SimulatedClock.start + self.scheduler.now / 1000) }
@@ -44,6 +58,16 @@ final class Observer: @unchecked Sendable {
         guard self.violation == nil else { return }
         self.note("VIOLATION", text)
         self.violation = Violation(text)
+    }
+
+    /// True once a run has ended that needs an operator who is not simulated.
+    private(set) var isEnded = false
+
+    /// Ends the run without a violation.
+    func end(_ reason: String) {
+        guard !self.isEnded else { return }
+        self.note("END", reason)
+        self.isEnded = true
     }
 
     private func check(_ found: HistoryViolation?, _ wallet: WalletID) {
@@ -90,6 +114,11 @@ final class Observer: @unchecked Sendable {
         for wallet in self.wallets.values { wallet.history?.serverEnded(by: self.now) }
     }
 
+    /// The server's store was replaced by a backup: the state of every wallet is unknown.
+    func restored(_ rule: EpochRule) {
+        for wallet in self.wallets.values { wallet.restored(rule, self.rules) }
+    }
+
     private func wallet(_ id: WalletID) -> ObservedWallet {
         if let wallet = self.wallets[id] { return wallet }
         let wallet = ObservedWallet()
@@ -110,18 +139,26 @@ final class Observer: @unchecked Sendable {
             let wallet = self.wallet(opening.walletID)
             guard wallet.history != nil else { break }
             waiting.operation = wallet.invoke(.opening, at: self.now)
+            waiting.began = wallet.answers
         case .instruct(let instruct):
             guard let id = self.walletOf[connection], let body = try? InstructBody(decoding: instruct.body) else {
                 break
             }
             waiting.operation = self.wallet(id).invoke(body, at: self.now)
-        case .hello, .beginEnrollment, .revokeWithCode, .reportWipe, .confirmShares, .unknown: break
+            waiting.began = self.wallet(id).answers
+        case .confirmShares: if let id = self.walletOf[connection] { self.wallet(id).confirmedAt = self.scheduler.now }
+        case .hello, .beginEnrollment, .revokeWithCode, .reportWipe, .unknown: break
         }
         self.waiting[connection, default: [:]][request.id] = waiting
     }
 
     /// Checks an answer when it leaves the server: no share may leave after a confirmed revocation.
     private func leaves(_ response: Response, on connection: Int) {
+        if let hasPhone = self.thieves[connection] { self.check(response.result, givenToThiefWithPhone: hasPhone) }
+        if let id = self.walletOf[connection], let waiting = self.waiting[connection]?[response.id] {
+            let problem = self.wallet(id).answered(waiting.call, response.result, began: waiting.began, self.rules)
+            if let problem { self.report("\(self.names[id]): \(problem)") }
+        }
         switch response.result {
         case .beginEnrollment(let enrollment): self.tokens[enrollment.token] = enrollment.walletID
         case .register(let registration):
@@ -129,6 +166,8 @@ final class Observer: @unchecked Sendable {
                 self.codes[code.characters] = id
                 self.wallet(id).deletionCode = code
             }
+        case .openSession(.active(let session)) where self.isShared && session.presenceShare == nil: break
+        case .judged(.pinChanged, _) where self.isShared: break
         case .openSession(.active), .judged(.pinValid, _), .instruct(.pinValid), .judged(.pinChanged, _):
             guard let id = self.walletOf[connection], let wallet = self.wallets[id], wallet.isRevoked else { break }
             self.report("\(self.names[id]): a share or a session leaves after the server confirmed the revocation")
@@ -137,6 +176,16 @@ final class Observer: @unchecked Sendable {
                 let id = self.codes[code]
             else { break }
             self.revoked(id)
+        default: break
+        }
+    }
+
+    /// Checks an answer to a thief, who never knows the PIN.
+    private func check(_ result: CallResult, givenToThiefWithPhone hasPhone: Bool) {
+        switch result {
+        case .openSession(.active) where !hasPhone: self.report("a thief without the phone gets a session")
+        case .judged, .instruct: self.report("a thief without the PIN gets a verdict")
+        case .confirmShares: self.report("a thief without the PIN replaces the shares")
         default: break
         }
     }
@@ -162,7 +211,7 @@ final class Observer: @unchecked Sendable {
             }
             return
         }
-        guard let operation = waiting.operation else { return }
+        guard let operation = waiting.operation, operation > wallet.restoredAfter else { return }
         switch wallet.response(result) {
         case nil: self.check(wallet.history?.lose(operation, at: self.now), id)
         case let response?: self.check(wallet.history?.complete(operation, response, at: self.now), id)
@@ -171,6 +220,8 @@ final class Observer: @unchecked Sendable {
 
     // MARK: Facts for phones and operators
 
+    /// The time at which a wallet has confirmed new shares last.
+    func confirmation(of id: WalletID) -> Int64? { self.wallets[id]?.confirmedAt }
     func deletionCode(of id: WalletID) -> DeletionCode? { self.wallets[id]?.deletionCode }
     func isRevoked(_ id: WalletID) -> Bool { self.wallets[id]?.isRevoked ?? false }
     func name(of id: WalletID) -> String { self.names[id] }

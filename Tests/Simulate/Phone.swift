@@ -32,6 +32,10 @@ final class Phone: @unchecked Sendable {
     private var other: (pin: String, settled: Int64)?
     /// The obstacle of the screen shown last.
     private var obstacle: Obstacle?
+    /// The last time at which the wallet was set up or its PIN was changed.
+    private var lastChange: Int64 = 0
+    /// The server has forgotten the wallet's setup or its last change of the PIN.
+    private var isForgotten = false
     /// The owner has asked for the revocation of the wallet.
     private var hasRevoked = false
     /// The app shows that the wallet is revoked.
@@ -147,18 +151,34 @@ final class Phone: @unchecked Sendable {
         return wallet
     }
 
-    /// Installs the app anew after a revocation.
+    /// A thief attacks the wallet, with a copy of the phone's hardware key or without.
+    func attack(hasPhone: Bool) {
+        guard let wallet = self.walletID else { return }
+        Thief(run: self.run, wallet: wallet, device: hasPhone ? self.device : nil).attack()
+    }
+
+    /// The server's store has the contents of an earlier time.
+    func serverRestored(from time: Int64) {
+        // A restored store also has the replaced shares, which open nothing any more.
+        let confirmed = self.walletID.flatMap { self.run.observer.confirmation(of: $0) }
+        guard self.pin != nil, max(self.lastChange, confirmed ?? 0) >= time else { return }
+        self.process?.kill()
+        self.isForgotten = true
+    }
+
+    /// Installs the app anew after a revocation, or after a restore.
     private func reinstall() async throws {
         self.run.observer.note(self.name, "the app is installed anew")
         self.disk.erase()
         try await self.device.deleteKey()
-        (self.pin, self.other, self.obstacle, self.hasRevoked) = (nil, nil, nil, false)
+        (self.pin, self.other, self.obstacle) = (nil, nil, nil)
+        (self.hasRevoked, self.isForgotten) = (false, false)
         self.walletID = nil
     }
 
     private func use(_ visit: Plan.Visit) async {
         do {
-            if self.isRevoked { try await self.reinstall() }
+            if self.isRevoked || self.isForgotten { try await self.reinstall() }
             let wallet = try self.open()
             guard try await self.unlock(wallet, wrongPINs: visit.wrongPINs) else { return }
             if visit.changesPIN { try await self.changePIN(wallet) }
@@ -208,6 +228,7 @@ final class Phone: @unchecked Sendable {
                 self.pin = self.newPIN()
                 self.other = nil
             }
+            self.lastChange = self.run.scheduler.now
             return try await wallet.enter(PINInput(typed: (self.pin ?? "").utf8))
         }
         if wrong > 0 {
@@ -265,6 +286,8 @@ final class Phone: @unchecked Sendable {
         // From here on the change may take effect, even if the app does not live to see it. A message on a lost
         // connection may arrive later.
         self.other = (new, self.run.scheduler.now + 600_000_000)
+        self.lastChange = .max
+        defer { self.lastChange = self.run.scheduler.now }
         screen = try await wallet.enter(PINInput(typed: new.utf8))
         if screen.step == "UC2.6/1.3" {
             self.run.observer.note(self.name, "has changed its PIN")
@@ -279,7 +302,7 @@ final class Phone: @unchecked Sendable {
         self.hasRevoked = true
         switch way {
         case .code: self.run.sendCode(code)
-        case .portal, .operatorCommand: self.run.server?.revoke(id, code, way)
+        case .portal, .operatorCommand: self.run.revoke(id, code, way)
         }
     }
 
@@ -308,7 +331,7 @@ final class Phone: @unchecked Sendable {
     /// After the last visit: faults end, and the wallet must work.
     private func planEnd() {
         let scheduler = self.run.scheduler
-        let end = Int64(self.run.plan.days) * Plan.day + 3_600_000_000 * Int64(1 + self.number)
+        let end = self.run.plan.end + self.run.plan.endSpacing * Int64(1 + self.number)
         scheduler.schedule(after: max(0, end - scheduler.now), in: self.run.world) {
             self.run.heal()
             self.tryToUnlock(4)
@@ -321,6 +344,7 @@ final class Phone: @unchecked Sendable {
         let isUnlocked = Box(false)
         self.startApp {
             do {
+                if self.isForgotten { try await self.reinstall() }
                 let wallet = try self.open()
                 isUnlocked.value = try await self.unlock(wallet, wrongPINs: 0)
                 await wallet.close()

@@ -29,6 +29,8 @@ struct Plan: Sendable {
     let seed: UInt64
     let policy: AttemptPolicy
     let days: Int
+    /// Two servers share a PostgreSQL database; otherwise, there is one with SQLite.
+    let isShared: Bool
     /// The visits to each phone, in order.
     let visits: [[Visit]]
     var faults: [Fault]
@@ -46,13 +48,48 @@ struct Plan: Sendable {
             )
         else { preconditionFailure("the numbers of the policy are allowed") }
         self.policy = policy
+        self.isShared = Self.isShared(seed)
         let (phones, days) = (Int.random(in: 1...5, using: &generator), self.days)
-        self.visits = (0..<phones).map { _ in Self.visits(in: days, using: &generator) }
+        let visits = (0..<phones).map { _ in Self.visits(in: days, using: &generator) }
+        self.visits = self.isShared ? Self.withoutIdleTime(visits) : visits
         let times = self.visits.joined().map(\.time)
+        let isShared = self.isShared
         self.faults = (0..<Int.random(in: 0...10, using: &generator)).map { _ in
-            Fault.draw(near: generator.pick(times), phones: phones, using: &generator)
+            let time = generator.pick(times)
+            return isShared
+                ? Fault.drawShared(near: time, phones: phones, using: &generator)
+                : Fault.draw(near: time, phones: phones, using: &generator)
+        }
+        if !isShared {
+            var generator = SeededGenerator(seed: seed, "operator")
+            self.faults += Fault.drawCommands(near: times, using: &generator)
+        }
+        var thefts = SeededGenerator(seed: seed, "thief")
+        self.faults += Fault.drawTheft(near: times, phones: phones, using: &thefts)
+    }
+
+    /// Whether the run of a seed has two servers.
+    static func isShared(_ seed: UInt64) -> Bool { seed.isMultiple(of: 5) }
+
+    /// Moves visits together, because two servers renew their leases each second.
+    private static func withoutIdleTime(_ visits: [[Visit]]) -> [[Visit]] {
+        var moved: [Int64: Int64] = [:]
+        var (before, end): (Int64, Int64) = (0, 0)
+        for time in Set(visits.joined().map(\.time)).sorted() {
+            end += min(time - before, Self.longestPause)
+            before = time
+            moved[time] = end
+        }
+        return visits.map { visits in
+            visits.map { visit in
+                var visit = visit
+                visit.time = moved[visit.time] ?? visit.time
+                return visit
+            }
         }
     }
+
+    private static let longestPause: Int64 = 40_000_000
 
     private static func visits(in days: Int, using generator: inout SeededGenerator) -> [Visit] {
         let count = days * Int.random(in: 2...6, using: &generator)
@@ -73,6 +110,14 @@ struct Plan: Sendable {
         }.sorted { $0.time < $1.time }
     }
 
-    /// The days of all wallets together.
-    var walletDays: Int { self.days * self.visits.count }
+    /// The time after which all faults end, and the time between the phones' last visits.
+    var end: Int64 {
+        guard self.isShared else { return Int64(self.days) * Self.day }
+        return (self.visits.joined().map(\.time).max() ?? 0) + 120_000_000
+    }
+
+    var endSpacing: Int64 { self.isShared ? 20_000_000 : 3_600_000_000 }
+
+    /// The days of all wallets together, without runs of two servers, which take an hour.
+    var walletDays: Int { self.isShared ? 0 : self.days * self.visits.count }
 }

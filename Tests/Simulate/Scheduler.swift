@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Glibc
 
 /// Runs the tasks and events of all simulated processes on one thread, in an order drawn from a seed.
@@ -46,7 +47,27 @@ internal import Glibc
         guard let symbol = unsafe dlsym(nil, "swift_task_enqueueGlobal_hook") else {
             preconditionFailure("the Swift runtime has a hook for the global executor")
         }
-        unsafe symbol.assumingMemoryBound(to: Hook?.self).pointee = { job, _ in unsafe Scheduler.active?.enqueue(job) }
+        unsafe symbol.assumingMemoryBound(to: Hook?.self).pointee = { job, original in
+            if unsafe Scheduler.isOutside { original(job) } else { unsafe Scheduler.active?.enqueue(job) }
+        }
+    }
+
+    /// True while a program runs that is not simulated.
+    nonisolated(unsafe) private static var isOutside = false
+
+    /// Runs a program that is not simulated, on the runtime's own executor, while the simulated time stands still.
+    ///
+    /// Returns the error that the program throws.
+    func outside(_ program: @escaping @Sendable () async throws -> Void) -> (any Error)? {
+        let (failure, done) = (Box<(any Error)?>(nil), DispatchSemaphore(value: 0))
+        unsafe Self.isOutside = true
+        Task.detached {
+            do { try await program() } catch { failure.value = error }
+            done.signal()
+        }
+        done.wait()
+        unsafe Self.isOutside = false
+        return failure.value
     }
 
     /// The executor reference of jobs that belong to no actor.

@@ -20,7 +20,7 @@ struct SeedRunner {
     }
 
     /// Runs seeds one after the other and prints a line about each, for the supervisor.
-    func batch(_ seeds: ClosedRange<UInt64>) {
+    func batch(_ seeds: some Sequence<UInt64>) {
         for seed in seeds {
             Self.say("begin \(seed)")
             let plan = Plan(seed: seed)

@@ -15,7 +15,7 @@ struct SimulateProgram {
         let run = try SeedRunner()
         switch options.mode {
         case .children: exit(Supervisor(options).run())
-        case .batch: run.batch(options.seeds)
+        case .batch: run.batch(options.seeds.lazy.filter { !options.onlyShared || Plan.isShared($0) })
         case .one: exit(run.one(options.seeds.lowerBound, only: options.only, printsTrace: options.printsTrace))
         }
         run.clear()

@@ -1,20 +1,16 @@
-internal import AttestationVerifier
-internal import AuditLog
 internal import Foundation
 internal import HostSystem
 internal import Lab
-internal import Logging
 @testable import RemotePINServer
 internal import StoreMaintenance
-@testable import Transport
 @testable import Vault
 internal import Vocabulary
 internal import WalletStore
 
-/// The server's machine: its disk, its processes one after the other, and the operator who repairs it.
+/// The machine of a server with SQLite: its disk, its processes one after the other, and the operator who repairs it.
 ///
 /// `@unchecked Sendable`: see ``Scheduler``.
-final class SimulatedServer: @unchecked Sendable {
+final class SimulatedServer: ServerMachine, @unchecked Sendable {
     /// The files whose damage a start detects.
     enum FileName: String, CaseIterable, Hashable, Sendable {
         case log = "data/wallets.db-wal"
@@ -23,28 +19,21 @@ final class SimulatedServer: @unchecked Sendable {
     }
 
     let run: Simulation
-    private var scheduler: Scheduler { self.run.scheduler }
-    private let authority: LabAuthority
-    private var generator: SeededGenerator
+    let authority: LabAuthority
+    var generator: SeededGenerator
     let clock: SimulatedClock
     private(set) var process: SimulatedProcess?
-    private(set) var running: Running?
-
-    /// The parts of a server that serves.
-    struct Running {
-        let server: RemotePINServer
-        let store: SQLiteWalletStore
-        let vault: KeyFileVault
-    }
+    private(set) var running: RunningServer?
 
     private var thread: StoreThread?
     private var starts = 0
-    /// The folder of the present process; the next one gets a copy of it.
-    private var folder: String
+    private(set) var folder: String
     /// The mark of the store when the process began, which is synced.
     private var syncedMark: [UInt8] = []
     /// The contents of files before a bit flipped.
     private var beforeFlip: [String: [UInt8]] = [:]
+    var hasFlippedBit: Bool { !self.beforeFlip.isEmpty }
+    var backup: Backup?
     private var turnIsScheduled = false
     /// A write of the audit log on its way to the disk.
     private var auditWrite: (() -> Void)?
@@ -76,7 +65,6 @@ final class SimulatedServer: @unchecked Sendable {
         self.auditWrite = nil
         self.turnIsScheduled = false
         let process = SimulatedProcess("server", self.scheduler)
-        process.onKill = { _ in self.run.network.server = nil }
         self.process = process
         self.run.observer.note("server", "starts")
         self.scheduler.enter(process) { Task { await self.serve(process) } }
@@ -88,55 +76,17 @@ final class SimulatedServer: @unchecked Sendable {
             let count = SealCount(path: "\(folder)/vault.key.count") { work in self.write(work) }
             let vault = try KeyFileVault("\(folder)/vault.key", count: count)
             let store = try await self.openStore(vault)
-            let audit = try await self.openAudit(vault, of: store)
-            let server = try await RemotePINServer(self.parts(store, vault, audit))
-            self.running = Running(server: server, store: store, vault: vault)
-            self.run.network.server = process
-            self.run.network.accept = { link in
-                let connection = try link.connectServer()
-                Task { await server.serve(connection) }
-            }
+            let epoch = try await store.epochs().count + 1
+            let audit = try await self.openAudit(vault, of: store, clock: self.clock, epoch: epoch)
+            let server = try await RemotePINServer(self.parts(store, vault, audit, clock: self.clock))
+            self.running = RunningServer(server: server, store: store, vault: vault)
+            self.accept(server, in: process)
             self.beforeFlip = [:]
             self.run.observer.note("server", "serves")
-            self.repeatTimers(server, in: process)
+            self.repeatTimers(server)
         } catch {
             self.failed(error)
         }
-    }
-
-    private func parts(_ store: SQLiteWalletStore, _ vault: KeyFileVault, _ audit: AuditLog) -> RemotePINServer.Parts {
-        let android = AndroidApp(package: LabApp.androidPackage, signatureDigests: [LabApp.androidSigningDigest])
-        let (androidRoot, appleRoot) = (self.authority.androidRootCertificate, self.authority.appleRootCertificate)
-        let verifier = EvidenceVerifier(
-            policy: AttestationPolicy(
-                android: AndroidPolicy(apps: [android]),
-                apple: ApplePolicy(appIDs: [LabApp.iOSAppID])
-            ),
-            androidAnchors: [TrustAnchor(certificate: androidRoot)].compactMap(\.self),
-            appleAnchors: [TrustAnchor(certificate: appleRoot)].compactMap(\.self)
-        )
-        var parts = RemotePINServer.Parts(
-            rules: ServiceRules(attempts: self.run.plan.policy),
-            clock: self.clock,
-            store: store,
-            vault: FailingVault(
-                vault: vault,
-                fails: { self.scheduler.now < self.vaultFailsUntil },
-                wait: { await self.waitForVault() }
-            ),
-            attestations: verifier,
-            audit: audit,
-            log: Logger(label: "simulated") { _ in SwiftLogNoOpLogHandler() },
-            receiptKeys: { vault.receiptKeys }
-        )
-        parts.time = self.run.time
-        return parts
-    }
-
-    /// One call in four takes a while.
-    private func waitForVault() async {
-        guard self.generator.chance(25) else { return }
-        await self.scheduler.wait(.random(in: 1_000...120_000, using: &self.generator))
     }
 
     private func openStore(_ vault: KeyFileVault) async throws -> SQLiteWalletStore {
@@ -148,47 +98,11 @@ final class SimulatedServer: @unchecked Sendable {
             creating: self.starts == 1,
             receipts: vault.receiptSigner,
             wake: thread,
-            onFatal: { error in self.die("the store ends the process: \(error)") }
+            onFatal: { error in self.die("the store ends the process: \(error)", power: false) }
         )
         thread.started()
         self.syncedMark = SimulatedDisk.contents("\(self.folder)/\(FileName.mark.rawValue)")
         return store
-    }
-
-    /// Opens the audit log and compares it with the store, as the server's program does.
-    private func openAudit(_ vault: KeyFileVault, of store: SQLiteWalletStore) async throws -> AuditLog {
-        var parts = AuditLog.Parts(
-            path: "\(self.folder)/audit.log",
-            vault: vault,
-            clock: self.clock,
-            onNewest: { store.announce(StoredAuditMark($0)) },
-            onFatal: { self.die("the audit log ends the process: \($0)") }
-        )
-        parts.generation = { store.generation }
-        parts.onDisk = { work in self.write(work) }
-        parts.last = try await store.auditMark().map { AuditMark($0) }
-        var check = StartCheck(after: parts.last)
-        if !AuditLog.exists(at: parts.path) {
-            guard parts.last == nil else { throw Violation("the audit log is lost") }
-            try await AuditLog.create(parts)
-        }
-        let audit = try await AuditLog.open(parts) { check.read($0) }
-        _ = try await check.adoptRecords(of: store, in: audit)
-        try await check.check(store)
-        try await audit.endUnended { try await StartCheck.carryOut($0, on: store) }
-        return audit
-    }
-
-    /// Runs the timers less often than in production, where they run every five seconds.
-    ///
-    /// They only clean up: calls reject what has expired.
-    private func repeatTimers(_ server: RemotePINServer, in process: SimulatedProcess) {
-        Task {
-            while true {
-                await server.runDueTimers()
-                await self.scheduler.wait(3_600_000_000)
-            }
-        }
     }
 
     /// The server does not start: a fault explains it, or it is a defect.
@@ -218,8 +132,7 @@ final class SimulatedServer: @unchecked Sendable {
         return .random(in: isSlow ? 500_000...8_000_000 : 500...10_000, using: &self.generator)
     }
 
-    /// Runs a write that blocks.
-    private func write(_ work: @escaping () -> Void) {
+    func write(_ work: @escaping () -> Void) {
         guard let process = self.process else { return }
         self.auditWrite = work
         self.scheduler.schedule(after: self.diskTime, in: process) {
@@ -234,7 +147,7 @@ final class SimulatedServer: @unchecked Sendable {
         if isWrite, let kill = self.killAtWrite, self.thread?.isCurrent == true {
             guard kill.writes > 0 else {
                 self.killAtWrite = nil
-                self.die("killed in a commit", power: kill.power)
+                self.killInCommit(power: kill.power)
             }
             self.killAtWrite = (kill.writes - 1, kill.power)
         }
@@ -246,10 +159,17 @@ final class SimulatedServer: @unchecked Sendable {
         return .done
     }
 
+    /// Stops the store's thread, and kills the process a moment later, in which its other threads go on.
+    private func killInCommit(power: Bool) -> Never {
+        guard let thread = self.thread else { preconditionFailure("the store's thread commits") }
+        let delay = Int64.random(in: 0...200_000, using: &self.generator)
+        self.scheduler.schedule(after: delay, in: self.run.world) { self.kill(power: power, "in a commit") }
+        thread.stop()
+    }
+
     // MARK: End
 
-    /// Ends the process inside a function that must not return.
-    private func die(_ reason: String, power: Bool = false) -> Never {
+    func die(_ reason: String, power: Bool) -> Never {
         let isOnThread = self.thread?.isCurrent == true
         let thread = self.thread
         self.kill(power: power, reason)
@@ -257,10 +177,9 @@ final class SimulatedServer: @unchecked Sendable {
         self.run.neverReturn()
     }
 
-    /// Kills the process and starts another one later.
-    ///
-    /// - Parameter power: The machine loses its power, and the disk what was not synced.
-    func kill(power: Bool, _ reason: String, flipping flipped: FileName? = nil) {
+    func kill(power: Bool, _ reason: String) { self.kill(power: power, reason, flipping: nil) }
+
+    func kill(power: Bool, _ reason: String, flipping flipped: FileName?) {
         guard let process = self.process, process.isAlive else { return }
         self.run.observer.note("server", "\(power ? "loses its power" : "is killed"): \(self.named(reason))")
         process.kill()

@@ -3,13 +3,16 @@ internal import Foundation
 internal import HistoryChecker
 internal import HostSystem
 internal import Lab
+internal import PINPolicy
 internal import RemotePINServer
 internal import Synchronization
 internal import Transport
 internal import Vocabulary
+internal import WalletStore
 internal import Wire
 
-/// One run: a server, phones with their owners, the network and the faults of a plan, until the end of its last day.
+/// One run: one or two servers, phones with their owners, the network and the faults of a plan, until the end of its
+/// last day.
 ///
 /// `@unchecked Sendable`: see ``Scheduler``.
 final class Simulation: @unchecked Sendable {
@@ -32,7 +35,10 @@ final class Simulation: @unchecked Sendable {
     private let start = ContinuousClock.now
     /// Everything outside the processes: faults, restarts, owners.
     let world: SimulatedProcess
-    private(set) var server: SimulatedServer?
+    private(set) var servers: [any ServerMachine] = []
+    /// The server with SQLite; nil if there are servers with PostgreSQL.
+    private(set) var embedded: SimulatedServer?
+    private(set) var database: SimulatedDatabase?
     private var phones: [Phone] = []
     private let result: Box<Report?>
     private let finished: DispatchSemaphore
@@ -51,15 +57,30 @@ final class Simulation: @unchecked Sendable {
         self.scheduler = Scheduler(seed: plan.seed)
         // The clock of the server may be wrong by any of its steps.
         let steps = plan.faults.reduce(0) { sum, fault in
-            if case .serverClock(let seconds) = fault.kind { sum + abs(seconds) } else { sum }
+            switch fault.kind {
+            case .serverClock(let seconds), .databaseClock(let seconds, _): sum + abs(seconds)
+            // Another machine has another clock.
+            case .failover: sum + 1
+            default: sum
+            }
         }
-        let rules = CheckerRules(policy: plan.policy, clockTolerance: .milliseconds(50 + 1000 * steps))
-        self.observer = Observer(self.scheduler, rules)
+        // Servers with PostgreSQL know its clock to a second.
+        let tolerance: Duration = .seconds(steps) + .milliseconds(plan.isShared ? 1050 : 50)
+        let rules = CheckerRules(policy: plan.policy, clockTolerance: tolerance)
+        self.observer = Observer(self.scheduler, rules, isShared: plan.isShared)
         self.network = Network(seed: plan.seed, self.scheduler, self.observer)
         self.world = SimulatedProcess("world", self.scheduler)
-        let server = try SimulatedServer(self, authority: authority, folder: folder)
-        self.server = server
-        self.disk.decide = { server.decide(isWrite: $0) }
+        if plan.isShared {
+            let database = SimulatedDatabase(self)
+            self.database = database
+            try SharedServer.createVault(in: folder)
+            self.servers = try (0..<2).map { try SharedServer($0, self, database, authority, folder: folder) }
+        } else {
+            let server = try SimulatedServer(self, authority: authority, folder: folder)
+            self.embedded = server
+            self.servers = [server]
+            self.disk.decide = { server.decide(isWrite: $0) }
+        }
         self.phones = try plan.visits.indices.map { try Phone($0, self, authority: authorityFolder) }
     }
 
@@ -99,7 +120,7 @@ final class Simulation: @unchecked Sendable {
     }
 
     private func begin() {
-        self.server?.start()
+        for server in self.servers { server.start() }
         for fault in self.plan.faults {
             self.scheduler.schedule(after: fault.time, in: self.world) { self.apply(fault) }
         }
@@ -107,7 +128,9 @@ final class Simulation: @unchecked Sendable {
         self.scheduler.run { self.isOver }
     }
 
-    private var isOver: Bool { self.observer.violation != nil || self.phones.allSatisfy(\.isDone) }
+    private var isOver: Bool {
+        self.observer.violation != nil || self.observer.isEnded || self.phones.allSatisfy(\.isDone)
+    }
 
     /// Continues the run inside a function that must not return.
     func neverReturn() -> Never {
@@ -118,7 +141,7 @@ final class Simulation: @unchecked Sendable {
     }
 
     private func finish() {
-        if self.observer.violation == nil, !self.phones.allSatisfy(\.isDone) {
+        if !self.isOver {
             self.observer.report("the run has come to a standstill")
         }
         self.result.value = Report(
@@ -146,6 +169,11 @@ final class Simulation: @unchecked Sendable {
         self.scheduler.keep(process)
     }
 
+    /// Revokes a wallet by a server's command or on the portal.
+    func revoke(_ wallet: WalletID, _ code: DeletionCode, _ way: Plan.Revocation) {
+        self.servers.first { $0.running != nil }?.revoke(wallet, code, way)
+    }
+
     /// The time that passes, as the server measures it.
     var time: PassingTime {
         let (scheduler, start) = (self.scheduler, self.start)
@@ -158,23 +186,43 @@ final class Simulation: @unchecked Sendable {
     // MARK: Faults
 
     private func apply(_ fault: Fault) {
-        guard let server = self.server else { return }
         self.observer.note("fault", "\(fault.kind)")
         func until(_ seconds: Int) -> Int64 { self.scheduler.now + Int64(seconds) * 1_000_000 }
         switch fault.kind {
-        case .killServer(let jobs, let power):
+        case .killServer(let number, let jobs, let power):
+            let server = self.servers[number % self.servers.count]
             self.network.atNextRequest {
                 server.process?.plan(after: jobs) { server.kill(power: power, "by plan") }
             }
         case .killServerAtWrite(let writes, let power):
-            self.network.atNextRequest { server.killAtWrite = (writes, power) }
+            self.network.atNextRequest { self.embedded?.killAtWrite = (writes, power) }
         case .lostVerdicts(let count): self.network.lostVerdicts = count
-        case .flipBit(let name): server.kill(power: false, "by plan", flipping: name)
-        case .diskFull(let seconds): server.fullUntil = until(seconds)
-        case .diskFails(let isWrite): server.nextFailure = isWrite
-        case .slowDisk(let seconds): server.slowUntil = until(seconds)
-        case .vaultFails(let seconds): server.vaultFailsUntil = until(seconds)
-        case .serverClock(let seconds): server.clock.offset += Int64(seconds) * 1000
+        case .flipBit(let name): self.embedded?.kill(power: false, "by plan", flipping: name)
+        case .diskFull(let seconds): self.embedded?.fullUntil = until(seconds)
+        case .diskFails(let atWrite): self.embedded?.nextFailure = atWrite
+        case .slowDisk(let seconds): self.embedded?.slowUntil = until(seconds)
+        case .vaultFails(let seconds): for server in self.servers { server.vaultFailsUntil = until(seconds) }
+        case .serverClock(let seconds): self.embedded?.clock.offset += Int64(seconds) * 1000
+        case .failover(let delay), .databaseRestart(let delay):
+            self.network.atNextRequest {
+                self.scheduler.schedule(after: delay, in: self.world) {
+                    if case .failover = fault.kind { self.database?.failOver() } else { self.database?.restart() }
+                }
+            }
+        case .standbyAway(let seconds, let cancelsWaits):
+            self.network.atNextRequest {
+                self.database?.standbyAwayUntil = until(seconds)
+                if cancelsWaits { self.database?.cancelsWaitsUntil = until(seconds) }
+            }
+        case .slowDatabase(let seconds): self.database?.slowUntil = until(seconds)
+        case .cutFromDatabase(let server, let seconds): self.database?.cut(server, seconds: seconds)
+        case .backup: self.embedded?.makeBackup()
+        case .restore(let rule): self.embedded?.restore(rule)
+        case .theft(let phone, let hasPhone): self.phones[phone].attack(hasPhone: hasPhone)
+        case .refreshShares: self.embedded?.refreshShares()
+        case .databaseClock(let seconds, let lasts):
+            self.database?.stepClock(seconds: seconds, until: until(lasts))
+            self.restartStoppedServers(after: lasts)
         case .partedNetwork(let seconds):
             self.network.partedUntil = until(seconds)
             self.network.cutAll()
@@ -188,11 +236,30 @@ final class Simulation: @unchecked Sendable {
         }
     }
 
+    /// Restarts servers that have stopped although the database's clock is right again, as operators are told to do.
+    private func restartStoppedServers(after seconds: Int) {
+        self.scheduler.schedule(after: (Int64(seconds) + 30) * 1_000_000, in: self.world) {
+            for server in self.servers where server.running?.store.lease?.isHeld == false {
+                server.kill(power: false, "by an operator, since its lease has ended")
+            }
+        }
+    }
+
+    /// The store has the contents of an earlier time.
+    func restored(_ rule: EpochRule, from time: Int64) {
+        self.observer.restored(rule)
+        for phone in self.phones { phone.serverRestored(from: time) }
+    }
+
     /// Ends all faults, so that every wallet must work again.
     func heal() {
-        guard let server = self.server else { return }
-        (server.fullUntil, server.slowUntil, server.vaultFailsUntil) = (0, 0, 0)
-        (server.nextFailure, server.killAtWrite) = (nil, nil)
+        for server in self.servers { server.vaultFailsUntil = 0 }
+        if let server = self.embedded {
+            (server.fullUntil, server.slowUntil) = (0, 0)
+            (server.nextFailure, server.killAtWrite) = (nil, nil)
+        }
+        self.database?.heal()
+        self.restartStoppedServers(after: 0)
         (self.network.partedUntil, self.network.slowUntil) = (0, 0)
         (self.network.repeated, self.network.exchanged, self.network.lostVerdicts) = (0, 0, 0)
         for phone in self.phones { phone.disk.failures = 0 }

@@ -9,6 +9,7 @@ final class StoreThread: StoreWake, @unchecked Sendable {
     private let granted = DispatchSemaphore(value: 0)
     private let idle = DispatchSemaphore(value: 0)
     private var thread: pthread_t?
+    private var isStopped = false
     /// Asks for a turn of the thread.
     private let onSignal: () -> Void
 
@@ -36,7 +37,7 @@ final class StoreThread: StoreWake, @unchecked Sendable {
 
     /// Lets the thread run until it waits again, or until it ends the process.
     func turn(_ scheduler: Scheduler) {
-        guard let thread = self.thread else { return }
+        guard let thread = self.thread, !self.isStopped else { return }
         scheduler.lend(to: thread) {
             self.granted.signal()
             self.idle.wait()
@@ -48,6 +49,7 @@ final class StoreThread: StoreWake, @unchecked Sendable {
 
     /// Ends the turn for ever; called by the store's thread.
     func stop() -> Never {
+        self.isStopped = true
         self.idle.signal()
         while true { pause() }
     }

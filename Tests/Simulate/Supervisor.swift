@@ -28,9 +28,10 @@ final class Supervisor {
         var current: UInt64?
         private var rest = ""
 
-        init(_ seeds: ClosedRange<UInt64>) throws {
+        init(_ seeds: ClosedRange<UInt64>, onlyShared: Bool) throws {
             self.process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
             self.process.arguments = ["--batch", "SEEDS=\(seeds.lowerBound)-\(seeds.upperBound)"]
+            if onlyShared { self.process.arguments?.append("--shared") }
             self.process.standardOutput = self.pipe
             try self.process.run()
         }
@@ -77,7 +78,7 @@ final class Supervisor {
             self.isSecondRun = self.options.runsTwice && !self.isSecondRun
             if !self.isSecondRun { self.next = last + 1 }
         }
-        return try? Child(self.next...last)
+        return try? Child(self.next...last, onlyShared: self.options.onlyShared)
     }
 
     /// Reads a child's results to its end; returns the first failure.

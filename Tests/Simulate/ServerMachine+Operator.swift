@@ -2,14 +2,15 @@
 internal import AuditLog
 internal import Logging
 internal import RemotePINServer
-internal import StoreMaintenance
+@testable internal import StoreMaintenance
 internal import Transport
 internal import Vault
 internal import Vocabulary
+internal import WalletStore
 internal import Wire
 
 /// The operator's command and the portal, without their sockets.
-extension SimulatedServer {
+extension ServerMachine {
     /// Revokes a wallet by the operator's command or on the portal.
     func revoke(_ wallet: WalletID, _ code: DeletionCode, _ way: Plan.Revocation) {
         guard let process = self.process, let running = self.running, let source = PeerSource(address: "192.0.2.1")
@@ -34,11 +35,29 @@ extension SimulatedServer {
         }
     }
 
-    private static func commands(of running: Running) -> AdminService {
+    /// Starts to replace the shares of all wallets.
+    func refreshShares() {
+        guard let process = self.process, let running = self.running else { return }
+        self.run.scheduler.enter(process) {
+            Task {
+                do {
+                    self.run.observer.note("operator", "replaces the shares of all wallets")
+                    let maintenance = Self.maintenance(of: running)
+                    _ = try await maintenance.refreshShares()
+                    await maintenance.refreshSharesIfDue()
+                } catch {
+                    self.run.observer.note("operator", "is refused: \(type(of: error))")
+                }
+            }
+        }
+    }
+
+    private static func maintenance(of running: RunningServer) -> Maintenance {
         let (server, vault) = (running.server, running.vault)
-        let maintenance = Maintenance(
+        return Maintenance(
             Maintenance.Parts(
                 store: running.store,
+                lease: running.store.lease,
                 vault: vault,
                 clock: server.clock,
                 audit: server.audit,
@@ -47,13 +66,17 @@ extension SimulatedServer {
                 log: server.log
             )
         )
+    }
+
+    private static func commands(of running: RunningServer) -> AdminService {
+        let (server, vault) = (running.server, running.vault)
         let operations = ServerOperations(
             version: "simulated",
             reload: { [] },
             logLevel: { SetLogLevel.Reply(level: $0 ?? .info, changed: false) },
             certificateExpiry: { nil },
             keyVersions: { (vault.versions, vault.activeVersion) },
-            maintenance: maintenance
+            maintenance: Self.maintenance(of: running)
         )
         return AdminService(of: server, advance: nil, operations: operations)
     }

@@ -1,0 +1,61 @@
+internal import PostgreSQLClient
+@testable internal import PostgreSQLStore
+
+/// The statements that read for operators, the audit log and the portal.
+extension DatabaseStatement {
+    static let readingStatements: [(String, Action)] = [
+        (
+            "select id from wallet_values where deletion_digest = $1",
+            {
+                let digest = $0.bytes(1)
+                return rows($0.tables.wide.first { $0.value.deletionDigest == digest }.map { [.bytes($0.key)] })
+            }
+        ),
+        ("select revoked_at from purged_codes where digest = $1", { _ in SimulatedRows() }),
+        ("select denied_at from denied_recovery_codes where mac = $1", { _ in SimulatedRows() }),
+        (
+            """
+            select \(StoredValues.columns), v.registered_at, v.attested, s.at
+            from \(StoredValues.tables) left join last_sessions s on s.id = w.id where w.id = $1
+            """,
+            {
+                let id = $0.bytes(1)
+                let tables = $0.tables
+                guard tables.wallets[id] != nil, let wide = tables.wide[id], let columns = tables.columns(of: id)
+                else { return SimulatedRows() }
+                let last = tables.lastSessions[id].map { PostgreSQLValue.number($0) } ?? .null
+                return rows(columns + [.number(wide.registeredAt), .text(wide.attested), last])
+            }
+        ),
+        (
+            """
+            select w.id, w.record, v.place, r.id is not null
+            from (\(StoreTransaction.nextWallets)) v
+            left join wallets w on w.id = v.id left join recorded_blocks r on r.id = v.id order by v.place
+            """,
+            {
+                let (after, most, tables) = ($0.number(1), Int($0.number(2)), $0.tables)
+                let next = tables.wide.filter { $0.value.place > after }.sorted { $0.value.place < $1.value.place }
+                return SimulatedRows(
+                    next.prefix(most).map { id, wide in
+                        let record = tables.wallets[id].map { PostgreSQLValue.bytes($0) } ?? .null
+                        return [.bytes(id), record, .number(wide.place), .flag(tables.recordedBlocks.contains(id))]
+                    }
+                )
+            }
+        ),
+        (
+            "select id from recorded_blocks where id = $1",
+            { rows($0.tables.recordedBlocks.contains($0.bytes(1)) ? [$0.value(1)] : nil) }
+        ),
+        (
+            "select number, mac from audit_marks where server = $1",
+            { rows($0.tables.auditMarks[$0.text(1)].map { [.number($0.number), .text($0.mac)] }) }
+        ),
+        (
+            "select operator_revision from facts",
+            { rows($0.tables.facts.map { [.number($0.revision)] }) }
+        ),
+        ("select name, value, set_at from operator_values", { _ in SimulatedRows() }),
+    ]
+}

@@ -1,0 +1,39 @@
+internal import PostgreSQLClient
+
+/// The statements of the store, by their text.
+///
+/// The text is compared without differences in white space. A statement that has changed, or is not used in a simulated
+/// run, is not found, which ends the run.
+enum DatabaseStatement {
+    typealias Action = @Sendable (inout StatementExecution) throws -> SimulatedRows
+
+    private static let actions: [String: Action] = {
+        let all =
+            Self.sessionStatements + Self.judgingStatements + Self.transactionStatements + Self.registeringStatements
+            + Self.readingStatements + Self.leaseStatements
+        return Dictionary(all.map { (Self.plain($0.0), $0.1) }, uniquingKeysWith: { first, _ in first })
+    }()
+
+    /// The actions by the exact text, once it was found.
+    nonisolated(unsafe) private static var found: [String: Action] = [:]
+
+    static func named(_ text: String) -> Action? {
+        if let action = unsafe self.found[text] { return action }
+        let plain = Self.plain(text)
+        // The tables are made by one statement for each version; the facts are inserted later.
+        let action = Self.migrations.contains(where: plain.hasPrefix) ? Self.nothing : self.actions[plain]
+        unsafe self.found[text] = action
+        return action
+    }
+
+    private static let migrations = ["do $body$ begin", "create table"]
+
+    private static let nothing: Action = { _ in SimulatedRows() }
+
+    private static func plain(_ text: String) -> String {
+        text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    }
+
+    /// A row or none.
+    static func rows(_ row: [PostgreSQLValue]?) -> SimulatedRows { SimulatedRows(row.map { [$0] } ?? []) }
+}

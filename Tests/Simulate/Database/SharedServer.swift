@@ -1,0 +1,141 @@
+internal import Foundation
+internal import HostSystem
+internal import Lab
+internal import PostgreSQLClient
+internal import PostgreSQLStore
+@testable internal import RemotePINServer
+internal import StoreMaintenance
+@testable internal import Vault
+internal import Vocabulary
+internal import WalletStore
+
+/// The machine of one of two servers with PostgreSQL.
+///
+/// `@unchecked Sendable`: see ``Scheduler``.
+final class SharedServer: ServerMachine, @unchecked Sendable {
+    private static let files = ["vault.key", "vault.key.count", "audit.log", "audit.log.commits"]
+
+    let run: Simulation
+    let authority: LabAuthority
+    var generator: SeededGenerator
+    private let number: Int
+    private let database: SimulatedDatabase
+    private(set) var process: SimulatedProcess?
+    private(set) var running: RunningServer?
+    private(set) var folder: String
+    var vaultFailsUntil: Int64 = 0
+    private var starts = 0
+    private let root: String
+
+    private var name: String { "server \(self.number + 1)" }
+
+    /// - Parameter number: The server's number, from 0.
+    init(
+        _ number: Int,
+        _ run: Simulation,
+        _ database: SimulatedDatabase,
+        _ authority: LabAuthority,
+        folder: String
+    ) throws {
+        (self.run, self.number, self.database, self.authority) = (run, number, database, authority)
+        self.generator = SeededGenerator(seed: run.plan.seed, "server \(number)")
+        self.root = "\(folder)/server-\(number)"
+        self.folder = "\(self.root)-0"
+        try DurableFile.makeFolder(self.folder)
+        try FileManager.default.copyItem(atPath: "\(folder)/vault.key", toPath: "\(self.folder)/vault.key")
+    }
+
+    /// Creates the key that all servers have.
+    static func createVault(in folder: String) throws { try KeyFileVault.create(at: "\(folder)/vault.key") }
+
+    func start() {
+        self.starts += 1
+        let process = SimulatedProcess(self.name, self.scheduler)
+        self.process = process
+        self.run.observer.note(self.name, "starts")
+        self.scheduler.enter(process) { Task { await self.serve(process) } }
+    }
+
+    private func serve(_ process: SimulatedProcess) async {
+        do {
+            let count = SealCount(path: "\(self.folder)/vault.key.count") { work in self.write(work) }
+            let vault = try KeyFileVault("\(self.folder)/vault.key", count: count)
+            let parts = try await self.storeParts(vault, process)
+            if self.database.isEmpty {
+                // An operator creates the store before the first start.
+                guard self.number == 0 else { return self.kill(power: false, "there is no store yet") }
+                try await PostgreSQLWalletStore.create(parts)
+            }
+            let store = try await PostgreSQLWalletStore.open(parts)
+            try await store.takeLease()
+            guard let clock = store.lease?.clock else { throw Violation("the store has a lease") }
+            let epoch = try await store.epochs().count + 1
+            let audit = try await self.openAudit(vault, of: store, clock: clock, epoch: epoch, server: parts.server)
+            let server = try await RemotePINServer(self.parts(store, vault, audit, clock: clock))
+            self.running = RunningServer(server: server, store: store, vault: vault)
+            self.accept(server, in: process)
+            self.run.observer.note(self.name, "serves")
+            self.repeatTimers(server)
+        } catch {
+            self.failed(error)
+        }
+    }
+
+    private func storeParts(_ vault: KeyFileVault, _ process: SimulatedProcess) async throws -> StoreParts {
+        var parts = StoreParts(
+            target: PostgreSQLTarget(address: "simulated"),
+            server: "server-\(self.number + 1)",
+            key: try await RecordKey.derived(by: vault),
+            receipts: vault.receiptSigner
+        )
+        parts.policy = ["attempts": "\(self.run.plan.policy)"]
+        parts.commitMark = CommitMark.path(ofAuditLog: "\(self.folder)/audit.log")
+        let scheduler = self.scheduler
+        parts.elapsed = { .seconds(1000) + .microseconds(scheduler.now) }
+        parts.uptime = parts.elapsed
+        parts.machine = .simulated(self.database, process, server: self.number)
+        parts.program = "simulated"
+        parts.vaultKeys = { vault.versions.compactMap { vault.name(of: $0) } }
+        return parts
+    }
+
+    /// The server does not start: its database may be away, or it is a defect.
+    private func failed(_ error: any Error) {
+        self.run.observer.note(self.name, "does not start: \(type(of: error))")
+        switch error {
+        case PostgreSQLStoreOpenError.unreachable, PostgreSQLStoreOpenError.nameInUse, is StoreError,
+            is ServerStartError:
+            self.kill(power: false, "its database is away")
+        case PostgreSQLStoreOpenError.lostCommits:
+            self.run.observer.end("an operator must open an epoch")
+        default:
+            self.run.observer.report("\(self.name) does not start: \(error)")
+        }
+    }
+
+    func write(_ work: @escaping () -> Void) {
+        guard let process = self.process else { return }
+        self.scheduler.schedule(after: .random(in: 500...10_000, using: &self.generator), in: process, work)
+    }
+
+    func die(_ reason: String, power: Bool) -> Never {
+        self.kill(power: power, reason)
+        self.run.neverReturn()
+    }
+
+    func kill(power: Bool, _ reason: String) {
+        guard let process = self.process, process.isAlive else { return }
+        self.run.observer.note(self.name, "is killed: \(reason.replacing(self.run.folder, with: ""))")
+        process.kill()
+        self.running = nil
+        self.database.processEnds(process)
+        let new = "\(self.root)-\(self.starts)"
+        try? FileManager.default.createDirectory(atPath: new, withIntermediateDirectories: true)
+        for name in Self.files where FileManager.default.fileExists(atPath: "\(self.folder)/\(name)") {
+            try? FileManager.default.copyItem(atPath: "\(self.folder)/\(name)", toPath: "\(new)/\(name)")
+        }
+        self.folder = new
+        let delay = Int64.random(in: 500_000...20_000_000, using: &self.generator)
+        self.scheduler.schedule(after: delay, in: self.run.world) { self.start() }
+    }
+}

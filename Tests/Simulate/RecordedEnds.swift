@@ -1,0 +1,22 @@
+internal import AuditLog
+internal import Vocabulary
+
+/// The wallets that an audit log names as revoked or as blocked permanently.
+struct RecordedEnds {
+    /// The wallets of revocations that were begun, by the numbers of their entries.
+    private var begun: [UInt64: [WalletID]] = [:]
+    private(set) var blocked: [WalletID] = []
+
+    var ended: [WalletID] { self.begun.values.flatMap(\.self) }
+
+    mutating func read(_ entry: AuditEntry) {
+        let record = entry.record
+        switch (record.event, record.phase) {
+        case (.deletionCode, .begun), (.wipe, .begun), (.revokeWallets, .begun):
+            self.begun[entry.number] = record.subject.wallets
+        case (_, .failed(of: let number?, _)): self.begun[number] = nil
+        case (.blockedPermanently, .done): self.blocked += record.subject.wallets
+        default: break
+        }
+    }
+}

@@ -1,0 +1,74 @@
+internal import AuditLog
+internal import Foundation
+internal import PINPolicy
+internal import RemotePINServer
+internal import StoreMaintenance
+internal import Synchronization
+@testable internal import Vault
+internal import WalletStore
+
+/// Backups and restores, by the code of the operator's programs, which run outside the simulation.
+extension SimulatedServer {
+    /// A backup, and the time of its contents.
+    struct Backup {
+        let path: String
+        let time: Int64
+    }
+
+    private static let storeFiles = ["wallets.db", "wallets.db-wal", "wallets.db-mark"]
+
+    /// Makes a backup of the store as of now, from a copy of its files.
+    func makeBackup() {
+        guard let running = self.running else { return }
+        let (mark, clock) = (running.server.audit.newest, self.clock)
+        let time = self.scheduler.now
+        let folder = "\(self.run.folder)/backup-\(time)"
+        try? FileManager.default.createDirectory(atPath: "\(folder)/data", withIntermediateDirectories: true)
+        for name in ["vault.key"] + Self.storeFiles.map({ "data/\($0)" }) {
+            try? FileManager.default.copyItem(atPath: "\(self.folder)/\(name)", toPath: "\(folder)/\(name)")
+        }
+        let failure = self.outside {
+            let vault = try KeyFileVault("\(folder)/vault.key", count: SealCount(path: "\(folder)/count") { $0() })
+            let store = try SQLiteWalletStore.open(folder: "\(folder)/data", key: try await .derived(by: vault))
+            let maker = BackupMaker(store: store, vault: vault, clock: clock) { mark }
+            _ = try await maker.make(at: "\(folder)/backup") { _, _ in }
+            await store.close()
+        }
+        if let failure { return self.run.observer.report("the backup fails: \(failure)") }
+        self.backup = Backup(path: "\(folder)/backup", time: time)
+        self.run.observer.note("operator", "makes a backup")
+    }
+
+    /// Stops the server, and restores the last backup in place of its store.
+    func restore(_ rule: EpochRule) {
+        // A damaged file is put back first.
+        guard let backup = self.backup, self.running != nil, !self.hasFlippedBit else { return }
+        self.kill(power: false, "the operator restores a backup")
+        let (folder, clock) = (self.folder, self.clock)
+        for name in Self.storeFiles { try? FileManager.default.removeItem(atPath: "\(folder)/data/\(name)") }
+        let failure = self.outside {
+            let count = SealCount(path: "\(folder)/vault.key.count") { $0() }
+            let parts = Restoration.Parts(
+                backup: backup.path,
+                dataFolder: "\(folder)/data",
+                auditLog: "\(folder)/audit.log",
+                vault: try KeyFileVault("\(folder)/vault.key", count: count),
+                clock: clock,
+                actor: AuditActor(rawValue: "operator"),
+                rule: rule
+            )
+            _ = try await Restoration(parts).run()
+        }
+        if let failure { return self.run.observer.report("the restore fails: \(failure)") }
+        self.run.observer.note("operator", "restores the backup of \(Trace.text(backup.time)) with the rule \(rule)")
+        self.run.restored(rule, from: backup.time)
+    }
+
+    /// Runs a program to its end, and returns its failure.
+    private func outside(_ program: @escaping @Sendable () async throws -> Void) -> (any Error)? {
+        let disk = unsafe SimulatedDisk.active
+        unsafe SimulatedDisk.active = nil
+        defer { unsafe SimulatedDisk.active = disk }
+        return self.scheduler.outside(program)
+    }
+}
