@@ -117,8 +117,7 @@ proof: explore model simulate-build ## explorer, model, 2,000 simulated seeds, a
 	Tests/Explore/model.py "$$(swift build --show-bin-path)/explore"
 	$(RUN_SIMULATOR) SEEDS=20 --twice
 	$(RUN_SIMULATOR) SEEDS=2000
-	Tests/Mutants/run.py --explore
-	Tests/Mutants/run.py --simulate
+	Tests/Mutants/run.py --explore --simulate
 
 # Arguments of the simulator besides SEED or SEEDS, such as "--trace"; SIMULATE=--help lists them.
 SIMULATE :=

@@ -7,7 +7,8 @@
     Tests/Mutants/run.py --minutes 20   starts no mutant after 20 minutes
     Tests/Mutants/run.py --resume       continues the last run: omits the mutants that have an outcome
     Tests/Mutants/run.py --explore      runs the explorer (make explore) instead of tests, on the mutants that name a plan
-    Tests/Mutants/run.py --simulate     runs the simulator (make simulate) instead of tests, on the mutants that name seeds
+    Tests/Mutants/run.py --simulate     runs the simulator (make simulate) instead of tests, on the mutants that name seeds;
+                                        with --explore, one build serves both
 
 The tables are the files *.mutants in this folder, one entry for each mutant:
 
@@ -20,9 +21,9 @@ The tables are the files *.mutants in this folder, one entry for each mutant:
 
 "tests" is a filter of `swift test`. "explored", after "tests", names a plan and bounds of the explorer, which then
 finds the mutant, too: `explored: restore sessions=3`. Likewise, "simulated" names seeds of the simulator, of which one
-finds the mutant: `simulated: 20`. docs/proof.md lists these mutants. The lines after "-" must occur exactly once in
-the file, one after the other; indentation, blank lines and lines with only a comment are ignored. The lines after "+"
-replace them.
+finds the mutant: `simulated: 20`, or only seeds of two servers: `simulated: 100 --shared`. docs/proof.md lists these
+mutants. The lines after "-" must occur exactly once in the file, one after the other; indentation, blank lines and
+lines with only a comment are ignored. The lines after "+" replace them.
 A mutant may change several places: repeat "file".
 
 One build contains almost all mutants. In it, each function that a mutant changes has its body twice, and the
@@ -259,9 +260,10 @@ def copy_tree():
 class Build:
     """The copy's build, which contains all mutants that a switch can choose."""
 
-    def __init__(self, mutants, what=("--build-tests",)):
-        """`what` is built: an option of `swift build`."""
-        self.command = ["swift", "build", *what]
+    def __init__(self, mutants, programs=()):
+        """Builds the tests, or else these programs."""
+        self.commands = [["swift", "build", "--product", program] for program in programs]
+        self.commands = self.commands or [["swift", "build", "--build-tests"]]
         self.originals, self.regions, self.owners = {}, {}, {}
         # Mutants that did not compile next to the original, as long as their entries stay the same.
         self.separate = json.loads(SEPARATE.read_text()) if SEPARATE.exists() else {}
@@ -299,13 +301,15 @@ class Build:
                 kept.write_text(text)
             shutil.copy2(kept, TREE / path)
         with open(log, "w") as output:
-            is_program = "--product" in self.command
-            environment = dict(os.environ, REMOTE_PIN_BENCHMARKS="1") if is_program else None
-            build = subprocess.run(self.command, cwd=TREE, stdout=output, stderr=output, env=environment)
+            environment = dict(os.environ, REMOTE_PIN_BENCHMARKS="1") if "--product" in self.commands[0] else None
+            builds = all(
+                subprocess.run(command, cwd=TREE, stdout=output, stderr=output, env=environment).returncode == 0
+                for command in self.commands
+            )
         self.restore(texts)
         for path, text in mutated.items():
             (TREE / path).write_text(text)
-        return build.returncode == 0
+        return builds
 
     def restore(self, paths):
         """Restores the original sources, because some tests read them."""
@@ -391,7 +395,7 @@ def explore_one(mutant):
 def simulate_one(mutant):
     """Runs the simulator; returns its output, the violation or None, the seed that shows it, and the time."""
     began = time.monotonic()
-    command = [TREE / ".build/debug/simulate", f"SEEDS={mutant.simulated}", "JOBS=1", "--quick"]
+    command = [TREE / ".build/debug/simulate", *f"SEEDS={mutant.simulated}".split(), "JOBS=1", "--quick"]
     environment = dict(os.environ, MUTANT=mutant.name)
     run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
     violated = re.search(r"^seed (\d+): (.*)", run.stdout, re.MULTILINE)
@@ -399,24 +403,39 @@ def simulate_one(mutant):
     return run.stdout, violation, seed, time.monotonic() - began
 
 
-def prove(program, every, mutants, jobs):
-    """Builds the explorer or the simulator with every mutant that it finds, runs it on those of `mutants`, and prints
-    a table and, unless all run, the output. Returns the exit status."""
-    listed, control, run_one, found_by = {
-        "explore": ("explored", "change", explore_one, "steps"),
-        "simulate": ("simulated", "40", simulate_one, "seed"),
-    }[program]
+# By program: the entry of a mutant, the entry of a run without a mutant, the function, and the found place's name.
+PROGRAMS = {
+    "explore": ("explored", "change", explore_one, "steps"),
+    "simulate": ("simulated", "40", simulate_one, "seed"),
+}
+
+
+def prove(programs, every, mutants, jobs):
+    """Builds the programs with every mutant that they find, and runs them on those of `mutants`. Returns the exit
+    status."""
+    found = [m for m in every if any(getattr(m, PROGRAMS[program][0]) for program in programs)]
+    copy_tree()
+    began, build = time.monotonic(), Build(found, programs)
+    if not build.run_switched(found):
+        return 1
+    print(f"the build took {time.monotonic() - began:.0f} s", flush=True)
+    lost = [mutant.name for mutant in mutants if mutant in found and mutant.name not in build.regions]
+    if lost:
+        print(f"not in the build: {lost}", file=sys.stderr)
+        return 1
+    return max(prove_by(program, every, mutants, jobs) for program in programs)
+
+
+def prove_by(program, every, mutants, jobs):
+    """Runs a program on those of `mutants` that it finds, and prints a table and, unless all run, the output. Returns
+    the exit status."""
+    listed, control, run_one, found_by = PROGRAMS[program]
     every = [mutant for mutant in every if getattr(mutant, listed)]
     mutants = [mutant for mutant in every if mutant in mutants]
-    copy_tree()
-    build = Build(every, ("--product", program))
-    if not build.run_switched(every):
-        return 1
-    lost = [mutant.name for mutant in mutants if mutant.name not in build.regions]
     unchanged = Mutant("none")
     setattr(unchanged, listed, control)
-    if lost or (violated := run_one(unchanged)[1]):
-        print(f"not in the build: {lost}" if lost else f"without a mutant: {violated}", file=sys.stderr)
+    if violated := run_one(unchanged)[1]:
+        print(f"without a mutant: {violated}", file=sys.stderr)
         return 1
     print(f"| mutant | {listed} | violated | {found_by} | time |\n| --- | --- | --- | --- | --- |", flush=True)
     missed = 0
@@ -451,7 +470,8 @@ def main():
     if check(every):
         return 1
     if arguments.explore or arguments.simulate:
-        return prove("explore" if arguments.explore else "simulate", every, mutants, arguments.jobs)
+        programs = [program for program in PROGRAMS if getattr(arguments, program)]
+        return prove(programs, every, mutants, arguments.jobs)
     began, lock = time.monotonic(), threading.Lock()
     copy_tree()
     build = Build(every)

@@ -74,8 +74,8 @@ struct Options {
         Runs whole servers and wallets with the network, disks and clocks between them in simulated time. A seed draws
         the attempt policy, the use of the phones, the order of all tasks, the faults, and the operator's backups and
         restores. The same seed gives the same trace. Each fifth seed runs two servers on PostgreSQL with a standby for
-        an hour; the others run one server with SQLite for one or two days. docs/proof.md lists the rules that are
-        checked, and the limits.
+        some minutes; the others run one server with SQLite for one or two days. docs/proof.md lists the rules that
+        are checked, and the limits.
 
           simulate SEEDS=200              seeds 1 to 200 (the default)
           simulate SEED=37                one seed; prints its faults

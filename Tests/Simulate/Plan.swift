@@ -89,7 +89,7 @@ struct Plan: Sendable {
         }
     }
 
-    private static let longestPause: Int64 = 40_000_000
+    private static let longestPause: Int64 = 20_000_000
 
     private static func visits(in days: Int, using generator: inout SeededGenerator) -> [Visit] {
         let count = days * Int.random(in: 2...6, using: &generator)
@@ -113,11 +113,11 @@ struct Plan: Sendable {
     /// The time after which all faults end, and the time between the phones' last visits.
     var end: Int64 {
         guard self.isShared else { return Int64(self.days) * Self.day }
-        return (self.visits.joined().map(\.time).max() ?? 0) + 120_000_000
+        return (self.visits.joined().map(\.time).max() ?? 0) + 60_000_000
     }
 
-    var endSpacing: Int64 { self.isShared ? 20_000_000 : 3_600_000_000 }
+    var endSpacing: Int64 { self.isShared ? 10_000_000 : 3_600_000_000 }
 
-    /// The days of all wallets together, without runs of two servers, which take an hour.
+    /// The days of all wallets together, without runs of two servers, which take minutes.
     var walletDays: Int { self.isShared ? 0 : self.days * self.visits.count }
 }

@@ -29,8 +29,8 @@ extension DatabaseStatement {
         ),
         (Schema.unloggedTables, { _ in rows([.number(0)]) }),
         (
-            "select record_key_check, home = \(Schema.place) from facts",
-            { rows($0.tables.facts.map { [.bytes($0.keyCheck), .flag($0.hasHome)] }) }
+            "select record_key_check, home = \(Schema.place), home is null from facts",
+            { rows($0.tables.facts.map { [.bytes($0.keyCheck), .flag($0.hasHome), .flag(!$0.hasHome)] }) }
         ),
         ("select \(StoreSession.factColumns) from facts", { rows($0.tables.factColumns) }),
         (
