@@ -161,7 +161,9 @@ final class Phone: @unchecked Sendable {
     func serverRestored(from time: Int64) {
         // A restored store also has the replaced shares, which open nothing any more.
         let confirmed = self.walletID.flatMap { self.run.observer.confirmation(of: $0) }
-        guard self.pin != nil, max(self.lastChange, confirmed ?? 0) >= time else { return }
+        // What was begun before the backup may have reached the server after it.
+        let least = time - 300_000_000
+        guard self.pin != nil, max(self.lastChange, confirmed ?? 0) >= least else { return }
         self.process?.kill()
         self.isForgotten = true
     }
