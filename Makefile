@@ -57,11 +57,12 @@ scenarios: packages-run ## play Tests/Scenarios against real servers; fail if a 
 	$(RUN_SCENARIOS)
 
 ASAN_SUPPRESSIONS := suppressions=$(CURDIR)/Tests/address-sanitizer.suppressions
+LSAN_SUPPRESSIONS := suppressions=$(CURDIR)/Tests/leak-sanitizer.suppressions:print_suppressions=0
 
 .PHONY: check
 check: test mutants-check ## test, the same under address and thread sanitizers, release build, demo
 	@echo "== address sanitizer, with leak detection =="
-	ASAN_OPTIONS=$(ASAN_SUPPRESSIONS) $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --skip '$(TESTS_WITH_PROCESSES)' $(FAILURES_LAST)
+	ASAN_OPTIONS=$(ASAN_SUPPRESSIONS) LSAN_OPTIONS=$(LSAN_SUPPRESSIONS) $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --skip '$(TESTS_WITH_PROCESSES)' $(FAILURES_LAST)
 	@echo "== address sanitizer, real programs =="
 	ASAN_OPTIONS=detect_leaks=0:$(ASAN_SUPPRESSIONS) $(SWIFT_TEST) --sanitize=address --scratch-path .build-asan --filter '$(TESTS_WITH_PROCESSES)' $(FAILURES_LAST)
 	@echo "== thread sanitizer =="
