@@ -21,7 +21,8 @@ final class ConfirmedCommits: Sendable {
     private let server: String
     private let path: String?
     private let onRefusal: @Sendable (String) -> Void
-    private let newest: Mutex<(mark: CommitMark, file: RecordFile?)>
+    private typealias Newest = (mark: CommitMark, file: RecordFile?)
+    private let newest: Mutex<Newest>
 
     /// Reads the mark left by an earlier process, if the parts name a file for it.
     ///
@@ -71,15 +72,7 @@ final class ConfirmedCommits: Sendable {
         mark.numbers[lane] = number
         let isKnown = self.newest.withLock { newest in
             guard newest.mark.epoch <= epoch else { return false }
-            guard newest.mark.raise(to: mark) else { return true }
-            self.write { () throws(FileError) in
-                if let file = newest.file {
-                    try file.write(newest.mark)
-                } else if let path = self.path {
-                    try DurableFile.write(newest.mark.encoded(), to: path)
-                    newest.file = try RecordFile(opening: path)
-                }
-            }
+            self.raise(&newest, to: mark, creating: true)
             return true
         }
         guard isKnown else { throw .outcomeUnknown("an epoch was opened in another database meanwhile") }
@@ -102,26 +95,26 @@ final class ConfirmedCommits: Sendable {
             // Once the epoch has changed, later commits of the other lane may be in another database.
             let known = newest.mark.epoch == stored.epoch ? before : newest.mark
             guard stored.contains(known, accounted.first { $0.epoch == known.epoch }) else { return false }
-            guard newest.mark.raise(to: stored) else { return true }
-            self.write { () throws(FileError) in
-                if let file = newest.file { try file.write(newest.mark) }
-            }
+            self.raise(&newest, to: stored, creating: false)
             return true
         }
     }
 
-    private func write(_ body: () throws(FileError) -> Void) {
+    /// Takes the higher numbers, and writes them to the file.
+    ///
+    /// - Parameter creating: Whether to create the file if it is missing.
+    private func raise(_ newest: inout Newest, to mark: CommitMark, creating: Bool) {
+        guard newest.mark.raise(to: mark) else { return }
         do throws(FileError) {
-            try body()
+            if let file = newest.file {
+                // Not synced: the mark survives any exit of the process, but a power failure may lose its last seconds.
+                try file.write(newest.mark.encoded(), at: 0)
+            } else if creating, let path = self.path {
+                try DurableFile.write(newest.mark.encoded(), to: path)
+                newest.file = try RecordFile(opening: path)
+            }
         } catch {
             self.onRefusal("the mark of the last commit cannot be written: \(error)")
         }
     }
-}
-
-extension RecordFile {
-    /// Writes the mark of the last commit, not synced.
-    ///
-    /// It survives any exit of the process, but a power failure may lose its last seconds.
-    fileprivate func write(_ mark: CommitMark) throws(FileError) { try self.write(mark.encoded(), at: 0) }
 }
