@@ -4,12 +4,30 @@ internal import StoreMaintenance
 /// The confirmed commits that a database lacks, according to the servers' logs and the marks beside them.
 struct CommitLosses {
     /// The commits in the database, by server.
-    let stored: [String: CommitMark]
+    private let stored: [String: CommitMark]
     /// The database's epoch.
     let epoch: Int64
     /// The commits that earlier epochs took into account.
-    let accounted: [AccountedCommits]
-    let origin: EpochOpening.Origin
+    private let accounted: [AccountedCommits]
+    private let origin: EpochOpening.Origin
+    /// The marks beside the logs, by server.
+    private let marks: [String: CommitMark]
+
+    /// Reads the marks beside the logs of these servers.
+    init(
+        stored: [String: CommitMark],
+        epoch: Int64,
+        accounted: [AccountedCommits],
+        origin: EpochOpening.Origin,
+        logs: [ServerLogs.Server]
+    ) {
+        (self.stored, self.epoch, self.accounted, self.origin) = (stored, epoch, accounted, origin)
+        let marks = logs.compactMap { server in
+            server.path.flatMap { try? CommitMark.read(at: CommitMark.path(ofAuditLog: $0)) }
+                .flatMap { $0.server == server.name ? (server.name, $0) : nil }
+        }
+        self.marks = Dictionary(uniqueKeysWithValues: marks)
+    }
 
     /// Returns the reason why an intact log may be an older copy, or nil.
     ///
@@ -22,7 +40,7 @@ struct CommitLosses {
             return nil
         }
         let path = CommitMark.path(ofAuditLog: server.path ?? "")
-        guard let own = Self.mark(of: server) else {
+        guard let own = self.marks[server.name] else {
             return "there is no \(path) of this server, so the log may be an older copy"
         }
         // The commit after the entry of a stop stores that entry's number in the database.
@@ -35,14 +53,14 @@ struct CommitLosses {
     /// nil if the server's log does not show the number.
     func number(of server: ServerLogs.Server) -> UInt64? {
         guard server.problem == nil, self.origin != .unknown else { return nil }
-        let own = Self.mark(of: server)
+        let own = self.marks[server.name]
         guard own != nil || !server.hasServed || self.origin == .declared else { return nil }
         // If the mark is older than the log, as after a power failure, the last commits are unknown.
         let ofLog = (Int64(server.ofEpoch.epoch), server.ofEpoch.generation)
         if let own, (own.epoch, own.total) < ofLog { return nil }
         var number: UInt64 = 0
         // Excludes the commit after a stop, because its loss costs no guess.
-        for shown in Self.shown(by: server, countingStop: false) {
+        for shown in self.shown(by: server, countingStop: false) {
             let known: AccountedCommits
             if shown.epoch == self.epoch {
                 let stored = self.stored[server.name] ?? CommitMark(server: server.name)
@@ -65,8 +83,8 @@ struct CommitLosses {
     ///
     /// - Parameter countingStop: Whether to include the commit after a clean stop's entry, which only stores the number
     ///   of that entry.
-    static func shown(by server: ServerLogs.Server, countingStop: Bool) -> [AccountedCommits] {
-        let (mark, generation) = (Self.mark(of: server), server.ofEpoch.generation)
+    func shown(by server: ServerLogs.Server, countingStop: Bool) -> [AccountedCommits] {
+        let (mark, generation) = (self.marks[server.name], server.ofEpoch.generation)
         let ofLastEntry = (Int64(server.ofEpoch.epoch), generation)
         let hasFurther = mark.map { ($0.epoch, $0.total) > ofLastEntry } ?? true
         let hasStopMark = countingStop && server.endsWithStop && generation > 0 && hasFurther
@@ -76,11 +94,5 @@ struct CommitLosses {
             total: hasStopMark ? generation + 1 : generation
         )
         return [ofLog, mark.map { AccountedCommits($0) }].compactMap(\.self).filter { $0.leastTotal > 0 }
-    }
-
-    private static func mark(of server: ServerLogs.Server) -> CommitMark? {
-        guard let path = server.path else { return nil }
-        let mark = (try? CommitMark.read(at: CommitMark.path(ofAuditLog: path))).flatMap { $0 }
-        return mark?.server == server.name ? mark : nil
     }
 }

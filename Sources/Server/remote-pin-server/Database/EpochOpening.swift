@@ -83,7 +83,8 @@ struct EpochOpening {
             stored: Dictionary(uniqueKeysWithValues: known.map { ($0.name, $0.commits) }),
             epoch: Int64(self.epochs.count + 1),
             accounted: try await store.accountedCommits(),
-            origin: origin
+            origin: origin,
+            logs: logs.servers
         )
         self.losses = losses
         self.servers = logs.names.union(without).sorted().map { name in
@@ -115,7 +116,7 @@ struct EpochOpening {
             (1...self.losses.epoch).map { AccountedCommits(server: name, epoch: $0, total: .max) }
         }
         let whole = self.logs.servers.filter { $0.problem == nil }
-        return lost + whole.flatMap { CommitLosses.shown(by: $0, countingStop: true) }
+        return lost + whole.flatMap { self.losses.shown(by: $0, countingStop: true) }
     }
 
     /// Rejects an opening that would lose a revocation or grant a guess without the operator's word.
