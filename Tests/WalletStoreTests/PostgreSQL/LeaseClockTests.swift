@@ -18,8 +18,6 @@ struct LeaseClockTests {
         self.connection = try self.servers.place.connect()
     }
 
-    private func lease(of store: PostgreSQLWalletStore) throws -> any ServerLease { try store.lease.orThrow() }
-
     @Test("a server does not start while the database's clock differs from the newest lease's time")
     func startOfClock() async throws {
         try self.servers.place.addLease(ofKilled: "z", by: self.connection)
@@ -27,13 +25,13 @@ struct LeaseClockTests {
         let starting = Task { [servers = self.servers] in try await servers.server("a") }
         #expect(await self.servers.refuse(for: "clock differs"))
         self.servers.elapsed.advance(by: .seconds(7))
-        let now = try self.lease(of: try await starting.value).clock.now().milliseconds
+        let now = try self.servers.lease(of: try await starting.value).clock.now().milliseconds
         #expect(now < 3_000_000_000_000, "that lease has ended")
     }
 
     @Test("a server whose database's clock steps, or whose machine stood still, releases nothing at once")
     func step() async throws {
-        let lease = try self.lease(of: try await self.servers.server("a"))
+        let lease = try self.servers.lease(of: try await self.servers.server("a"))
         let settled = self.servers.settled(by: lease)
         // As if the database's clock were set back.
         self.servers.uptime.advance(by: .seconds(3600))
@@ -76,7 +74,7 @@ struct LeaseClockTests {
     @Test("a server whose epoch has ended releases nothing more, and must start again")
     func epochEnded() async throws {
         let store = try await self.servers.server("a")
-        let lease = try self.lease(of: store)
+        let lease = try self.servers.lease(of: store)
         let settled = self.servers.settled(by: lease)
         try await store.open([StoredEpoch(number: 2, rule: .strict, openedAt: TestWallet.start, mac: [1])])
         #expect(await self.servers.noticeEpoch())
@@ -86,6 +84,6 @@ struct LeaseClockTests {
         // As `store epoch` does.
         try self.connection.run("delete from leases")
         let next = try await self.servers.server("a")
-        #expect(try self.lease(of: next).isHeld)
+        #expect(try self.servers.lease(of: next).isHeld)
     }
 }

@@ -16,8 +16,6 @@ struct LeaseTableTests {
         self.connection = try self.servers.place.connect()
     }
 
-    private func lease(of store: PostgreSQLWalletStore) throws -> any ServerLease { try store.lease.orThrow() }
-
     @Test("a lease that has ended is not revived by its holder's next renewal, and a renewed one is not ended")
     func fencing() throws {
         let table = try self.table()
@@ -90,6 +88,6 @@ struct LeaseTableTests {
         while try self.connection.run(waiting, [database]).count == 0, !hasStarted.hasHappened { await Task.yield() }
         #expect(!hasStarted.hasHappened)
         try transaction.commit()
-        #expect(try self.lease(of: try await starting.value).isHeld)
+        #expect(try self.servers.lease(of: try await starting.value).isHeld)
     }
 }

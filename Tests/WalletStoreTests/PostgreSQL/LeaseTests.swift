@@ -30,13 +30,11 @@ struct LeaseTests {
         try await self.servers.server(name, lease: lease)
     }
 
-    private func lease(of store: PostgreSQLWalletStore) throws -> any ServerLease { try store.lease.orThrow() }
-
     @Test("a revocation waits until every server has settled its own connections of the wallets")
     func acknowledgements() async throws {
         let (first, second) = (try await self.server("a"), try await self.server("b"))
         let connections = Connections()
-        try self.lease(of: second).serve { wallets in
+        try self.servers.lease(of: second).serve { wallets in
             connections.settled.withLock { $0.append(wallets) }
             await withCheckedContinuation { waiter in connections.isBusy.withLock { $0 = waiter } }
         } load: {
@@ -44,7 +42,7 @@ struct LeaseTests {
         }
         let wallet = try await TestWallet(in: first)
         _ = try await first.revoke(wallets: [wallet.id], at: TestWallet.start)
-        let lease = try self.lease(of: first)
+        let lease = try self.servers.lease(of: first)
         let done = LeasedServers.Event()
         let answer = Task {
             let answer = try await lease.acknowledgements()
@@ -65,13 +63,13 @@ struct LeaseTests {
     func ends() async throws {
         let (first, second) = (try await self.server("a"), try await self.server("b"))
         let connections = Connections()
-        try self.lease(of: second).serve { wallets in
+        try self.servers.lease(of: second).serve { wallets in
             connections.settled.withLock { $0.append(wallets) }
         } load: {
             (0, 0)
         }
         func expectSettled(_ expected: [WalletID]?, line: Int = #line) async throws {
-            let servers = try await self.lease(of: first).acknowledgements()
+            let servers = try await self.servers.lease(of: first).acknowledgements()
             #expect(servers == Acknowledgements(acknowledged: ["a", "b"]), "line \(line)")
             #expect(connections.settled.withLock(\.last) == .some(expected), "line \(line)")
         }
@@ -96,12 +94,12 @@ struct LeaseTests {
     func lostRevocations() async throws {
         let (first, second) = (try await self.server("a"), try await self.server("b"))
         let settled = Mutex<[[WalletID]?]>([])
-        try self.lease(of: second).serve { wallets in
+        try self.servers.lease(of: second).serve { wallets in
             settled.withLock { $0.append(wallets) }
         } load: {
             (0, 0)
         }
-        let lease = try self.lease(of: first)
+        let lease = try self.servers.lease(of: first)
         let wallets = (try await TestWallet(in: first), try await TestWallet(in: first))
         _ = try await first.revoke(wallets: [wallets.0.id], at: TestWallet.start)
         _ = try await lease.acknowledgements()
@@ -120,7 +118,7 @@ struct LeaseTests {
     func killedServer() async throws {
         let store = try await self.server("a")
         try self.place.addLease(ofKilled: "b", lasting: .seconds(30), by: self.connection)
-        let lease = try #require(try self.lease(of: store) as? LeaseKeeper)
+        let lease = try #require(try self.servers.lease(of: store) as? LeaseKeeper)
         let wallet = try await TestWallet(in: store)
         try await store.recordWipe(of: wallet.id, at: TestWallet.start)
         let done = LeasedServers.Event()
@@ -143,7 +141,7 @@ struct LeaseTests {
     @Test("a server that cannot renew its lease releases nothing after two thirds of it, and cuts off its answers")
     func lapse() async throws {
         let store = try await self.server("a", lease: .seconds(6000))
-        let lease = try self.lease(of: store)
+        let lease = try self.servers.lease(of: store)
         let connections = Connections()
         lease.serve { wallets in
             connections.settled.withLock { $0.append(wallets) }
@@ -163,7 +161,7 @@ struct LeaseTests {
 
     @Test("the end of a lease cuts off answers in time, even if the thread that renews it is blocked")
     func blocked() async throws {
-        let lease = try self.lease(of: try await self.server("a"))
+        let lease = try self.servers.lease(of: try await self.server("a"))
         let (connections, isBlocked, gate) = (Connections(), LeasedServers.Event(), DispatchSemaphore(value: 0))
         defer { gate.signal() }
         // The thread asks for the load before each renewal.
@@ -186,7 +184,7 @@ struct LeaseTests {
 
     @Test("a renewal under settings that lose commits does not count, and the lease ends")
     func durability() async throws {
-        let lease = try self.lease(of: try await self.server("a"))
+        let lease = try self.servers.lease(of: try await self.server("a"))
         try self.connection.run("alter table wallets set unlogged")
         #expect(await self.servers.refuse(for: DurabilitySettings.unlogged))
         self.elapsed.advance(by: .seconds(41))
@@ -197,7 +195,7 @@ struct LeaseTests {
 
     @Test("a store that lacks commits ends all leases, including that of a server that lost none")
     func lostCommits() async throws {
-        let lease = try self.lease(of: try await self.server("a"))
+        let lease = try self.servers.lease(of: try await self.server("a"))
         try self.connection.run("update facts set lost_commits = true")
         let reason = "\(PostgreSQLStoreOpenError.lostCommits)"
         #expect(await self.servers.refuse(for: reason))
@@ -208,7 +206,7 @@ struct LeaseTests {
     @Test("a server whose lease others have ended settles everything before it releases again")
     func retaken() async throws {
         let store = try await self.server("a")
-        let lease = try self.lease(of: store)
+        let lease = try self.servers.lease(of: store)
         let (connections, early) = (Connections(), LeasedServers.Event())
         lease.serve { wallets in
             if lease.isHeld { early.happen() }
@@ -246,7 +244,7 @@ struct LeaseTests {
     @Test("one server at a time has the maintenance, and another one takes it over")
     func maintenance() async throws {
         let (first, second) = (try await self.server("a"), try await self.server("b"))
-        let (one, two) = (try self.lease(of: first), try self.lease(of: second))
+        let (one, two) = (try self.servers.lease(of: first), try self.servers.lease(of: second))
         #expect(one.hasMaintenance)
         #expect(!two.hasMaintenance)
         await first.close()

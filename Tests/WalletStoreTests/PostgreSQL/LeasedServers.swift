@@ -49,6 +49,8 @@ struct LeasedServers: Sendable {
         return store
     }
 
+    func lease(of store: PostgreSQLWalletStore) throws -> any ServerLease { try store.lease.orThrow() }
+
     /// Returns true once a server has refused something for this reason.
     func refuse(for reason: String) async -> Bool { await eventually { self.reasons.contain(reason) } }
 

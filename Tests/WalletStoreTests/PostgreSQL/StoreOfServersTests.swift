@@ -22,6 +22,14 @@ struct StoreOfServersTests {
     enum Lane: CaseIterable, Sendable {
         case judging
         case transactions
+
+        /// Lets a server write one commit in this way.
+        func commit(by server: PostgreSQLWalletStore, of wallet: TestWallet) async throws {
+            switch self {
+            case .judging: _ = try await server.judge(wallet.attempt(right: false))
+            case .transactions: try await server.recordWipe(of: wallet.id, at: TestWallet.start)
+            }
+        }
     }
 
     @Test(
@@ -33,10 +41,7 @@ struct StoreOfServersTests {
         let wallet = try await TestWallet(in: first)
         _ = try await second.judge(wallet.attempt(right: true))
         let before = try self.backup()
-        switch lane {
-        case .judging: _ = try await first.judge(wallet.attempt(right: false))
-        case .transactions: try await first.recordWipe(of: wallet.id, at: TestWallet.start)
-        }
+        try await lane.commit(by: first, of: wallet)
         // As a restore does, or a failover to a member that lacks the last commit.
         try self.restore(before)
         try self.place.disconnect("first", by: self.connection)
@@ -78,10 +83,7 @@ struct StoreOfServersTests {
         let wallet = try await TestWallet(in: first)
         _ = try await second.judge(wallet.attempt(right: true))
         let before = try self.backup()
-        switch lane {
-        case .judging: _ = try await first.judge(wallet.attempt(right: false))
-        case .transactions: try await first.recordWipe(of: wallet.id, at: TestWallet.start)
-        }
+        try await lane.commit(by: first, of: wallet)
         try self.restore(before)
         try await self.openEpoch(accountingFor: first.generation - (isKnown ? 0 : 1))
         if isKnown {
@@ -90,10 +92,7 @@ struct StoreOfServersTests {
             #expect(try await first.inUse([wallet.id]) == [wallet.id])
         } else {
             await #expect(throws: StoreError.unavailable, "also on its open connections") {
-                switch lane {
-                case .judging: _ = try await first.judge(wallet.attempt(right: false))
-                case .transactions: try await first.recordWipe(of: wallet.id, at: TestWallet.start)
-                }
+                try await lane.commit(by: first, of: wallet)
             }
             await #expect(throws: StoreError.unavailable) { _ = try await second.judge(wallet.attempt(right: true)) }
             await #expect(throws: PostgreSQLStoreOpenError.lostCommits) { try await self.open(as: "third") }
@@ -175,10 +174,7 @@ struct StoreOfServersTests {
         let wallet = try await TestWallet(in: first)
         _ = try await first.judge(wallet.attempt(right: true))
         let before = try self.backup()
-        switch lane {
-        case .judging: _ = try await first.judge(wallet.attempt(right: false))
-        case .transactions: try await first.recordWipe(of: wallet.id, at: TestWallet.start)
-        }
+        try await lane.commit(by: first, of: wallet)
         try self.restore(before)
         try self.place.disconnect("first", by: self.connection)
         await self.reconnect(first, lane == .judging ? .transactions : .judging, wallet)
