@@ -167,11 +167,14 @@ cluster-programs:
 AIMS :=
 
 .PHONY: bench
-bench: packages-run ## measure server and load tool against their targets; AIMS="checks unlocks" selects some
+bench: packages-run bench-programs ## measure server and load tool against their targets; AIMS="checks unlocks" selects some
+	Benchmarks/aims.py --programs "$$(swift build -c release --show-bin-path)" $(AIMS)
+
+.PHONY: bench-programs
+bench-programs:
 	$(SWIFT_BUILD) -c release --product remote-pin-server
 	$(SWIFT_BUILD) -c release --product remote-pin-lab
 	$(SWIFT_BUILD) -c release --product pin-load
-	Benchmarks/aims.py --programs "$$(swift build -c release --show-bin-path)" $(AIMS)
 
 .PHONY: bench-attestation
 bench-attestation: packages-run ## measure evidence verifications per second, with signature checks for comparison
@@ -184,10 +187,7 @@ bench-receipts: packages-run ## measure the CPU time of a receipt: a store's che
 	"$$(swift build -c release --show-bin-path)/receipt-bench"
 
 .PHONY: bench-servers
-bench-servers: packages-cluster ## measure servers on a PostgreSQL cluster; AIMS="checks servers revocations" selects some
-	$(SWIFT_BUILD) -c release --product remote-pin-server
-	$(SWIFT_BUILD) -c release --product remote-pin-lab
-	$(SWIFT_BUILD) -c release --product pin-load
+bench-servers: packages-cluster bench-programs ## measure servers on a PostgreSQL cluster; AIMS="checks servers revocations" selects some
 	Benchmarks/servers.py --programs "$$(swift build -c release --show-bin-path)" $(AIMS)
 
 SECONDS := 180

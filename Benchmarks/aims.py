@@ -572,13 +572,30 @@ AIMS = {
 }
 
 
-def main():
+def parser_of(description, aims):
+    """Returns a parser of arguments that takes the names of aims."""
     parser = argparse.ArgumentParser(
-        description=__doc__,
+        description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="\n".join(f"  {name:12}{work.__doc__}" for name, work in AIMS.items()),
+        epilog="\n".join(f"  {name:12}{work.__doc__}" for name, work in aims.items()),
     )
-    parser.add_argument("aims", nargs="*", choices=[[], *AIMS], metavar="AIM", help="aims to measure (all)")
+    parser.add_argument("aims", nargs="*", choices=[[], *aims], metavar="AIM", help="aims to measure (all)")
+    return parser
+
+
+def report(bench, names, aims):
+    """Measures the aims with these names, or all, and prints each figure beside its bound."""
+    for name in names or aims:
+        say(f"{aims[name].__doc__} …")
+        for label, figure, aim, detail in aims[name](bench):
+            say("")
+            bound = float(aim.split()[1])
+            holds = figure >= bound if aim.startswith("≥") else figure <= bound
+            print(f"{label:48}{figure:8.2f}  aim {aim:7}{'' if holds else 'not reached':13}{detail}", flush=True)
+
+
+def main():
+    parser = parser_of(__doc__, AIMS)
     parser.add_argument("--programs", default=HERE / ".build/release", help="folder of the programs (.build/release)")
     parser.add_argument("--folder", default="aims", help="folder for labs and wallets, on the disk to measure (./aims)")
     parser.add_argument("--many", type=int, default=1_000_000, help="wallets in the large store (1,000,000)")
@@ -587,14 +604,7 @@ def main():
     parser.add_argument("--together", action="store_true", help="let server and load tool share all cores")
     parser.add_argument("--rounds", type=int, default=5, help="rounds; the median counts (5)")
     options = parser.parse_args()
-    bench = Bench(options)
-    for name in options.aims or AIMS:
-        say(f"{AIMS[name].__doc__} …")
-        for label, figure, aim, detail in AIMS[name](bench):
-            say("")
-            bound = float(aim.split()[1])
-            holds = figure >= bound if aim.startswith("≥") else figure <= bound
-            print(f"{label:46}{figure:8.2f}  aim {aim:7}{'' if holds else 'not reached':13}{detail}", flush=True)
+    report(Bench(options), options.aims, AIMS)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(HERE / "Benchmarks"), str(HERE / "Tests/Cluster")]
 
-from aims import Bench, cpu, middle, say  # noqa: E402
+from aims import Bench, cpu, middle, parser_of, report, say  # noqa: E402
 from cluster import Cluster  # noqa: E402
 from network import network  # noqa: E402
 from processes import Failure, guarded, kill_descendants  # noqa: E402
@@ -220,14 +220,7 @@ def measure(options):
         cluster.start()
         for server in cluster.servers:
             Bench.await_port(server.port)
-        measures = Measures(cluster, options)
-        for name in options.aims or AIMS:
-            say(f"{AIMS[name].__doc__} …")
-            for label, figure, aim, detail in AIMS[name](measures):
-                say("")
-                bound = float(aim.split()[1])
-                holds = figure >= bound if aim.startswith("≥") else figure <= bound
-                print(f"{label:48}{figure:8.2f}  aim {aim:7}{'' if holds else 'not reached':13}{detail}", flush=True)
+        report(Measures(cluster, options), options.aims, AIMS)
     finally:
         kill_descendants()
         shutil.rmtree(folder, ignore_errors=True)
@@ -235,12 +228,7 @@ def measure(options):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="\n".join(f"  {name:12}{work.__doc__}" for name, work in AIMS.items()),
-    )
-    parser.add_argument("aims", nargs="*", choices=[[], *AIMS], metavar="AIM", help="aims to measure (all)")
+    parser = parser_of(__doc__, AIMS)
     parser.add_argument("--seconds", type=int, default=4, help="length of each run (4)")
     parser.add_argument("--rounds", type=int, default=5, help="rounds; the median counts (5)")
     parser.add_argument("--revocations", type=int, default=300, help="revocations, idle and at load (300)")
