@@ -11,15 +11,13 @@ internal import Wire
 
 /// The requests of operators and of the portal to a running server, over their sockets.
 final class AdminTarget: FuzzTarget {
-    private let folder: String
     private let queue = JobQueue()
     private var live: LiveServer
     private var service: AdminService
     private static let peer = LocalPeer(userID: 4711, processID: 1)
 
     init(folder: String) throws {
-        self.folder = "\(folder)/server"
-        self.live = try LiveServer.start(in: self.folder, self.queue)
+        self.live = try LiveServer.start(in: "\(folder)/server", self.queue)
         self.service = Self.service(of: self.live)
     }
 
@@ -55,7 +53,10 @@ final class AdminTarget: FuzzTarget {
     }
 
     func run(_ input: [UInt8]) {
-        if self.live.isWornOut { self.replaceServer() }
+        if self.live.isWornOut {
+            self.live = self.live.replaced()
+            self.service = Self.service(of: self.live)
+        }
         let address = self.live.beginInput()
         let (service, portal) = (self.service, PortalCalls(of: self.live.server))
         let request = (try? PortalRequest(decoding: input)).map { request in
@@ -66,16 +67,6 @@ final class AdminTarget: FuzzTarget {
             return await service.answer(input, from: Self.peer).frame.count
         }
         require((1...LocalListener.longestAnswer).contains(length), "an answer does not fit into a frame")
-    }
-
-    private func replaceServer() {
-        self.live.stop()
-        do {
-            self.live = try LiveServer.start(in: self.folder, self.queue)
-        } catch {
-            fatalError("the server does not start: \(error)")
-        }
-        self.service = Self.service(of: self.live)
     }
 
     private static let wallet = String(repeating: "0a", count: 16)

@@ -18,6 +18,7 @@ internal import WalletStore
 /// It serves many inputs, each with wallets and a client address that no other input uses.
 final class LiveServer: Sendable {
     let queue: JobQueue
+    private let folder: String
     let clock: ManualClock
     let vault: KeyFileVault
     let store: SQLiteWalletStore
@@ -46,7 +47,7 @@ final class LiveServer: Sendable {
     }
 
     private init(in folder: String, _ queue: JobQueue) async throws {
-        self.queue = queue
+        (self.folder, self.queue) = (folder, queue)
         self.clock = ManualClock()
         self.vault = try KeyFileVault("\(folder)/vault.key")
         self.store = try SQLiteWalletStore.open(
@@ -93,12 +94,17 @@ final class LiveServer: Sendable {
         return "10.\(number >> 16 & 255).\(number >> 8 & 255).\(number & 255)"
     }
 
-    /// Closes the files.
-    func stop() {
+    /// Closes the files, and starts another server in their place.
+    func replaced() -> LiveServer {
         let (audit, store) = (self.audit, self.store)
         self.queue.value {
             await audit.close()
             await store.close()
+        }
+        do {
+            return try Self.start(in: self.folder, self.queue)
+        } catch {
+            fatalError("the server does not start: \(error)")
         }
     }
 }

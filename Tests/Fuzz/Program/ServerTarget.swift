@@ -15,13 +15,11 @@ final class ServerTarget: FuzzTarget {
     private static let mostSteps = 64
     private static let connectionCount = 2
 
-    private let folder: String
     private let queue = JobQueue()
     private var live: LiveServer
 
     init(folder: String) throws {
-        self.folder = "\(folder)/server"
-        self.live = try LiveServer.start(in: self.folder, self.queue)
+        self.live = try LiveServer.start(in: "\(folder)/server", self.queue)
     }
 
     var words: [String] { RequestFiller.variables + ["1.0.0", "16", "recovery"] }
@@ -36,7 +34,7 @@ final class ServerTarget: FuzzTarget {
 
     func run(_ input: [UInt8]) {
         guard let steps = InputFormat.protobuf.nodes(of: input) else { return }
-        if self.live.isWornOut { self.replaceServer() }
+        if self.live.isWornOut { self.live = self.live.replaced() }
         let address = self.live.beginInput()
         let wallet = FuzzedWallet()
         wallet.register(at: self.live)
@@ -105,15 +103,6 @@ final class ServerTarget: FuzzTarget {
                 observer.observe(response.result, to: sent, fillers)
             }
             clients[place] = client
-        }
-    }
-
-    private func replaceServer() {
-        self.live.stop()
-        do {
-            self.live = try LiveServer.start(in: self.folder, self.queue)
-        } catch {
-            fatalError("the server does not start: \(error)")
         }
     }
 }
