@@ -149,7 +149,7 @@ final class JudgingWorker {
         with proposed as (
             select id, old, new from unnest($1::bytea[], $2::bytea[], $3::bytea[]) as proposed (id, old, new)
         ), locked as materialized (
-            select wallets.id from wallets join proposed on proposed.id = wallets.id
+            select proposed.* from wallets join proposed on proposed.id = wallets.id
             where wallets.record = proposed.old
                 and exists (
                     select from facts
@@ -158,8 +158,8 @@ final class JudgingWorker {
                 )
             order by wallets.id for no key update of wallets skip locked
         ), written as (
-            update wallets set record = proposed.new from proposed
-            where wallets.id = proposed.id and wallets.record = proposed.old and wallets.id in (select id from locked)
+            update wallets set record = locked.new from locked
+            where wallets.id = locked.id and wallets.record = locked.old
             returning wallets.id
         ), counted as (
             \(ConfirmedCommits.count(server: 7, lane: 8))
