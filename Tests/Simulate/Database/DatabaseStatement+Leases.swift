@@ -34,11 +34,12 @@ extension DatabaseStatement {
             with renewed as (
                 update leases set renewals = renewals + 1, acknowledged = $3, connections = $4, sessions = $5,
                     vault_keys = $6, maintains = not $8,
-                    renewed_at = coalesce($10, greatest(\(LeaseTable.clock),
-                        (select max(renewed_at) from leases where instance <> $2)))
-                where server = $1 and instance = $2 returning renewed_at
+                    renewed_at = coalesce($10, \(LeaseTable.clock))
+                where server = $1 and instance = $2
+                returning greatest(renewed_at,
+                    (select max(renewed_at) from leases where instance <> $2 and $10::bigint is null)) as time
             )
-            select \(LeaseTable.columns), (select renewed_at from renewed), \(LeaseTable.clock),
+            select \(LeaseTable.columns), (select time from renewed), \(LeaseTable.clock),
                 (select pg_try_advisory_lock($7) where $8),
                 (select pg_notify('\(LeaseChannel.acknowledged.rawValue)', '')::text where $9)
             from \(LeaseTable.tables)
@@ -80,12 +81,13 @@ extension DatabaseStatement {
         let (server, instance, wantsMaintenance) = (execution.text(1), execution.text(2), execution.flag(8))
         try execution.lock(.lease(server))
         var leases = execution.tables.leaseRows
-        var renewedAt = PostgreSQLValue.null
+        var renewedTime = PostgreSQLValue.null
         if var lease = execution.tables.leases[server], lease.instance == instance {
             lease.renewals += 1
             let others = execution.tables.leases.values.filter { $0.instance != instance }
             let newest = others.map(\.renewedAt).max() ?? 0
-            lease.renewedAt = execution.optionalNumber(10) ?? max(execution.clock, newest)
+            let time = execution.optionalNumber(10)
+            lease.renewedAt = time ?? execution.clock
             lease.acknowledged = execution.number(3)
             lease.connections = execution.number(4)
             lease.sessions = execution.number(5)
@@ -93,7 +95,7 @@ extension DatabaseStatement {
             lease.maintains = !wantsMaintenance
             let renewed = lease
             execution.change { $0.leases[server] = renewed }
-            renewedAt = .number(lease.renewedAt)
+            renewedTime = .number(time ?? max(execution.clock, newest))
         }
         var tookMaintenance = PostgreSQLValue.null
         if wantsMaintenance {
@@ -101,7 +103,7 @@ extension DatabaseStatement {
         }
         if execution.flag(9) { execution.notified.insert(LeaseChannel.acknowledged.rawValue) }
         for place in leases.indices {
-            leases[place] += [renewedAt, .number(execution.clock), tookMaintenance, .null]
+            leases[place] += [renewedTime, .number(execution.clock), tookMaintenance, .null]
         }
         return SimulatedRows(leases)
     }

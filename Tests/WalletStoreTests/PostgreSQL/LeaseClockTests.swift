@@ -29,6 +29,26 @@ struct LeaseClockTests {
         #expect(now < 3_000_000_000_000, "that lease has ended")
     }
 
+    @Test("servers that start together do not keep the time of a wrong clock, which only ended leases have")
+    func startTogether() async throws {
+        try self.servers.place.addLease(ofKilled: "z", by: self.connection)
+        try self.connection.run("update leases set renewed_at = 4000000000000")
+        let starting = ["a", "b"].map { name in
+            Task { [servers = self.servers] in try await servers.server(name) }
+        }
+        // Both have renewed at the wrong time before it ends.
+        let haveRenewed = await eventually { [place = self.servers.place] in
+            let renewed = "select count(*) from leases where renewals > 1 and server in ('a', 'b')"
+            return (try? place.connect().run(renewed).number(0, 0)) == 2
+        }
+        #expect(haveRenewed)
+        self.servers.elapsed.advance(by: .seconds(7))
+        for server in starting {
+            let now = try self.servers.lease(of: try await server.value).clock.now().milliseconds
+            #expect(now < 3_000_000_000_000)
+        }
+    }
+
     @Test("a server whose database's clock steps, or whose machine stood still, releases nothing at once")
     func step() async throws {
         let lease = try self.servers.lease(of: try await self.servers.server("a"))

@@ -103,8 +103,10 @@ struct LeaseTable {
     ///   - number: The number of the last revocation that this server has settled.
     ///   - isNews: Whether to notify the servers that wait for it.
     ///   - takesMaintenance: Whether to take the task of maintenance if no server has it.
-    ///   - time: This server's time, or nil if it has none yet. The lease then gets the database's time, or the time of
-    ///     the newest lease if that is later: after a failover, the new primary's clock may be behind.
+    ///   - time: This server's time, or nil if it has none yet. The renewal then returns the database's time, or the
+    ///     time of the newest lease if that is later: after a failover, the new primary's clock may be behind. The row
+    ///     gets the database's time in any case. Otherwise, servers that start together would pass the time of a wrong
+    ///     clock on to each other without end.
     func renew(
         acknowledging number: Int64,
         isNews: Bool,
@@ -117,11 +119,12 @@ struct LeaseTable {
             with renewed as (
                 update leases set renewals = renewals + 1, acknowledged = $3, connections = $4, sessions = $5,
                     vault_keys = $6, maintains = not $8,
-                    renewed_at = coalesce($10, greatest(\(Self.clock),
-                        (select max(renewed_at) from leases where instance <> $2)))
-                where server = $1 and instance = $2 returning renewed_at
+                    renewed_at = coalesce($10, \(Self.clock))
+                where server = $1 and instance = $2
+                returning greatest(renewed_at,
+                    (select max(renewed_at) from leases where instance <> $2 and $10::bigint is null)) as time
             )
-            select \(Self.columns), (select renewed_at from renewed), \(Self.clock),
+            select \(Self.columns), (select time from renewed), \(Self.clock),
                 (select pg_try_advisory_lock($7) where $8),
                 (select pg_notify('\(LeaseChannel.acknowledged.rawValue)', '')::text where $9)
             from \(Self.tables)
