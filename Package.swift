@@ -853,6 +853,7 @@ let tests: [Target] = [
             "HostSystem",
             "Lab",
             "LabFiles",
+            "TestSupport",
             "Vocabulary",
         ]
     ),
