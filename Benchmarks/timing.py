@@ -3,6 +3,8 @@
 
     Benchmarks/timing.py PROGRAMS              PROGRAMS holds remote-pin-server and remote-pin-lab, as .build/release
     Benchmarks/timing.py PROGRAMS --count 500  measures 500 answers of each kind instead of 20,000
+    Benchmarks/timing.py PROGRAMS --database postgresql://tester@localhost/empty
+                                               stores the wallets in this empty PostgreSQL database
 
 Starts a server on a lab in a temporary folder and talks to it over loopback with the Python client of Tests/interop,
 one call at a time. Right and wrong PINs alternate in random order on warm sessions; each proof of a device for a
@@ -123,6 +125,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", metavar="PROGRAMS", type=pathlib.Path)
     parser.add_argument("--count", type=int, default=20_000, help="answers of each kind (20000)")
+    parser.add_argument("--database", metavar="URI", help="an empty PostgreSQL database instead of SQLite")
     parser.add_argument("--limit", type=float, default=0.02, help="accepted difference of an AUC from 0.5 (0.02)")
     arguments = parser.parse_args()
     program = arguments.programs.resolve() / "remote-pin-server"
@@ -135,6 +138,13 @@ def main():
             "REMOTE_PIN_LIMITS_FRAMES_PER_SOURCE": "0",
             "REMOTE_PIN_LIMITS_ENROLLMENTS_PER_SOURCE": "0",
         }
+        if arguments.database:
+            environment |= {
+                "REMOTE_PIN_STORE_KIND": "postgresql",
+                "REMOTE_PIN_STORE_ADDRESS": arguments.database,
+                "REMOTE_PIN_CLUSTER_DURABILITY": "local",
+            }
+            subprocess.run([program, "store", "init", folder], env=environment, check=True)
         with open(pathlib.Path(work) / "server.log", "w+") as log:
             server = subprocess.Popen([program, "lab", "up", folder], env=environment, stdout=log, stderr=log)
             try:
