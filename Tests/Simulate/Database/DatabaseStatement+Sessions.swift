@@ -34,7 +34,7 @@ extension DatabaseStatement {
         ),
         ("select \(StoreSession.factColumns) from facts", { rows($0.tables.factColumns) }),
         (
-            "select \(DurabilitySettings.expression)",
+            "select \(DurabilitySettings.expressionWithoutTables)",
             { _ in rows([.text(DatabaseTables.settings)]) }
         ),
         (

@@ -23,7 +23,7 @@ struct DurabilitySettings: Hashable {
             """
     )
 
-    /// The same expression for a database that has no tables yet.
+    /// The same expression without a look at the tables, whose part of the text says that they are logged.
     static let expressionWithoutTables = Self.expression(persistence: "'ppp'")
 
     private static func expression(persistence: String) -> String {
