@@ -19,9 +19,17 @@ final class LoadLab: Sendable {
         try #require(made.exitCode == 0, "\(made.output)")
     }
 
+    /// Limits that are as long as the clients' patience, because a sanitized test process may pause for longer than a
+    /// phone.
+    private static let limits = [
+        "REMOTE_PIN_LIMITS_HANDSHAKE": "60s", "REMOTE_PIN_LIMITS_FRAME": "60s",
+        "REMOTE_PIN_LIMITS_IDLE_WITHOUT_SESSION": "60s",
+    ]
+
     /// Serves it, at the same address each time.
     func start(_ environment: [String: String] = [:]) async throws -> ServerProcess {
-        try await ServerProcess.start(["lab", "up", self.path], environment: environment)
+        let settings = Self.limits.merging(environment) { $1 }
+        return try await ServerProcess.start(["lab", "up", self.path], environment: settings)
     }
 
     /// A fleet of this many wallets, registered by the provisioner of `pin-load`.
