@@ -51,6 +51,14 @@ static inline int COpenSSL_SSL_set_tlsext_host_name(SSL *connection, const char 
     return (int)SSL_set_tlsext_host_name(connection, (char *)name);
 }
 
+static inline long COpenSSL_SSL_get_tmp_key(SSL *connection, EVP_PKEY **key) {
+    return SSL_get_tmp_key(connection, key);
+}
+
+static inline long COpenSSL_SSL_get_peer_tmp_key(SSL *connection, EVP_PKEY **key) {
+    return SSL_get_peer_tmp_key(connection, key);
+}
+
 static inline void COpenSSL_SSL_set_msg_callback_arg(SSL *connection, void *argument) {
     SSL_set_msg_callback_arg(connection, argument);
 }
