@@ -20,7 +20,7 @@ final class FrameChannel: FrameReceiver {
     let channel: any Channel
     private let eventLoop: any EventLoop
     private let handler: NIOLoopBound<FrameHandler>
-    private let limits: TransportLimits
+    private let maxInFlight: Int
     private let onOpen: @Sendable (FrameChannel, TLSHandshakeCompleted?) -> Void
     private let onSession: @Sendable (_ isOpen: Bool) -> Void
     private let onLongFrame: @Sendable (_ isHeld: Bool) -> Void
@@ -57,7 +57,7 @@ final class FrameChannel: FrameReceiver {
         self.channel = channel
         self.eventLoop = channel.eventLoop
         self.handler = NIOLoopBound(handler, eventLoop: channel.eventLoop)
-        self.limits = limits
+        self.maxInFlight = limits.maxInFlight
         self.onOpen = onOpen
         self.onSession = onSession
         self.onLongFrame = onLongFrame
@@ -81,7 +81,7 @@ final class FrameChannel: FrameReceiver {
         if let event = self.takeNow() { return event }
         return await withCheckedContinuation { continuation in
             let event: Event? = self.state.withLock { state in
-                if let event = state.take(limits: self.limits) { return event }
+                if let event = state.take(maxInFlight: self.maxInFlight) { return event }
                 precondition(state.waiter == nil, "one task at a time takes frames")
                 state.waiter = continuation
                 return nil
@@ -92,8 +92,8 @@ final class FrameChannel: FrameReceiver {
 
     private func takeNow() -> Event? {
         let (event, resumes) = self.state.withLock { state in
-            let event = state.take(limits: self.limits)
-            return (event, state.endPause(limits: self.limits))
+            let event = state.take(maxInFlight: self.maxInFlight)
+            return (event, state.endPause(maxInFlight: self.maxInFlight))
         }
         if resumes { self.onLoop { $0.resume() } }
         return event
@@ -209,7 +209,7 @@ final class FrameChannel: FrameReceiver {
         let (waiter, hasRoom) = self.state.withLock { state in
             guard !state.isFinished else { return (CheckedContinuation<Event, Never>?.none, false) }
             if let waiter = state.waiter.take() { return (waiter, true) }
-            return (nil, state.add(frame, limits: self.limits))
+            return (nil, state.add(frame, maxInFlight: self.maxInFlight))
         }
         waiter?.resume(returning: .frame(frame))
         return hasRoom
@@ -250,7 +250,8 @@ extension FrameChannel {
         /// The number of queued bytes at which we stop reading.
         static let longestWait = 2 * Frame.longestOrdinaryByteCount
 
-        var frames = CircularBuffer<[UInt8]>()
+        /// Empty on an idle connection, so it starts with the smallest capacity.
+        var frames = CircularBuffer<[UInt8]>(initialCapacity: 1)
         var waitingByteCount = 0
         /// Whether reading has stopped because the queue is full.
         var isPaused = false
@@ -266,17 +267,17 @@ extension FrameChannel {
         /// Queues a frame.
         ///
         /// Returns false if reading should stop.
-        mutating func add(_ frame: [UInt8], limits: TransportLimits) -> Bool {
+        mutating func add(_ frame: [UInt8], maxInFlight: Int) -> Bool {
             self.frames.append(frame)
             self.waitingByteCount += frame.count
             self.isPaused =
-                self.frames.count >= limits.maxInFlight || self.waitingByteCount >= Self.longestWait
+                self.frames.count >= maxInFlight || self.waitingByteCount >= Self.longestWait
                 || frame.count > Frame.longestOrdinaryByteCount
             return !self.isPaused
         }
 
         /// Returns the next event if it is available without waiting.
-        mutating func take(limits: TransportLimits) -> Event? {
+        mutating func take(maxInFlight: Int) -> Event? {
             guard !self.isFinished else { return .ended }
             if let frame = self.frames.popFirst() {
                 self.waitingByteCount -= frame.count
@@ -288,8 +289,8 @@ extension FrameChannel {
         }
 
         /// Returns true once if reading should resume because the queue is at most half full.
-        mutating func endPause(limits: TransportLimits) -> Bool {
-            guard self.isPaused, self.frames.count <= limits.maxInFlight / 2,
+        mutating func endPause(maxInFlight: Int) -> Bool {
+            guard self.isPaused, self.frames.count <= maxInFlight / 2,
                 self.waitingByteCount <= Self.longestWait / 2
             else { return false }
             self.isPaused = false

@@ -18,7 +18,7 @@ internal import NIOCore
 /// inbound bytes are discarded. In *aborted*, nothing more is sent or received, and the socket is about to be closed.
 ///
 /// All frames sent in the same tick of the event loop go out in one TLS record and one system call.
-final class FrameHandler: ChannelInboundHandler {
+final class FrameHandler: ChannelInboundHandler, NIOScheduledCallbackHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
@@ -34,7 +34,7 @@ final class FrameHandler: ChannelInboundHandler {
     /// A connection's timers.
     private struct Timers {
         /// Active in *open* and *violated*.
-        var idle: Scheduled<Void>?
+        var idle: NIOScheduledCallback?
         /// Active while we are waiting for the rest of a frame.
         var frame: Scheduled<Void>?
         /// Active while the peer is not reading the bytes we send.
@@ -43,12 +43,14 @@ final class FrameHandler: ChannelInboundHandler {
         var close: Scheduled<Void>?
 
         mutating func cancel() {
-            for timer in [self.idle, self.frame, self.stall, self.close] { timer?.cancel() }
+            self.idle?.cancel()
+            for timer in [self.frame, self.stall, self.close] { timer?.cancel() }
             self = Timers()
         }
     }
 
-    private let limits: TransportLimits
+    private let frameLimit: TimeAmount
+    private let closeLimit: TimeAmount
     private let isSecure: Bool
     /// Set once before the channel becomes active, and cleared at the end to break the reference cycle between the
     /// receiver and the handler.
@@ -74,7 +76,9 @@ final class FrameHandler: ChannelInboundHandler {
     ///   - idleLimit: The idle timeout, or nil if the connection may stay idle forever, as on a client.
     ///   - isSecure: Whether a ``TLSHandler`` precedes this handler.
     init(limits: TransportLimits, idleLimit: Duration?, isSecure: Bool) {
-        self.limits = limits
+        // Keep only these two, because a copy of all limits would cost every connection 180 bytes.
+        self.frameLimit = TimeAmount(limits.frame)
+        self.closeLimit = TimeAmount(limits.close)
         self.idle = IdleTimeout(limit: idleLimit, callExtension: limits.frame)
         self.isSecure = isSecure
     }
@@ -116,7 +120,7 @@ final class FrameHandler: ChannelInboundHandler {
         guard self.state == .opening else { return }
         self.state = .open
         self.idle.restart(at: context.eventLoop.now)
-        self.watchIdleness(context: context)
+        self.watchIdleness(on: context.eventLoop)
         self.receiver?.connectionOpened(completed)
         self.readIfWanted(context: context)
     }
@@ -216,7 +220,7 @@ final class FrameHandler: ChannelInboundHandler {
             self.timers.stall = nil
             self.readIfWanted(context: context)
         } else if self.timers.stall == nil {
-            self.timers.stall = self.timer(self.limits.frame, context: context) { $0.abort() }
+            self.timers.stall = self.timer(self.frameLimit, context: context) { $0.abort() }
         }
         self.receiver?.writabilityChanged(self.isWritable)
         context.fireChannelWritabilityChanged()
@@ -235,7 +239,7 @@ final class FrameHandler: ChannelInboundHandler {
             self.flush()
             self.state = .closing
             self.timers.cancel()
-            self.timers.close = self.timer(self.limits.close, context: context) { $0.abort() }
+            self.timers.close = self.timer(self.closeLimit, context: context) { $0.abort() }
             context.close(mode: .output, promise: nil)
             context.read()
         case .opening:
@@ -285,15 +289,21 @@ final class FrameHandler: ChannelInboundHandler {
     }
 
     /// Schedules a single timer that checks the deadline again when it fires, so that we do not need a timer per call.
-    private func watchIdleness(context: ChannelHandlerContext) {
+    ///
+    /// This is a callback, because a scheduled task takes 250 bytes more.
+    private func watchIdleness(on eventLoop: any EventLoop) {
         guard let deadline = self.idle.deadline else { return }
-        self.timers.idle = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
-            guard self.state == .open || self.state == .violated, let deadline = self.idle.deadline else { return }
-            if context.eventLoop.now >= deadline {
-                self.close()
-            } else {
-                self.watchIdleness(context: context)
-            }
+        // This only fails when the event loop is shut down, which ends the connection.
+        self.timers.idle = try? eventLoop.assumeIsolated().scheduleCallback(at: deadline, handler: self)
+    }
+
+    /// Closes the connection if it has been idle for too long.
+    func handleScheduledCallback(eventLoop: some EventLoop) {
+        guard self.state == .open || self.state == .violated, let deadline = self.idle.deadline else { return }
+        if eventLoop.now >= deadline {
+            self.close()
+        } else {
+            self.watchIdleness(on: eventLoop)
         }
     }
 
@@ -305,14 +315,14 @@ final class FrameHandler: ChannelInboundHandler {
             return
         }
         guard self.timers.frame == nil else { return }
-        self.timers.frame = self.timer(self.limits.frame, context: context) { $0.close() }
+        self.timers.frame = self.timer(self.frameLimit, context: context) { $0.close() }
     }
 
     private func timer(
-        _ limit: Duration,
+        _ limit: TimeAmount,
         context: ChannelHandlerContext,
         _ act: @escaping (FrameHandler) -> Void
     ) -> Scheduled<Void> {
-        context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limit)) { act(self) }
+        context.eventLoop.assumeIsolated().scheduleTask(in: limit) { act(self) }
     }
 }

@@ -21,12 +21,14 @@ package final class ServerConnection: Sendable {
     package var eventLoopID: ObjectIdentifier { self.frames.eventLoopID }
 
     let frames: FrameChannel
-    private let limits: TransportLimits
+    private let idleInEnrollment: Duration
+    private let idleWithSession: Duration
 
     init(_ frames: FrameChannel, channelBinding: ChannelBinding, limits: TransportLimits) {
         self.frames = frames
         self.channelBinding = channelBinding
-        self.limits = limits
+        self.idleInEnrollment = limits.idleInEnrollment
+        self.idleWithSession = limits.idleWithSession
     }
 
     /// A request or the end of the connection, as it arrived.
@@ -77,12 +79,12 @@ package final class ServerConnection: Sendable {
 
     /// Extends the idle timeout because an enrollment has started on a connection without a session.
     package func enrollmentBegun() {
-        self.frames.allowIdleness(of: self.limits.idleInEnrollment)
+        self.frames.allowIdleness(of: self.idleInEnrollment)
     }
 
     /// Extends the idle timeout and protects the connection from being displaced, because a session has started.
     package func sessionOpened() {
-        self.frames.allowIdleness(of: self.limits.idleWithSession)
+        self.frames.allowIdleness(of: self.idleWithSession)
         self.frames.sessionChanged(isOpen: true)
     }
 
