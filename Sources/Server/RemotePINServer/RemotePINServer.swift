@@ -99,24 +99,23 @@ package final class RemotePINServer: Sendable {
     }
 
     /// Serves a connection from its first call to its last.
+    ///
+    /// The task of an idle connection keeps the memory for the variables of this function, so it has few of them.
     package func serve(_ connection: ServerConnection) async {
-        let state = self.state
-        defer { state.limits.sources.disconnect(connection.source, at: state.clock.now()) }
-        state.statistics.calls.handshakes.increment()
-        state.statistics.openConnections.add(1, ordering: .relaxed)
-        var conversation = await self.openedConversation(on: connection)
+        let conversation = self.conversation(on: connection)
+        await conversation.open()
         await conversation.run()
-        state.statistics.openConnections.subtract(1, ordering: .relaxed)
+        self.state.statistics.openConnections.subtract(1, ordering: .relaxed)
+        self.state.limits.sources.disconnect(connection.source, at: self.state.clock.now())
     }
 
-    /// Serves a connection until a session is opened or the connection ends.
-    ///
-    /// This is a separate function because the task of an idle connection keeps the memory for the variables of
-    /// `serve`.
-    private func openedConversation(on connection: ServerConnection) async -> Conversation {
+    /// Counts a new connection and creates its conversation.
+    private func conversation(on connection: ServerConnection) -> ServedConversation {
         let id = self.connections.add(1, ordering: .relaxed).newValue
         let (state, activity) = (self.state, CallActivity())
-        let start = Conversation(
+        state.statistics.calls.handshakes.increment()
+        state.statistics.openConnections.add(1, ordering: .relaxed)
+        let conversation = Conversation(
             server: state,
             connection: connection,
             handle: ConnectionHandle(
@@ -133,7 +132,7 @@ package final class RemotePINServer: Sendable {
             calledAt: state.clock.now(),
             log: CallLog(self.log, of: connection, id: id)
         )
-        return await start.opened()
+        return ServedConversation(conversation)
     }
 
     /// The number of times to check whether answers were delivered.

@@ -234,16 +234,13 @@ private struct ConnectionQueue: Sendable {
 
     /// Calls `body` for each connection, on the event loop.
     ///
-    /// Returns when the queue is finished and all connections have ended.
+    /// Returns when the queue is finished and all connections have ended. Cancellation stops the listener, which ends
+    /// the connections. So they need no cancellation handlers, which would cost memory.
     func serve(_ body: @escaping @Sendable (ConnectionListener.Opened) async -> Void) async {
         await withDiscardingTaskGroup { connections in
             for await opened in self.opened {
                 connections.addTask(executorPreference: self.executor) {
-                    await withTaskCancellationHandler {
-                        await body(opened)
-                    } onCancel: {
-                        opened.frames.finish()
-                    }
+                    await body(opened)
                     opened.frames.close()
                     await opened.frames.closed()
                 }

@@ -49,21 +49,9 @@ struct Conversation {
     /// Serves the connection until a session is opened or the connection ends.
     ///
     /// ``run()`` continues from there.
-    ///
-    /// This part runs in a separate task that ends before this method returns. A running task does not release the
-    /// memory it has grown to. The calls before a session need most of that memory, whereas a session is mostly idle.
-    func opened() async -> Conversation {
-        async let conversation = self.openingSession()
-        return await conversation
-    }
-
-    private func openingSession() async -> Conversation {
-        var conversation = self
-        conversation.log.debug("connected")
-        while !conversation.isOver, !conversation.machine.isInSession {
-            await conversation.serve(await conversation.connection.received())
-        }
-        return conversation
+    mutating func open() async {
+        self.log.debug("connected")
+        while !self.isOver, !self.machine.isInSession { await self.serve(await self.connection.received()) }
     }
 
     /// Serves the connection until either side ends it.
