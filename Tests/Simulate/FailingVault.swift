@@ -8,6 +8,8 @@ struct FailingVault: Vault, @unchecked Sendable {
     let fails: () -> Bool
     /// Waits as long as a slow vault takes.
     let wait: () async -> Void
+    /// Runs before a share of a wallet is opened.
+    let willOpenShare: () async -> Void
 
     private func reach() async throws(VaultError) {
         if self.fails() { throw .unreachable }
@@ -23,6 +25,7 @@ struct FailingVault: Vault, @unchecked Sendable {
 
     func unseal(_ sealed: [UInt8], as field: VaultField, of wallet: WalletID) async throws(VaultError) -> SecretBytes {
         try await self.reach()
+        if field == .presenceShare || field == .unlockShare { await self.willOpenShare() }
         return try await self.vault.unseal(sealed, as: field, of: wallet)
     }
 

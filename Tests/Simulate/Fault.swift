@@ -42,8 +42,20 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         case backup
         case restore(EpochRule)
         case refreshShares
+        /// This many microseconds after the next request, its wallet is revoked through the other server.
+        case revocationElsewhere(Hindrance, seconds: Int, after: Int64, Plan.Revocation)
         /// A thief attacks the wallet of a phone (``Thief``).
         case theft(phone: Int, hasPhone: Bool)
+    }
+
+    /// The reason for which the server that has a request answers late, or cannot learn of a revocation.
+    enum Hindrance: Hashable, Sendable {
+        /// Its vault takes up to two seconds for each call.
+        case slowVault
+        /// Its process is frozen after this many jobs, or before it opens the next share if nil.
+        case frozen(afterJobs: Int?)
+        /// Its answers wait in its machine. It may be cut off from the database meanwhile.
+        case unreadAnswers(isCut: Bool)
     }
 
     /// Microseconds since the start.
@@ -115,6 +127,29 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         // Only of Android: the assertions of two users of a phone would overtake each other.
         let hasPhone = phone.isMultiple(of: 2) && generator.chance(50)
         return [Fault(time: time, kind: .theft(phone: phone, hasPhone: hasPhone))]
+    }
+
+    /// Draws revocations through one server while the other one answers the wallet.
+    ///
+    /// A lease lasts six seconds, and its holder releases for four of them.
+    static func drawRevocations(near times: [Int64], using generator: inout SeededGenerator) -> [Fault] {
+        (0..<Int.random(in: 0...4, using: &generator)).map { _ in
+            func number(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &generator) }
+            let hindrance: Hindrance =
+                switch number(0...5) {
+                case 0...1: .slowVault
+                case 2: .frozen(afterJobs: nil)
+                case 3: .frozen(afterJobs: number(0...12))
+                default: .unreadAnswers(isCut: generator.chance(60))
+                }
+            let after = Int64(generator.chance(50) ? number(0...100_000) : number(100_000...2_000_000))
+            let seconds = number(generator.chance(50) ? 1...5 : 6...15)
+            let way: Plan.Revocation = generator.chance(50) ? .portal : .operatorCommand
+            return Fault(
+                time: max(0, generator.pick(times) + Int64(number(-2_000_000...8_000_000))),
+                kind: .revocationElsewhere(hindrance, seconds: seconds, after: after, way)
+            )
+        }
     }
 
     /// Draws a fault of a run with two servers at about the time of a visit.

@@ -20,6 +20,9 @@ final class Link: @unchecked Sendable {
         var isOver = false
         /// The bytes of an incomplete frame that this end has sent.
         var partial = ByteBuffer()
+        /// The frames that wait in this end's machine until the other machine takes them.
+        var waiting: [ByteBuffer] = []
+        let closing = ClosesBothDirections()
 
         init(_ process: SimulatedProcess) {
             self.process = process
@@ -32,6 +35,8 @@ final class Link: @unchecked Sendable {
     private let server: End
     private let network: Network
     private var isCut = false
+    /// The client's machine takes no bytes at present.
+    private var keepsAnswers = false
 
     init(number: Int, client: SimulatedProcess, server: SimulatedProcess, network: Network) {
         self.number = number
@@ -51,7 +56,7 @@ final class Link: @unchecked Sendable {
     /// Connects the client's end; called in its process.
     func connectClient() throws -> ClientConnection {
         let channel = self.client.channel
-        try channel.pipeline.syncOperations.addHandler(ClosesBothDirections())
+        try channel.pipeline.syncOperations.addHandler(self.client.closing)
         let connection = try ClientConnection(on: channel, channelBinding: self.channelBinding)
         try self.connect(self.client)
         return connection
@@ -61,7 +66,7 @@ final class Link: @unchecked Sendable {
     func connectServer() throws -> ServerConnection {
         let limits = TransportLimits()
         let channel = self.server.channel
-        try channel.pipeline.syncOperations.addHandler(ClosesBothDirections())
+        try channel.pipeline.syncOperations.addHandler(self.server.closing)
         let frames = try FrameChannel(
             on: channel,
             peer: nil,
@@ -87,12 +92,16 @@ final class Link: @unchecked Sendable {
 
     func isOver(for process: SimulatedProcess) -> Bool { self.end(of: process).isOver }
 
+    /// The process of the server.
+    var serverProcess: SimulatedProcess { self.server.process }
+
     /// Takes what an end has sent, or its close, and puts it on the way.
     func collect(from process: SimulatedProcess) {
         let end = self.end(of: process)
         guard !end.isOver else { return }
         while let bytes = (try? end.channel.readOutbound(as: ByteBuffer.self)) ?? nil { self.send(bytes, from: end) }
         guard !end.channel.isActive else { return }
+        if end.closing.isAborted { end.waiting = [] }
         self.finish(end)
         self.deliverEnd(to: self.other(end))
     }
@@ -107,11 +116,34 @@ final class Link: @unchecked Sendable {
         while let count = end.partial.getInteger(at: end.partial.readerIndex, as: UInt32.self),
             let frame = end.partial.readSlice(length: 4 + Int(count))
         {
-            let payload = Array(frame.readableBytesView.dropFirst(4))
-            self.network.observer.sent(payload, direction, on: self)
-            for frame in self.network.altered(frame, direction, on: self) { self.carry(frame, to: self.other(end)) }
+            if direction == .toClient, self.keepsAnswers {
+                self.network.observer.note("connection \(self.number)", "an answer waits in the server's machine")
+                end.waiting.append(frame)
+            } else {
+                self.leave(frame, direction)
+            }
         }
     }
+
+    /// Lets a frame leave the machine of its sender.
+    private func leave(_ frame: ByteBuffer, _ direction: Direction) {
+        self.network.observer.sent(Array(frame.readableBytesView.dropFirst(4)), direction, on: self)
+        let end = direction == .toClient ? self.client : self.server
+        for frame in self.network.altered(frame, direction, on: self) { self.carry(frame, to: end) }
+    }
+
+    /// Keeps answers in the server's machine until ``releaseAnswers()``, unless the server aborts the connection.
+    func keepAnswers() { self.keepsAnswers = true }
+
+    func releaseAnswers() {
+        self.keepsAnswers = false
+        let frames = self.server.waiting
+        self.server.waiting = []
+        for frame in frames { self.leave(frame, .toClient) }
+    }
+
+    /// Drops the frames that wait in the machine of a process.
+    func dropWaitingAnswers(of process: SimulatedProcess) { self.end(of: process).waiting = [] }
 
     private func carry(_ frame: ByteBuffer, to end: End) {
         guard !self.isCut else { return }
@@ -120,7 +152,7 @@ final class Link: @unchecked Sendable {
         self.network.scheduler.schedule(after: delay, in: end.process) {
             guard !end.isOver, end.channel.isActive else { return }
             if end === self.server {
-                self.network.reachesServer(frame)
+                self.network.reachesServer(frame, on: self)
             } else {
                 self.network.observer.arrived(Array(frame.readableBytesView.dropFirst(4)), on: self)
             }
@@ -153,6 +185,7 @@ final class Link: @unchecked Sendable {
     func lose(_ process: SimulatedProcess) {
         let end = self.end(of: process)
         guard !end.isOver else { return }
+        end.waiting = []
         self.finish(end)
         self.deliverEnd(to: self.other(end))
     }
@@ -161,6 +194,7 @@ final class Link: @unchecked Sendable {
     func cut() {
         guard !self.isCut else { return }
         self.isCut = true
+        self.server.waiting = []
         self.deliverEnd(to: self.client)
         self.deliverEnd(to: self.server)
     }
@@ -169,6 +203,14 @@ final class Link: @unchecked Sendable {
 /// Closes without waiting for the other direction, which an embedded channel does not have.
 private final class ClosesBothDirections: ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
+
+    /// True once the connection was aborted, which discards what has not left the machine (`SO_LINGER`).
+    private(set) var isAborted = false
+
+    func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
+        if event is TLSAbort { self.isAborted = true }
+        promise?.succeed()
+    }
 
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         context.close(mode: .all, promise: promise)

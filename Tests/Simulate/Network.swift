@@ -33,7 +33,7 @@ final class Network: @unchecked Sendable {
     /// The verdicts that are still to be lost, with their connections.
     var lostVerdicts = 0
     /// Runs when the next session or instruction reaches the server.
-    private var onRequest: [() -> Void] = []
+    private var onRequest: [(Link) -> Void] = []
 
     init(seed: UInt64, _ scheduler: Scheduler, _ observer: Observer) {
         self.scheduler = scheduler
@@ -94,17 +94,18 @@ final class Network: @unchecked Sendable {
     }
 
     /// Runs `action` in the world when the next session or instruction reaches the server.
-    func atNextRequest(_ action: @escaping () -> Void) { self.onRequest.append(action) }
+    func atNextRequest(_ action: @escaping (Link) -> Void) { self.onRequest.append(action) }
 
     /// A frame reaches the server.
-    func reachesServer(_ frame: ByteBuffer) {
+    func reachesServer(_ frame: ByteBuffer, on link: Link) {
         guard !self.onRequest.isEmpty else { return }
         switch (try? Request(decoding: Array(frame.readableBytesView.dropFirst(4))))?.call {
         case .openSession, .instruct: break
         default: return
         }
-        for action in self.onRequest { action() }
+        let actions = self.onRequest
         self.onRequest = []
+        for action in actions { action(link) }
     }
 
     /// Cuts all connections.

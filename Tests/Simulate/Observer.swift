@@ -32,6 +32,9 @@ final class Observer: @unchecked Sendable {
     /// The PIN key that a wallet has announced last.
     func newestKey(of id: WalletID) -> (id: PINKeyID, key: P256PublicKey)? { self.wallets[id]?.newestKey }
 
+    /// The wallet that a connection has registered or opened a session for.
+    func wallet(on link: Link) -> WalletID? { self.walletOf[link.number] }
+
     private struct Waiting {
         let call: Call
         /// The operation in the wallet's history.

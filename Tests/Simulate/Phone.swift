@@ -81,7 +81,7 @@ final class Phone: @unchecked Sendable {
             let (run, isAtRequest) = (self.run, self.generator.chance(60))
             run.scheduler.schedule(after: delay, in: run.world) {
                 guard isAtRequest else { return self.revoke(way) }
-                run.network.atNextRequest {
+                run.network.atNextRequest { _ in
                     run.scheduler.schedule(after: delay % 60_000, in: run.world) { self.revoke(way) }
                 }
             }
@@ -297,14 +297,19 @@ final class Phone: @unchecked Sendable {
         }
     }
 
+    /// Whether the app had this wallet when it was last open.
+    func has(_ wallet: WalletID?) -> Bool { self.walletID != nil && self.walletID == wallet }
+
     /// Revokes the wallet that the app had when it was last open.
-    private func revoke(_ way: Plan.Revocation) {
+    ///
+    /// - Parameter server: The server that gets the request, if it has no deletion code; nil for any.
+    func revoke(_ way: Plan.Revocation, through server: (any ServerMachine)? = nil) {
         guard let id = self.walletID, let code = self.run.observer.deletionCode(of: id) else { return }
         self.run.observer.note(self.name, "the owner wants the wallet revoked: \(way)")
         self.hasRevoked = true
         switch way {
         case .code: self.run.sendCode(code)
-        case .portal, .operatorCommand: self.run.revoke(id, code, way)
+        case .portal, .operatorCommand: (server ?? self.run.anyServer)?.revoke(id, code, way)
         }
     }
 

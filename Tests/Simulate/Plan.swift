@@ -60,7 +60,10 @@ struct Plan: Sendable {
                 ? Fault.drawShared(near: time, phones: phones, using: &generator)
                 : Fault.draw(near: time, phones: phones, using: &generator)
         }
-        if !isShared {
+        if isShared {
+            var generator = SeededGenerator(seed: seed, "leases")
+            self.faults += Fault.drawRevocations(near: times, using: &generator)
+        } else {
             var generator = SeededGenerator(seed: seed, "operator")
             self.faults += Fault.drawCommands(near: times, using: &generator)
         }

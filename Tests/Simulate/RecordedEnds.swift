@@ -14,7 +14,8 @@ struct RecordedEnds {
         switch (record.event, record.phase) {
         case (.deletionCode, .begun), (.wipe, .begun), (.revokeWallets, .begun):
             self.begun[entry.number] = record.subject.wallets
-        case (_, .failed(of: let number?, _)): self.begun[number] = nil
+        // An operator repeats a command whose outcome is unclear.
+        case (_, .failed(of: let number?, _)), (_, .unclear(of: let number, _)): self.begun[number] = nil
         case (.blockedPermanently, .done): self.blocked += record.subject.wallets
         default: break
         }

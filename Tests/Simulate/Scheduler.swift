@@ -99,8 +99,11 @@ internal import Glibc
     }
 
     /// Runs code of a process.
-    func enter(_ process: SimulatedProcess, _ body: () -> Void) {
+    func enter(_ process: SimulatedProcess, _ body: @escaping () -> Void) {
         guard process.isAlive else { return }
+        guard self.now >= process.frozenUntil else {
+            return self.schedule(after: process.frozenUntil - self.now, in: process, body)
+        }
         let before = self.current
         self.current = process
         process.catchUp(to: self.now)
@@ -143,6 +146,14 @@ internal import Glibc
         self.now = max(self.now, event.time)
         self.enter(event.process, event.action)
         return true
+    }
+
+    /// Lets the jobs of a frozen process become ready at the end of its time.
+    func postpone(_ process: SimulatedProcess) {
+        for (job, _) in self.ready.filter({ $0.process === process }) {
+            self.schedule(after: process.frozenUntil - self.now, in: process) { self.ready.append((job, process)) }
+        }
+        self.ready.removeAll { $0.process === process }
     }
 
     /// Drops the jobs and events of a process that has ended.

@@ -28,6 +28,9 @@ protocol ServerMachine: AnyObject, Sendable {
     var folder: String { get }
     /// Microseconds.
     var vaultFailsUntil: Int64 { get set }
+    var vaultIsSlowUntil: Int64 { get set }
+    /// Freezes the process before it opens the next share.
+    var freezeAtShare: (() -> Void)? { get set }
 
     func start()
 
@@ -70,7 +73,13 @@ extension ServerMachine {
             vault: FailingVault(
                 vault: vault,
                 fails: { self.scheduler.now < self.vaultFailsUntil },
-                wait: { await self.waitForVault() }
+                wait: { await self.waitForVault() },
+                willOpenShare: {
+                    guard let freeze = self.freezeAtShare.take() else { return }
+                    freeze()
+                    // The present job ends here, so that the share is opened afterwards.
+                    await self.scheduler.wait(1)
+                }
             ),
             attestations: verifier,
             audit: audit,
@@ -81,8 +90,11 @@ extension ServerMachine {
         return parts
     }
 
-    /// One call in four takes a while.
+    /// One call in four takes a while, and every call of a slow vault.
     private func waitForVault() async {
+        if self.scheduler.now < self.vaultIsSlowUntil {
+            return await self.scheduler.wait(.random(in: 100_000...2_000_000, using: &self.generator))
+        }
         guard self.generator.chance(25) else { return }
         await self.scheduler.wait(.random(in: 1_000...120_000, using: &self.generator))
     }

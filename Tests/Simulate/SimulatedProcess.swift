@@ -12,6 +12,8 @@ final class SimulatedProcess: @unchecked Sendable {
     let loop = EmbeddedEventLoop()
     unowned let scheduler: Scheduler
     private(set) var isAlive = true
+    /// The time until which nothing of the process runs, as if its machine were suspended.
+    private(set) var frozenUntil: Int64 = 0
     /// The connections with an end in this process.
     private(set) var links: [Link] = []
     /// Runs after each piece of the process's code.
@@ -74,6 +76,13 @@ final class SimulatedProcess: @unchecked Sendable {
         guard let countdown = self.countdown else { return }
         self.countdown = countdown.jobs > 0 ? (countdown.jobs - 1, countdown.act) : nil
         if countdown.jobs == 0 { countdown.act() }
+    }
+
+    /// Freezes the process: what would run meanwhile runs afterwards.
+    func freeze(for duration: Int64) {
+        self.frozenUntil = self.scheduler.now + duration
+        self.scheduler.postpone(self)
+        for link in self.links { link.dropWaitingAnswers(of: self) }
     }
 
     /// Ends the process: nothing of it runs any more.

@@ -42,6 +42,8 @@ final class SimulatedServer: ServerMachine, @unchecked Sendable {
     var fullUntil: Int64 = 0
     var slowUntil: Int64 = 0
     var vaultFailsUntil: Int64 = 0
+    var vaultIsSlowUntil: Int64 = 0
+    var freezeAtShare: (() -> Void)?
     /// The next write (true) or sync (false) fails.
     var nextFailure: Bool?
     /// The process ends at this write, counted from now.

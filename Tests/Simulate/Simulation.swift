@@ -39,7 +39,7 @@ final class Simulation: @unchecked Sendable {
     /// The server with SQLite; nil if there are servers with PostgreSQL.
     private(set) var embedded: SimulatedServer?
     private(set) var database: SimulatedDatabase?
-    private var phones: [Phone] = []
+    private(set) var phones: [Phone] = []
     private let result: Box<Report?>
     private let finished: DispatchSemaphore
 
@@ -169,10 +169,8 @@ final class Simulation: @unchecked Sendable {
         self.scheduler.keep(process)
     }
 
-    /// Revokes a wallet by a server's command or on the portal.
-    func revoke(_ wallet: WalletID, _ code: DeletionCode, _ way: Plan.Revocation) {
-        self.servers.first { $0.running != nil }?.revoke(wallet, code, way)
-    }
+    /// The first server that serves.
+    var anyServer: (any ServerMachine)? { self.servers.first { $0.running != nil } }
 
     /// The time that passes, as the server measures it.
     var time: PassingTime {
@@ -191,11 +189,11 @@ final class Simulation: @unchecked Sendable {
         switch fault.kind {
         case .killServer(let number, let jobs, let power):
             let server = self.servers[number % self.servers.count]
-            self.network.atNextRequest {
+            self.network.atNextRequest { _ in
                 server.process?.plan(after: jobs) { server.kill(power: power, "by plan") }
             }
         case .killServerAtWrite(let writes, let power):
-            self.network.atNextRequest { self.embedded?.killAtWrite = (writes, power) }
+            self.network.atNextRequest { _ in self.embedded?.killAtWrite = (writes, power) }
         case .lostVerdicts(let count): self.network.lostVerdicts = count
         case .flipBit(let name): self.embedded?.kill(power: false, "by plan", flipping: name)
         case .diskFull(let seconds): self.embedded?.fullUntil = until(seconds)
@@ -204,18 +202,20 @@ final class Simulation: @unchecked Sendable {
         case .vaultFails(let seconds): for server in self.servers { server.vaultFailsUntil = until(seconds) }
         case .serverClock(let seconds): self.embedded?.clock.offset += Int64(seconds) * 1000
         case .failover(let delay), .databaseRestart(let delay):
-            self.network.atNextRequest {
+            self.network.atNextRequest { _ in
                 self.scheduler.schedule(after: delay, in: self.world) {
                     if case .failover = fault.kind { self.database?.failOver() } else { self.database?.restart() }
                 }
             }
         case .standbyAway(let seconds, let cancelsWaits):
-            self.network.atNextRequest {
+            self.network.atNextRequest { _ in
                 self.database?.standbyAwayUntil = until(seconds)
                 if cancelsWaits { self.database?.cancelsWaitsUntil = until(seconds) }
             }
         case .slowDatabase(let seconds): self.database?.slowUntil = until(seconds)
         case .cutFromDatabase(let server, let seconds): self.database?.cut(server, seconds: seconds)
+        case .revocationElsewhere(let hindrance, let seconds, let delay, let way):
+            self.revokeElsewhere(hindrance, seconds: seconds, after: delay, way)
         case .backup: self.embedded?.makeBackup()
         case .restore(let rule): self.embedded?.restore(rule)
         case .theft(let phone, let hasPhone): self.phones[phone].attack(hasPhone: hasPhone)
@@ -253,7 +253,9 @@ final class Simulation: @unchecked Sendable {
 
     /// Ends all faults, so that every wallet must work again.
     func heal() {
-        for server in self.servers { server.vaultFailsUntil = 0 }
+        for server in self.servers {
+            (server.vaultFailsUntil, server.vaultIsSlowUntil, server.freezeAtShare) = (0, 0, nil)
+        }
         if let server = self.embedded {
             (server.fullUntil, server.slowUntil) = (0, 0)
             (server.nextFailure, server.killAtWrite) = (nil, nil)

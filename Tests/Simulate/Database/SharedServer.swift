@@ -24,6 +24,8 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
     private(set) var running: RunningServer?
     private(set) var folder: String
     var vaultFailsUntil: Int64 = 0
+    var vaultIsSlowUntil: Int64 = 0
+    var freezeAtShare: (() -> Void)?
     private var starts = 0
     private let root: String
 

@@ -107,6 +107,18 @@ final class SimulatedDatabase: @unchecked Sendable {
         for backend in self.backends where backend.process === process { self.clientCloses(backend) }
     }
 
+    /// Ends the open transactions of a frozen process after the time limit of an idle transaction.
+    func processFreezes(_ process: SimulatedProcess) {
+        self.scheduler.schedule(after: 5_000_000, in: self.run.world) {
+            guard self.scheduler.now < process.frozenUntil else { return }
+            for backend in self.backends where backend.process === process && !backend.isBusy {
+                guard backend.transaction != nil else { continue }
+                self.end(backend)
+                self.scheduler.schedule(after: self.latency, in: process) { backend.lose() }
+            }
+        }
+    }
+
     private func end(_ backend: Backend) {
         guard !backend.isOver else { return }
         backend.isOver = true

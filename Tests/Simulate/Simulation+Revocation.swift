@@ -1,0 +1,38 @@
+/// Revocations through one of two servers while the other one answers the wallet.
+extension Simulation {
+    /// Hinders the server that gets the next request of an unlocked wallet, and revokes the wallet through another one.
+    func revokeElsewhere(_ hindrance: Fault.Hindrance, seconds: Int, after delay: Int64, _ way: Plan.Revocation) {
+        self.network.atNextRequest { link in
+            let wallet = self.observer.wallet(on: link)
+            guard let phone = self.phones.first(where: { $0.has(wallet) }),
+                let number = self.servers.firstIndex(where: { $0.process === link.serverProcess })
+            else { return self.revokeElsewhere(hindrance, seconds: seconds, after: delay, way) }
+            self.hinder(number, link, hindrance, seconds: seconds)
+            self.scheduler.schedule(after: delay, in: self.world) {
+                let other = self.servers.first { $0.running != nil && $0.process !== link.serverProcess }
+                if let other { phone.revoke(way, through: other) }
+            }
+        }
+    }
+
+    private func hinder(_ number: Int, _ link: Link, _ hindrance: Fault.Hindrance, seconds: Int) {
+        let (server, process, duration) = (self.servers[number], link.serverProcess, Int64(seconds) * 1_000_000)
+        self.observer.note("server \(number + 1)", "is hindered: \(hindrance)")
+        switch hindrance {
+        case .slowVault: server.vaultIsSlowUntil = self.scheduler.now + duration
+        case .frozen(let jobs):
+            let freeze = {
+                self.observer.note("server \(number + 1)", "is frozen")
+                process.freeze(for: duration)
+                self.database?.processFreezes(process)
+            }
+            if let jobs { process.plan(after: jobs, freeze) } else { server.freezeAtShare = freeze }
+        case .unreadAnswers(let isCut):
+            link.keepAnswers()
+            self.scheduler.schedule(after: duration, in: self.world) { link.releaseAnswers() }
+            guard isCut else { return }
+            // The answer reaches the machine's buffer before that.
+            self.scheduler.schedule(after: 300_000, in: self.world) { self.database?.cut(number, seconds: seconds) }
+        }
+    }
+}
