@@ -408,6 +408,21 @@ let server: [Target] = [
         ],
         path: "Sources/Server/Administration"
     ),
+    .target(
+        name: "StoreEpochs",
+        dependencies: [
+            "AuditLog",
+            "HostSystem",
+            "PINPolicy",
+            "PostgreSQLStore",
+            "ServerCommandLine",
+            "StoreMaintenance",
+            "Vault",
+            "Vocabulary",
+            "WalletStore",
+        ],
+        path: "Sources/Server/StoreEpochs"
+    ),
     .executableTarget(
         name: "remote-pin-server",
         dependencies: [
@@ -427,6 +442,7 @@ let server: [Target] = [
             "RemotePINServer",
             "ServerSettings",
             "Statements",
+            "StoreEpochs",
             "StoreMaintenance",
             "Telemetry",
             "Transport",

@@ -5,6 +5,7 @@ internal import PINPolicy
 internal import PostgreSQLClient
 internal import PostgreSQLStore
 internal import ServerCommandLine
+internal import StoreEpochs
 internal import StoreMaintenance
 internal import Synchronization
 internal import WalletStore
@@ -109,10 +110,20 @@ struct StoreEpochCommand: AsyncParsableCommand {
         _ database: DatabaseSettings,
         _ report: DatabaseReport
     ) async throws {
+        // Rejects epochs that no command with this vault opened.
+        _ = try await RunningServer.epoch(of: store, vault: server.vault)
+        var parts = EpochOpening.Parts(
+            store: store,
+            server: database.server,
+            auditLog: server.auditPath,
+            vault: server.vault,
+            clock: server.clock,
+            actor: server.actor
+        )
+        parts.onNewest = { StandardStreams.writeError("audit log newest=\($0)\n") }
+        parts.onWritten = try server.exporting()
         let opening = try await EpochOpening(
-            in: store,
-            by: server,
-            in: database,
+            parts,
             rule: EpochRule(rawValue: self.epoch) ?? .strict,
             origin: !report.isOfUnknownOrigin ? .recorded : self.original ? .declared : .unknown,
             logs: try self.audit.map { try Self.existing($0) },
@@ -155,6 +166,7 @@ struct StoreEpochCommand: AsyncParsableCommand {
     private static func failure(_ error: any Error, _ database: DatabaseSettings) -> any Error {
         switch error {
         case let error as AuditLogError: StartFailure(error)
+        case let error as PostgreSQLStoreOpenError: database.failure(error)
         case let error as StoreError:
             StartFailure(
                 .unavailable,

@@ -1,10 +1,11 @@
-internal import AuditLog
+package import AuditLog
 internal import HostSystem
-internal import PINPolicy
-internal import PostgreSQLStore
+package import PINPolicy
+package import PostgreSQLStore
 internal import ServerCommandLine
-internal import StoreMaintenance
-internal import Vocabulary
+package import StoreMaintenance
+package import Vault
+package import Vocabulary
 internal import WalletStore
 
 /// The opening of an epoch in a database that may lack commits.
@@ -13,19 +14,19 @@ internal import WalletStore
 ///
 /// It may be killed at any moment and run again: until its last commit, no server judges anything, and repeating a
 /// change twice has no further effect.
-struct EpochOpening {
+package struct EpochOpening {
     /// A server and what its commits in the database show.
-    struct Server {
-        let name: String
-        let log: String?
-        let problem: String?
+    package struct Server {
+        package let name: String
+        package let log: String?
+        package let problem: String?
         /// The number of its confirmed commits that the database lacks, or nil if unknown.
-        let lostCommits: UInt64?
-        let isLeftOut: Bool
+        package let lostCommits: UInt64?
+        package let isLeftOut: Bool
     }
 
     /// The evidence of whether the database is the original.
-    enum Origin {
+    package enum Origin: Sendable {
         /// The store records its database's place, which reveals a restored dump.
         case recorded
         /// The store has or had schema version 1, so there is no evidence.
@@ -34,46 +35,69 @@ struct EpochOpening {
         case declared
     }
 
-    let store: PostgreSQLWalletStore
-    let server: StoppedServer
-    let database: DatabaseSettings
-    let rule: EpochRule
-    let origin: Origin
+    /// The store, and the stopped server on whose machine the epoch is opened.
+    package struct Parts: Sendable {
+        package var store: PostgreSQLWalletStore
+        /// The server's name.
+        package var server: String
+        /// Its audit log, which records the opening.
+        package var auditLog: String
+        package var vault: any Vault
+        package var clock: any WallClock
+        package var actor: AuditActor
+        /// Receives the newest entry of the log.
+        package var onNewest: @Sendable (AuditMark) -> Void = { _ in }
+        /// Receives each entry after it was written.
+        package var onWritten: @Sendable (AuditEntry, [UInt8]) -> Void = { _, _ in }
+
+        package init(
+            store: PostgreSQLWalletStore,
+            server: String,
+            auditLog: String,
+            vault: any Vault,
+            clock: any WallClock,
+            actor: AuditActor
+        ) {
+            (self.store, self.server, self.auditLog) = (store, server, auditLog)
+            (self.vault, self.clock, self.actor) = (vault, clock, actor)
+        }
+    }
+
+    private let parts: Parts
+    private var store: PostgreSQLWalletStore { self.parts.store }
+    package let rule: EpochRule
+    private let origin: Origin
     /// The servers whose logs are lost.
-    let without: Set<String>
-    let logs: ServerLogs
-    let servers: [Server]
-    let epochs: [StoredEpoch]
+    private let without: Set<String>
+    private let logs: ServerLogs
+    package let servers: [Server]
+    private let epochs: [StoredEpoch]
     private let losses: CommitLosses
 
     /// The number of the epoch to open, which is higher than any in the database, in a log or in a mark.
-    var number: Int {
+    package var number: Int {
         let ofMarks = self.accounted.map(\.epoch).max() ?? 1
         return max(self.epochs.count + 1, self.logs.epoch, Int(ofMarks)) + 1
     }
 
     /// Reads the database and all logs, without changing anything.
-    init(
-        in store: PostgreSQLWalletStore,
-        by server: StoppedServer,
-        in database: DatabaseSettings,
+    package init(
+        _ parts: Parts,
         rule: EpochRule,
         origin: Origin,
         logs paths: [String],
         without: Set<String>
     ) async throws {
-        (self.store, self.server, self.database, self.rule) = (store, server, database, rule)
-        (self.origin, self.without) = (origin, without)
-        // Rejects epochs that no command with this vault opened.
-        _ = try await RunningServer.epoch(of: store, vault: server.vault)
+        (self.parts, self.rule, self.origin, self.without) = (parts, rule, origin, without)
+        let store = parts.store
         self.epochs = try await store.epochs()
         let known = try await store.servers()
         let marks = known.map { ($0.name, $0.mark.map { AuditMark($0) }) }
         do {
             self.logs = try await ServerLogs(
-                at: [server.auditPath] + paths,
+                at: [parts.auditLog] + paths,
                 known: Dictionary(uniqueKeysWithValues: marks),
-                vault: server.vault
+                vault: parts.vault
             )
         } catch let error as FileError {
             throw StartFailure(.files, "an audit log cannot be read: \(error)")
@@ -120,7 +144,7 @@ struct EpochOpening {
     }
 
     /// Rejects an opening that would lose a revocation or grant a guess without the operator's word.
-    func check() throws {
+    package func check() throws {
         if let path = self.logs.unknown.first {
             throw StartFailure(.data, "\(path) is the audit log of no server of this database; nothing was done")
         }
@@ -162,14 +186,14 @@ struct EpochOpening {
     }
 
     /// The number of confirmed commits that the database lacks, or nil if unknown.
-    var lostCommits: UInt64? {
+    package var lostCommits: UInt64? {
         self.servers.reduce(.some(0)) { sum, server in
             sum.flatMap { sum in server.lostCommits.map { sum + $0 } }
         }
     }
 
     /// Rejects a database that servers are connected to.
-    func requireNoServers() async throws {
+    package func requireNoServers() async throws {
         let sessions = try await self.store.sessions(named: "remote-pin-server")
         guard !sessions.isEmpty else { return }
         throw StartFailure(
@@ -180,7 +204,7 @@ struct EpochOpening {
     }
 
     /// Opens the epoch.
-    func run(onProgress: (Int, Int) throws -> Void) async throws -> ReplayReport {
+    package func run(onProgress: (Int, Int) throws -> Void) async throws -> ReplayReport {
         let audit = try await self.openAudit()
         do {
             let report = try await self.run(in: audit, onProgress)
@@ -196,31 +220,27 @@ struct EpochOpening {
         try await self.store.noteLostCommits()
         // No server judges from here on. One that has started since the first check would continue with the old epoch.
         try await self.requireNoServers()
-        do throws(PostgreSQLStoreOpenError) {
-            try await self.store.upgrade()
-        } catch {
-            throw self.database.failure(error)
-        }
+        try await self.store.upgrade()
         let report = try await self.logs.repeatChanges(on: self.store, onProgress: onProgress)
         let records = try await EpochRecords.next(
             self.number,
             self.rule,
-            at: self.server.clock.now(),
+            at: self.parts.clock.now(),
             after: self.epochs,
-            by: self.server.vault
+            by: self.parts.vault
         )
         let lost = self.lostCommits.map { "\($0)" } ?? "an unknown number of"
         let left = self.without.isEmpty ? "" : ", without the logs of \(self.without.sorted().joined(separator: ", "))"
         let declared = self.origin == .declared ? ", declared the original database" : ""
         let detail = "epoch \(self.number), \(self.rule.rawValue), \(lost) commits lost\(left)\(declared)"
-        let actor = self.server.actor
+        let actor = self.parts.actor
         let begun = try await audit.append(.storeEpoch, by: actor, .begun, detail: detail)
         var marks: [String: StoredAuditMark] = [:]
         for server in self.logs.servers where server.problem == nil {
             marks[server.name] = server.newest.map { StoredAuditMark($0) }
         }
-        marks[self.database.server] = StoredAuditMark(begun)
-        let lostLogs = self.without.filter { $0 != self.database.server }
+        marks[self.parts.server] = StoredAuditMark(begun)
+        let lostLogs = self.without.filter { $0 != self.parts.server }
         do throws(StoreError) {
             try await self.store.open(
                 records,
@@ -249,24 +269,24 @@ struct EpochOpening {
     /// The store is not notified of any entry before the last commit, because it would consider the changes up to that
     /// entry its own.
     private func openAudit() async throws -> AuditLog {
-        let path = self.server.auditPath
-        let own = self.logs.servers.first { $0.name == self.database.server }
-        var parts = AuditLog.Parts(path: path, vault: self.server.vault, clock: self.server.clock, epoch: self.number) {
-            StandardStreams.writeError("audit log newest=\($0)\n")
-        }
-        parts.onWritten = try self.server.exporting()
-        (parts.server, parts.opensEpoch) = (self.database.server, true)
+        let path = self.parts.auditLog
+        let own = self.logs.servers.first { $0.name == self.parts.server }
+        var parts = AuditLog.Parts(
+            path: path,
+            vault: self.parts.vault,
+            clock: self.parts.clock,
+            epoch: self.number,
+            onNewest: self.parts.onNewest
+        )
+        parts.onWritten = self.parts.onWritten
+        (parts.server, parts.opensEpoch) = (self.parts.server, true)
         if own?.problem != nil, AuditLog.exists(at: path) {
             let kept = RestoreLogs.place(of: path, beforeEpoch: self.number)
             try explaining(.files, "`audit.file`") { try DurableFile.place(path, at: kept) }
         } else {
             parts.last = own?.newest
         }
-        do throws(AuditLogError) {
-            if !AuditLog.exists(at: path) { try await AuditLog.create(parts) }
-            return try await AuditLog.open(parts)
-        } catch {
-            throw StartFailure(error)
-        }
+        if !AuditLog.exists(at: path) { try await AuditLog.create(parts) }
+        return try await AuditLog.open(parts)
     }
 }
