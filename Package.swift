@@ -1323,6 +1323,7 @@ let benchmarks: [Target] =
                 "Secrets",
                 "ServerCommandLine",
                 "SimulatedPhone",
+                "StoreEpochs",
                 "StoreMaintenance",
                 "Transport",
                 "Vault",

@@ -32,6 +32,8 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
         case failover(after: Int64)
         /// This many microseconds after the next request, the database's primary restarts.
         case databaseRestart(after: Int64)
+        /// The same, and the standby also lacks at least this many commits that were confirmed.
+        case lossyFailover(after: Int64, commits: Int)
         /// From the next request on, commits do not reach the standby; their wait may be cancelled.
         case standbyAway(seconds: Int, cancelsWaits: Bool)
         case slowDatabase(seconds: Int)
@@ -150,6 +152,15 @@ struct Fault: Hashable, Sendable, CustomStringConvertible {
                 kind: .revocationElsewhere(hindrance, seconds: seconds, after: after, way)
             )
         }
+    }
+
+    /// Draws a failover that loses confirmed commits.
+    static func drawLoss(near times: [Int64], using generator: inout SeededGenerator) -> [Fault] {
+        guard generator.chance(50) else { return [] }
+        let time = generator.pick(times) + .random(in: 0...15_000_000, using: &generator)
+        let delay = Int64.random(in: 0...1_000_000, using: &generator)
+        let commits = Int.random(in: 1...8, using: &generator)
+        return [Fault(time: time, kind: .lossyFailover(after: delay, commits: commits))]
     }
 
     /// Draws a fault of a run with two servers at about the time of a visit.

@@ -37,6 +37,8 @@ final class ObservedWallet {
     private var wrong: Set<AttemptID> = []
     /// The restores since then; nil after one whose rule promises less.
     private var restores: Int? = 0
+    /// The answers from a database that lacks commits, which an epoch charges only once.
+    var answersInLoss = 0
     /// The number of answers when the permanent block was told.
     private var blockedAfter: Int?
     /// The shares that have left the server, those that would replace them, and the replaced ones.
@@ -52,7 +54,8 @@ final class ObservedWallet {
         self.restoredAfter = self.lastOperation
         self.history = WalletHistory(unknownUnder: rules)
         if self.isRevoked { self.history?.revocationReturned() }
-        self.restores = rule == .strict ? self.restores.map { $0 + 1 } : nil
+        self.restores = rule == .strict && self.answersInLoss == 0 ? self.restores.map { $0 + 1 } : nil
+        self.answersInLoss = 0
         // The backup may have the replaced ones.
         self.replacedShares = []
     }

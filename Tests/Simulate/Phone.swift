@@ -162,7 +162,7 @@ final class Phone: @unchecked Sendable {
         // A restored store also has the replaced shares, which open nothing any more.
         let confirmed = self.walletID.flatMap { self.run.observer.confirmation(of: $0) }
         // A setup or change that began before the backup may have reached the server after it.
-        let least = time - 300_000_000
+        let least = time - (self.run.plan.isShared ? 60_000_000 : 300_000_000)
         guard self.pin != nil, max(self.lastChange, confirmed ?? 0) >= least else { return }
         self.process?.kill()
         self.isForgotten = true

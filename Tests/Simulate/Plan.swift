@@ -63,6 +63,8 @@ struct Plan: Sendable {
         if isShared {
             var generator = SeededGenerator(seed: seed, "leases")
             self.faults += Fault.drawRevocations(near: times, using: &generator)
+            var losses = SeededGenerator(seed: seed, "losses")
+            self.faults += Fault.drawLoss(near: times, using: &losses)
         } else {
             var generator = SeededGenerator(seed: seed, "operator")
             self.faults += Fault.drawCommands(near: times, using: &generator)

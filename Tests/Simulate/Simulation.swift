@@ -39,6 +39,9 @@ final class Simulation: @unchecked Sendable {
     /// The server with SQLite; nil if there are servers with PostgreSQL.
     private(set) var embedded: SimulatedServer?
     private(set) var database: SimulatedDatabase?
+    /// The operator works on a database that lacks commits: no server is started.
+    var isOpeningEpoch = false
+    var operatorGenerator: SeededGenerator
     private(set) var phones: [Phone] = []
     private let result: Box<Report?>
     private let finished: DispatchSemaphore
@@ -55,12 +58,13 @@ final class Simulation: @unchecked Sendable {
         self.folder = folder
         (self.result, self.finished) = (result, done)
         self.scheduler = Scheduler(seed: plan.seed)
+        self.operatorGenerator = SeededGenerator(seed: plan.seed, "operator's work")
         // The clock of the server may be wrong by any of its steps.
         let steps = plan.faults.reduce(0) { sum, fault in
             switch fault.kind {
             case .serverClock(let seconds), .databaseClock(let seconds, _): sum + abs(seconds)
             // Another machine has another clock.
-            case .failover: sum + 1
+            case .failover, .lossyFailover: sum + 1
             default: sum
             }
         }
@@ -201,6 +205,10 @@ final class Simulation: @unchecked Sendable {
         case .slowDisk(let seconds): self.embedded?.slowUntil = until(seconds)
         case .vaultFails(let seconds): for server in self.servers { server.vaultFailsUntil = until(seconds) }
         case .serverClock(let seconds): self.embedded?.clock.offset += Int64(seconds) * 1000
+        case .lossyFailover(let delay, let lost):
+            self.network.atNextRequest { _ in
+                self.scheduler.schedule(after: delay, in: self.world) { self.database?.failOverLosing(lost) }
+            }
         case .failover(let delay), .databaseRestart(let delay):
             self.network.atNextRequest { _ in
                 self.scheduler.schedule(after: delay, in: self.world) {

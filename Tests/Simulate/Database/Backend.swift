@@ -3,8 +3,8 @@ internal import PostgreSQLClient
 /// The database's end of a connection.
 final class Backend {
     let process: SimulatedProcess
-    /// The number of the server that has connected.
-    let server: Int
+    /// The number of the server that has connected; nil for an operator's program.
+    let server: Int?
     /// The transaction that the client has begun.
     var transaction: DatabaseTransaction?
     /// Holds the locks that last as long as the session.
@@ -24,7 +24,7 @@ final class Backend {
     /// Answers the statement in progress, which a lost connection ends.
     var onLoss: (() -> Void)?
 
-    init(_ process: SimulatedProcess, server: Int) {
+    init(_ process: SimulatedProcess, server: Int?) {
         self.process = process
         self.server = server
     }

@@ -58,10 +58,6 @@ extension DatabaseStatement {
             }
         ),
         (
-            "select number, rule, opened_at, mac from epochs order by number",
-            { _ in SimulatedRows() }
-        ),
-        (
             "select pg_advisory_xact_lock($1)",
             {
                 try $0.lock(.advisory($0.number(1)))

@@ -10,7 +10,7 @@ enum DatabaseStatement {
     private static let actions: [String: Action] = {
         let all =
             Self.sessionStatements + Self.judgingStatements + Self.transactionStatements + Self.registeringStatements
-            + Self.readingStatements + Self.leaseStatements
+            + Self.readingStatements + Self.leaseStatements + Self.epochStatements
         return Dictionary(all.map { (Self.plain($0.0), $0.1) }, uniquingKeysWith: { first, _ in first })
     }()
 

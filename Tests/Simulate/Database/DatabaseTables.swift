@@ -51,6 +51,13 @@ struct DatabaseTables {
     var leases: [String: Lease] = [:]
     var revocationCount: Int64?
     var revocations: [Int64: PostgreSQLValue] = [:]
+    /// The rows of `epochs`, in order.
+    var epochs: [[PostgreSQLValue]] = []
+    /// By server and epoch: the numbers of both lanes, and the total.
+    var accounted: [String: (server: String, epoch: Int64, numbers: [Int64])] = [:]
+
+    /// The commits that servers have counted.
+    var countedCommits: Int64 { self.commitNumbers.values.reduce(0, +) }
 
     /// The columns of both rows of a wallet, as a store reads them.
     func columns(of id: [UInt8]) -> [PostgreSQLValue]? {

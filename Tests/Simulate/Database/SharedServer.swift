@@ -1,3 +1,4 @@
+internal import AuditLog
 internal import Foundation
 internal import HostSystem
 internal import Lab
@@ -51,6 +52,9 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
     static func createVault(in folder: String) throws { try KeyFileVault.create(at: "\(folder)/vault.key") }
 
     func start() {
+        guard !self.run.isOpeningEpoch else {
+            return self.scheduler.schedule(after: 1_000_000, in: self.run.world) { self.start() }
+        }
         self.starts += 1
         let process = SimulatedProcess(self.name, self.scheduler)
         self.process = process
@@ -60,9 +64,9 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
 
     private func serve(_ process: SimulatedProcess) async {
         do {
-            let count = SealCount(path: "\(self.folder)/vault.key.count") { work in self.write(work) }
-            let vault = try KeyFileVault("\(self.folder)/vault.key", count: count)
-            let parts = try await self.storeParts(vault, process)
+            let vault = try self.openVault { work in self.write(work) }
+            var parts = try await self.storeParts(vault)
+            parts.machine = .simulated(self.database, process, server: self.number)
             if self.database.isEmpty {
                 // An operator creates the store before the first start.
                 guard self.number == 0 else { return self.kill(power: false, "there is no store yet") }
@@ -72,8 +76,15 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
             try await store.takeLease()
             guard let clock = store.lease?.clock else { throw Violation("the store has a lease") }
             let epoch = try await store.epochs().count + 1
-            let audit = try await self.openAudit(vault, of: store, clock: clock, epoch: epoch, server: parts.server)
+            let audit: AuditLog
+            do {
+                audit = try await self.openAudit(vault, of: store, clock: clock, epoch: epoch, server: parts.server)
+            } catch let error as OlderStore {
+                try await store.noteLostCommits()
+                throw error
+            }
             let server = try await RemotePINServer(self.parts(store, vault, audit, clock: clock))
+            await self.recordStart(in: audit, of: store)
             self.running = RunningServer(server: server, store: store, vault: vault)
             self.accept(server, in: process)
             self.run.observer.note(self.name, "serves")
@@ -83,7 +94,24 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
         }
     }
 
-    private func storeParts(_ vault: KeyFileVault, _ process: SimulatedProcess) async throws -> StoreParts {
+    /// Records the start as the server's program does: a failure prevents nothing.
+    private func recordStart(in audit: AuditLog, of store: PostgreSQLWalletStore) async {
+        do {
+            let servers = try? await store.servers().map(\.name)
+            try await audit.append(.started, by: .server, .done(of: nil, result: ""), servers: servers)
+            try await store.keepAuditMark()
+        } catch {
+            self.run.observer.note(self.name, "does not record its start")
+        }
+    }
+
+    /// - Parameter writing: Runs the writes of the count.
+    func openVault(writing: @escaping BlockingWork) throws -> KeyFileVault {
+        let count = SealCount(path: "\(self.folder)/vault.key.count", onDisk: writing)
+        return try KeyFileVault("\(self.folder)/vault.key", count: count)
+    }
+
+    func storeParts(_ vault: KeyFileVault) async throws -> StoreParts {
         var parts = StoreParts(
             target: PostgreSQLTarget(address: "simulated"),
             server: "server-\(self.number + 1)",
@@ -95,7 +123,6 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
         let scheduler = self.scheduler
         parts.elapsed = { .seconds(1000) + .microseconds(scheduler.now) }
         parts.uptime = parts.elapsed
-        parts.machine = .simulated(self.database, process, server: self.number)
         parts.program = "simulated"
         parts.vaultKeys = { vault.versions.compactMap { vault.name(of: $0) } }
         return parts
@@ -108,10 +135,10 @@ final class SharedServer: ServerMachine, @unchecked Sendable {
         case PostgreSQLStoreOpenError.unreachable, PostgreSQLStoreOpenError.nameInUse, is StoreError,
             is ServerStartError:
             self.kill(power: false, "its database is away")
-        case PostgreSQLStoreOpenError.lostCommits:
-            self.run.observer.end("an operator must open an epoch")
+        case PostgreSQLStoreOpenError.lostCommits, is OlderStore:
+            self.run.openEpochSoon()
         default:
-            self.run.observer.report("\(self.name) does not start: \(error)")
+            self.run.observer.report("\(self.name) does not start: \(error)", inLoss: true)
         }
     }
 

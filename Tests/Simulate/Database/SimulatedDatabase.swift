@@ -9,7 +9,7 @@ internal import PostgreSQLClient
 /// `@unchecked Sendable`: see ``Scheduler``.
 final class SimulatedDatabase: @unchecked Sendable {
     /// A commit that the standby does not have yet.
-    private struct Commit {
+    struct Commit {
         let number: Int
         let transaction: DatabaseTransaction
         var isVisible = false
@@ -24,14 +24,14 @@ final class SimulatedDatabase: @unchecked Sendable {
     }
 
     unowned let run: Simulation
-    private var scheduler: Scheduler { self.run.scheduler }
+    var scheduler: Scheduler { self.run.scheduler }
     private var generator: SeededGenerator
     /// The committed state of the primary.
-    private(set) var visible = DatabaseTables()
+    var visible = DatabaseTables()
     /// The state that the standby has.
-    private var standby = DatabaseTables()
+    var standby = DatabaseTables()
     /// The commits that the standby does not have, in order.
-    private var log: [Commit] = []
+    var log: [Commit] = []
     private var lastCommit = 0
     private var locks: [DatabaseLock: [(holder: DatabaseTransaction, isShared: Bool)]] = [:]
     private var waiting: [Waiting] = []
@@ -39,6 +39,13 @@ final class SimulatedDatabase: @unchecked Sendable {
     /// Incremented when the primary restarts or another one takes its place.
     private var generation = 0
     private var lastPlace: Int64 = 0
+    /// Earlier states of the standby, and their times.
+    var history: [(tables: DatabaseTables, time: Int64)] = []
+    private static let longestHistory = 60
+    /// The time of the state that the last loss of confirmed commits has left.
+    var lossTime: Int64?
+    /// A statement of an operator's program runs, outside the simulated time.
+    var isOutside = false
 
     /// The times until which faults last, in microseconds.
     var downUntil: Int64 = 0
@@ -76,7 +83,10 @@ final class SimulatedDatabase: @unchecked Sendable {
         return .random(in: isSlow ? 50_000...900_000 : 100...2_000, using: &self.generator)
     }
 
-    private func isCut(_ server: Int) -> Bool { self.scheduler.now < self.cutUntil[server] ?? 0 }
+    private func isCut(_ server: Int?) -> Bool { self.scheduler.now < server.flatMap { self.cutUntil[$0] } ?? 0 }
+
+    /// The servers with a session.
+    var serverSessions: [String] { self.backends.compactMap { $0.server.map { "server \($0 + 1)" } } }
 
     func accept(_ process: SimulatedProcess, _ server: Int, _ answer: @escaping (Backend?) -> Void) {
         self.scheduler.schedule(after: self.latency, in: self.run.world) {
@@ -156,7 +166,7 @@ final class SimulatedDatabase: @unchecked Sendable {
         }
     }
 
-    private func execute(
+    func execute(
         _ text: String,
         _ values: [PostgreSQLValue],
         on backend: Backend,
@@ -176,7 +186,10 @@ final class SimulatedDatabase: @unchecked Sendable {
         default: break
         }
         guard let statement = DatabaseStatement.named(text) else {
-            return self.run.observer.report("the simulated database does not have the statement: \(text)")
+            return self.run.observer.report(
+                "the simulated database does not have the statement: \(text)",
+                inLoss: true
+            )
         }
         let isSeparate = backend.transaction == nil
         let transaction = backend.transaction ?? DatabaseTransaction()
@@ -221,7 +234,7 @@ final class SimulatedDatabase: @unchecked Sendable {
         return true
     }
 
-    private func release(_ transaction: DatabaseTransaction) {
+    func release(_ transaction: DatabaseTransaction) {
         for (lock, holders) in self.locks {
             let others = holders.filter { $0.holder !== transaction }
             if others.count < holders.count { self.locks[lock] = others.isEmpty ? nil : others }
@@ -239,6 +252,12 @@ final class SimulatedDatabase: @unchecked Sendable {
         guard !transaction.changes.isEmpty else {
             self.release(transaction)
             self.notify(transaction)
+            return answer(false)
+        }
+        if self.isOutside {
+            for change in transaction.changes { change(&self.visible) }
+            self.standby = self.visible
+            self.release(transaction)
             return answer(false)
         }
         self.lastCommit += 1
@@ -268,6 +287,7 @@ final class SimulatedDatabase: @unchecked Sendable {
             guard wait <= 0 else { return self.replicate(upTo: number, after: wait) }
             let received = self.log.filter { $0.number <= number }
             self.log.removeAll { $0.number <= number }
+            self.history = self.history.suffix(Self.longestHistory - 1) + [(self.standby, self.scheduler.now)]
             for commit in received { for change in commit.transaction.changes { change(&self.standby) } }
             for commit in received where !commit.isVisible { self.show(commit, isWarned: false) }
         }
@@ -276,7 +296,7 @@ final class SimulatedDatabase: @unchecked Sendable {
     /// Makes a commit visible.
     private func show(_ commit: Commit, isWarned: Bool) {
         for change in commit.transaction.changes { change(&self.visible) }
-        if self.visible.facts?.lostCommits == true { self.run.observer.end("an operator must open an epoch") }
+        if self.visible.facts?.lostCommits == true { self.run.openEpochSoon() }
         self.notify(commit.transaction)
         commit.answer(isWarned)
         self.release(commit.transaction)

@@ -53,6 +53,9 @@ struct StatementExecution {
     /// The database's clock.
     var clock: Int64 { self.database.clock }
 
+    /// The servers with a session.
+    var serverSessions: [String] { self.database.serverSessions }
+
     func nextPlace() -> Int64 { self.database.nextPlace() }
 
     // MARK: Parameters, by number

@@ -1,0 +1,50 @@
+internal import PostgreSQLClient
+
+/// The loss of confirmed commits, and the operator's program that opens an epoch.
+extension SimulatedDatabase {
+    /// The time in which the servers must notice a loss, in microseconds: the one that made the commits may be down.
+    private static let noticeLimit: Int64 = 90_000_000
+
+    /// An older standby becomes the primary: it lacks about this many commits that were confirmed.
+    func failOverLosing(_ count: Int) {
+        let leases = self.standby.leases.mapValues(\.instance)
+        let older = self.history.last {
+            // The promises about leases need a standby that has all of them.
+            $0.tables.leases.mapValues(\.instance) == leases
+                && $0.tables.countedCommits <= self.standby.countedCommits - Int64(count)
+        }
+        if let older {
+            self.run.observer.note("database", "loses the confirmed commits since \(Trace.text(older.time))")
+            self.standby = older.tables
+            self.lossTime = min(self.lossTime ?? older.time, older.time)
+            self.run.observer.isLossy = true
+            self.scheduler.schedule(after: Self.noticeLimit, in: self.run.world) {
+                guard self.lossTime == older.time, !self.run.isOpeningEpoch else { return }
+                self.run.observer.report("no server has noticed the loss of confirmed commits", inLoss: true)
+            }
+        }
+        self.history = []
+        self.failOver()
+    }
+
+    /// Carries out a statement of an operator's program.
+    func carryOut(_ text: String, _ values: [PostgreSQLValue], on backend: Backend) -> DatabaseAnswer {
+        self.isOutside = true
+        defer { self.isOutside = false }
+        var answer = DatabaseAnswer.lost
+        self.execute(text, values, on: backend) { answer = $0 }
+        return answer
+    }
+
+    /// Lets the standby catch up; returns the time of the state that the last loss has left.
+    func settle() -> Int64 {
+        self.standbyAwayUntil = 0
+        for commit in self.log where !commit.isVisible {
+            for change in commit.transaction.changes { change(&self.visible) }
+            self.release(commit.transaction)
+        }
+        (self.standby, self.log, self.history) = (self.visible, [], [])
+        defer { self.lossTime = nil }
+        return self.lossTime ?? self.scheduler.now
+    }
+}
