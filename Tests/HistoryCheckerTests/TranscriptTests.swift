@@ -131,6 +131,10 @@ struct TranscriptTests {
             "z right, z = valid #1, a wrong, a lost, b wrong, b = wrong 1 #4", "unexplained-attempt"
         ),
         (
+            "one lost guess that explains two gaps", "a wrong, a lost, b right, b = valid #2, c right, c = valid #4",
+            "unexplained-attempt"
+        ),
+        (
             "a lost guess judged after its server ended",
             "a wrong, crash, b wrong, b = wrong 3 #1, c wrong, c = wrong 1 #3", "unexplained-attempt"
         ),
