@@ -33,12 +33,17 @@ fi
 archive=$(swiftc -print-target-info | python3 -c 'import json, platform, sys
 folder = json.load(sys.stdin)["paths"]["runtimeResourcePath"]
 print(folder + "/clang/lib/linux/libclang_rt.fuzzer_no_main-" + platform.machine() + ".a")')
+# In memory, because the targets write files and sync them, and no input depends on a disk. A crash leaves files there.
+memory=/dev/shm
+[ -d "$memory" ] || memory=/tmp
+TMPDIR=$(mktemp -d "$memory/remote-pin-fuzz.XXXXXX")
+trap 'rm -rf "$TMPDIR"' EXIT
 echo "== build =="
 options=(-c release --scratch-path .build-fuzz --sanitize=address -Xswiftc -enable-testing --product fuzz)
 REMOTE_PIN_FUZZER=$archive swift build "${options[@]}"
 FUZZ=$(REMOTE_PIN_FUZZER=$archive swift build "${options[@]}" --show-bin-path)/fuzz
 # Swift's own report of a crash would disturb that of the sanitizer.
-export FUZZ SWIFT_BACKTRACE=enable=no ASAN_OPTIONS="detect_leaks=0:suppressions=$PWD/Tests/address-sanitizer.suppressions"
+export TMPDIR FUZZ SWIFT_BACKTRACE=enable=no ASAN_OPTIONS="detect_leaks=0:suppressions=$PWD/Tests/address-sanitizer.suppressions"
 
 targets=("$@")
 [ $# -gt 0 ] || mapfile -t targets < <("$FUZZ" --list)

@@ -25,9 +25,7 @@ enum FuzzProgram {
             print(Self.usage)
             exit(64)
         }
-        // In memory: the targets write files and sync them, and no input depends on a disk.
-        let parent = DurableFile.isFolder("/dev/shm") ? "/dev/shm" : "/tmp"
-        let folder = "\(parent)/remote-pin-fuzz-\(getpid())"
+        let folder = FileManager.default.temporaryDirectory.appending(path: "remote-pin-fuzz-\(getpid())").path
         try DurableFile.makeFolder(folder)
         let target = try entry.make(folder)
         var status: Int32 = 0
