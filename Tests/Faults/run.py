@@ -268,7 +268,7 @@ def disk_full(bench, dice):
     data = folder / "lab/server/data"
     kept = {path.name: path.read_bytes() for path in data.iterdir()}
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.mount(b"tmpfs", os.fsencode(data), b"tmpfs", 0, b"size=3m,mode=700") != 0:
+    if libc.mount(b"tmpfs", os.fsencode(data), b"tmpfs", 0, b"size=32m,mode=700") != 0:
         return Outcome("refused while full, then served (not mounted here)")
     try:
         for name, content in kept.items():
