@@ -29,7 +29,10 @@ struct LeaseClockTests {
         #expect(now < 3_000_000_000_000, "that lease has ended")
     }
 
-    @Test("servers that start together do not keep the time of a wrong clock, which only ended leases have")
+    @Test(
+        "servers that start together do not keep the time of a wrong clock, which only ended leases have",
+        .timeLimit(.minutes(2))
+    )
     func startTogether() async throws {
         try self.servers.place.addLease(ofKilled: "z", by: self.connection)
         try self.connection.run("update leases set renewed_at = 4000000000000")
