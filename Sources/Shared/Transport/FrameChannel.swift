@@ -74,14 +74,13 @@ final class FrameChannel: FrameReceiver {
     ///
     /// Only one task may wait at a time.
     ///
-    /// Queued frames are dropped when the connection ends, since their answers could not be sent. The owner of the task
-    /// must call ``finish()`` on cancellation. A cancellation handler per frame would cost more than handling the
-    /// frame.
+    /// Queued frames are dropped when the connection ends, since their answers could not be sent. The listener calls
+    /// ``stop()`` on cancellation. A cancellation handler per frame would cost more than handling the frame.
     func next() async -> Event {
         if let event = self.takeNow() { return event }
         return await withCheckedContinuation { continuation in
             let event: Event? = self.state.withLock { state in
-                if let event = state.take(maxInFlight: self.maxInFlight) { return event }
+                if let event = state.take() { return event }
                 precondition(state.waiter == nil, "one task at a time takes frames")
                 state.waiter = continuation
                 return nil
@@ -92,7 +91,7 @@ final class FrameChannel: FrameReceiver {
 
     private func takeNow() -> Event? {
         let (event, resumes) = self.state.withLock { state in
-            let event = state.take(maxInFlight: self.maxInFlight)
+            let event = state.take()
             return (event, state.endPause(maxInFlight: self.maxInFlight))
         }
         if resumes { self.onLoop { $0.resume() } }
@@ -277,7 +276,7 @@ extension FrameChannel {
         }
 
         /// Returns the next event if it is available without waiting.
-        mutating func take(maxInFlight: Int) -> Event? {
+        mutating func take() -> Event? {
             guard !self.isFinished else { return .ended }
             if let frame = self.frames.popFirst() {
                 self.waitingByteCount -= frame.count
