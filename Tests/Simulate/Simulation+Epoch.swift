@@ -34,7 +34,7 @@ extension Simulation {
             let vault = try own.openVault { $0() }
             var parts = try await own.storeParts(vault)
             parts.machine = .ofOperator(database)
-            (parts.acceptsLostCommits, parts.acceptsOtherPolicy, parts.acceptsEarlierVersion) = (true, true, true)
+            EpochOpening.prepare(&parts)
             parts.commitMark = nil
             let store = try await PostgreSQLWalletStore.open(parts)
             let opening = try await EpochOpening(

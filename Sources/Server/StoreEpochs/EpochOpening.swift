@@ -63,6 +63,11 @@ package struct EpochOpening {
         }
     }
 
+    /// Lets a store be opened that lacks commits, or has another policy or an earlier version.
+    package static func prepare(_ parts: inout StoreParts) {
+        (parts.acceptsLostCommits, parts.acceptsOtherPolicy, parts.acceptsEarlierVersion) = (true, true, true)
+    }
+
     private let parts: Parts
     private var store: PostgreSQLWalletStore { self.parts.store }
     package let rule: EpochRule

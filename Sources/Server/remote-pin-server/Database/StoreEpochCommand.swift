@@ -92,7 +92,7 @@ struct StoreEpochCommand: AsyncParsableCommand {
                 policy: try ServerPolicy.values(of: loaded.settings)
             ) { StandardStreams.writeError("the database: \($0)\n") }
             parts.target.applicationName = "remote-pin-server store epoch"
-            (parts.acceptsLostCommits, parts.acceptsOtherPolicy, parts.acceptsEarlierVersion) = (true, true, true)
+            EpochOpening.prepare(&parts)
             let store = try await database.open(parts)
             do {
                 try await self.run(store, server, database, report)
