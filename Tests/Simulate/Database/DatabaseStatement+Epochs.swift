@@ -19,15 +19,13 @@ extension DatabaseStatement {
                 let servers = Set(tables.auditMarks.keys).union(committed).sorted()
                 return SimulatedRows(
                     servers.map { server in
-                        let mark = tables.auditMarks[server]
-                        let commits = [CommitLane.judging, .transactions].map { lane in
-                            tables.commitNumbers["\(server) \(lane.rawValue)"].map { PostgreSQLValue.number($0) }
+                        let mark = tables.auditMarks[server].map {
+                            [PostgreSQLValue.number($0.number), .text($0.mac)]
                         }
-                        let (number, mac) = (mark.map { PostgreSQLValue.number($0.number) }, mark?.mac)
-                        return [
-                            .text(server), number ?? .null, mac.map { .text($0) } ?? .null, commits[0] ?? .null,
-                            commits[1] ?? .null,
-                        ]
+                        let commits: [PostgreSQLValue] = [CommitLane.judging, .transactions].map { lane in
+                            tables.commitNumbers["\(server) \(lane.rawValue)"].map { .number($0) } ?? .null
+                        }
+                        return [.text(server)] + (mark ?? [.null, .null]) + commits
                     }
                 )
             }

@@ -39,10 +39,7 @@ extension SimulatedDatabase {
     /// Lets the standby catch up; returns the time of the state that the last loss has left.
     func settle() -> Int64 {
         self.standbyAwayUntil = 0
-        for commit in self.log where !commit.isVisible {
-            for change in commit.transaction.changes { change(&self.visible) }
-            self.release(commit.transaction)
-        }
+        for commit in self.log where !commit.isVisible { self.apply(commit.transaction) }
         (self.standby, self.log, self.history) = (self.visible, [], [])
         defer { self.lossTime = nil }
         return self.lossTime ?? self.scheduler.now

@@ -234,7 +234,13 @@ final class SimulatedDatabase: @unchecked Sendable {
         return true
     }
 
-    func release(_ transaction: DatabaseTransaction) {
+    /// Makes a transaction visible and releases its locks.
+    func apply(_ transaction: DatabaseTransaction) {
+        for change in transaction.changes { change(&self.visible) }
+        self.release(transaction)
+    }
+
+    private func release(_ transaction: DatabaseTransaction) {
         for (lock, holders) in self.locks {
             let others = holders.filter { $0.holder !== transaction }
             if others.count < holders.count { self.locks[lock] = others.isEmpty ? nil : others }
@@ -255,9 +261,8 @@ final class SimulatedDatabase: @unchecked Sendable {
             return answer(false)
         }
         if self.isOutside {
-            for change in transaction.changes { change(&self.visible) }
+            self.apply(transaction)
             self.standby = self.visible
-            self.release(transaction)
             return answer(false)
         }
         self.lastCommit += 1
