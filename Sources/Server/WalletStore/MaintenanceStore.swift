@@ -165,6 +165,8 @@ package protocol MaintenanceStore: Sendable {
     func recordMACs() async throws(StoreError) -> RecordMACs
 
     /// Checks the attempt records of up to `most` wallets, starting after place `after` or with the first one.
+    ///
+    /// Throws ``StoreError/corrupt`` if the store may hide wallets: its rows are out of order or missing in an index.
     func checkRecords(after: UInt64?, most: Int) async throws(StoreError) -> RecordCheck
 }
 

@@ -71,17 +71,26 @@ extension StoreConnection {
     }
 
     /// Checks the records of the next `most` wallets after `place`.
+    ///
+    /// Throws ``StoreError/corrupt`` if the rows are out of order, or if the index does not lead to one of them. Both
+    /// happen if the disk swaps two sound pages: a wallet seems to be unknown, or a walk over all wallets never ends.
     func checkRecords(after place: UInt64?, most: Int) throws -> RecordCheck {
+        let first = place.map { Int64(bitPattern: $0) } ?? .min
         let rows = try Row.fetchAll(
             self.db,
             sql: """
-                SELECT wallets.key, id, state, record FROM wallets
-                LEFT JOIN attempts ON attempts.wallet = wallets.key
+                SELECT wallets.key, id, state, record,
+                    (SELECT found.key FROM wallets AS found INDEXED BY wallets_by_id WHERE found.id = wallets.id)
+                FROM wallets LEFT JOIN attempts ON attempts.wallet = wallets.key
                 WHERE wallets.key > ? ORDER BY wallets.key LIMIT ?
                 """,
-            arguments: [place.map { Int64(bitPattern: $0) } ?? .min, most]
+            arguments: [first, most]
         )
+        var last = first
         let damaged = try rows.compactMap { row -> WalletID? in
+            let key: Int64 = try row.number(0)
+            guard key > last, Int64.fromDatabaseValue(row[4]) == key else { throw StoreError.corrupt }
+            last = key
             let wallet: WalletID = try row.identifier(1)
             guard let state = try? row.walletState(2) else { return wallet }
             guard state.revocation == nil else { return nil }
