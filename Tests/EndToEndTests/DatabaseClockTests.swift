@@ -31,7 +31,8 @@ struct DatabaseClockTests {
         )
         let newest = try JSONValue(String(try log.split(separator: "\n").last.orThrow()))["time"]?.string ?? ""
         let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-        #expect(try format.parse(newest) > written, "\(newest), written at \(written)")
+        // The system takes a file's time from a clock that lags by a few milliseconds.
+        #expect(try format.parse(newest) > written + 0.1, "\(newest), written at \(written)")
         #expect(await server.terminate() == 0)
     }
 }

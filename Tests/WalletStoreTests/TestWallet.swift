@@ -62,14 +62,16 @@ struct TestWallet {
 
     @discardableResult
     func session(counter: UInt32? = nil, now: Timestamp = start) async throws -> SessionOutcome {
-        try await self.store.beginSession(
-            NewSession(
-                walletID: self.id,
-                identity: self.identity,
-                assertionCounter: counter,
-                policy: .standard,
-                now: now
-            )
+        try await self.store.beginSession(self.newSession(counter: counter, now: now))
+    }
+
+    func newSession(counter: UInt32? = nil, now: Timestamp = start) -> NewSession {
+        NewSession(
+            walletID: self.id,
+            identity: self.identity,
+            assertionCounter: counter,
+            policy: .standard,
+            now: now
         )
     }
 

@@ -38,14 +38,7 @@ struct SharedDatabaseTests {
     @Test("one counter of an assertion opens one session on all servers")
     func counters() async throws {
         let wallet = try await TestWallet(in: self.store, assertionCounter: 1, opened: false)
-        let session = NewSession(
-            walletID: wallet.id,
-            identity: wallet.identity,
-            assertionCounter: 7,
-            policy: .standard,
-            now: TestWallet.start
-        )
-        let outcomes = try await self.onBoth(count: 20) { try await $0.beginSession(session) }
+        let outcomes = try await self.onBoth(count: 20) { try await $0.beginSession(wallet.newSession(counter: 7)) }
         #expect(outcomes.count { $0 != .counterNotIncreased } == 1)
     }
 
@@ -67,6 +60,17 @@ struct SharedDatabaseTests {
         try await #expect(self.stores[0].setSolutionRevoked(false))
         try await self.stores[0].recordWipe(of: wallet.id, at: TestWallet.start)
         try await #expect(self.stores[1].judge(new.attempt(right: true)) == .revoked(.byUser))
+    }
+
+    @Test("a revoked wallet opens no session on any server, and gets no presence share")
+    func sessionAfterRevocation() async throws {
+        let wallet = try await TestWallet(in: self.store)
+        for store in self.stores { _ = try await store.beginSession(wallet.newSession()) }
+        _ = try await self.store.revoke(wallets: [wallet.id], at: TestWallet.start)
+        for store in self.stores {
+            let outcome = try await store.beginSession(wallet.newSession())
+            #expect(outcome == .revoked(Revocation(reason: .wallet, mayRegisterAnew: true)))
+        }
     }
 
     @Test("a wallet that is linked while its code is denied ends, on whichever servers")
@@ -152,13 +156,7 @@ struct SharedDatabaseTests {
     @Test("every verdict leaves a write: also a blocked, a repeated and a revoked attempt, and a session")
     func writes() async throws {
         let wallet = try await TestWallet(in: self.store)
-        let session = NewSession(
-            walletID: wallet.id,
-            identity: wallet.identity,
-            assertionCounter: nil,
-            policy: .standard,
-            now: TestWallet.start
-        )
+        let session = wallet.newSession()
         var before = try self.narrow(of: wallet.id).state.writes
         func expectWrite() throws {
             let now = try self.narrow(of: wallet.id).state.writes

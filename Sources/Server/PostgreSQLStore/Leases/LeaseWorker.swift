@@ -122,8 +122,8 @@ final class LeaseWorker {
         if renewal.tookMaintenance { self.keeper.maintains.store(true, ordering: .relaxed) }
         if let doubt = self.keeper.leaseClock.set(renewal.clock, newest: renewal.time, between: began, and: ended) {
             // If the time is uncertain, the renewal does not count.
-            self.parts.onRefusal("the lease was not renewed: \(doubt)")
             if case .step = doubt { self.keeper.giveUp() }
+            self.parts.onRefusal("the lease was not renewed: \(doubt)")
         } else {
             self.keeper.extend(from: start)
         }
