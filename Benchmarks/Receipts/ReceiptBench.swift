@@ -11,6 +11,8 @@ import Wire
 /// Two SQLite stores in temporary folders judge the same number of right PINs in turn: one issues receipts, the other
 /// does not. Each answer is encoded as the server would. The difference is the cost of a receipt, except for the
 /// encryption of its bytes by TLS.
+///
+/// Arguments are batch sizes, from 1 to 256.
 @main
 struct ReceiptBench {
     private static let rounds = 40
@@ -18,7 +20,8 @@ struct ReceiptBench {
 
     static func main() async throws {
         print("batch   with    without  receipt  (µs of CPU per check, medians of \(self.rounds) rounds)")
-        for batch in [1, 8, 32, 64] {
+        let chosen = CommandLine.arguments.dropFirst().compactMap(Int.init).filter((1...256).contains)
+        for batch in chosen.isEmpty ? [1, 8, 32, 64] : chosen {
             let signer = Signer(key: ReceiptSigningKey(id: 1, seed: .random(count: ReceiptSigningKey.seedByteCount)))
             let (with, without) = (try await Bench(batch, receipts: signer), try await Bench(batch, receipts: nil))
             var costs: [(with: Double, without: Double)] = []
