@@ -262,6 +262,19 @@ struct EpochProgramTests {
         #expect(log.contains("epoch 2, strict, an unknown number of commits lost, without the logs of b"), "\(log)")
     }
 
+    @Test("an epoch can be opened again after it was killed right after it set its server's damaged log aside")
+    func setAside() async throws {
+        #expect(await (try self.start("a", onFreePort: true)).terminate() == 0)
+        try await self.restore(try await self.dump())
+        var log = try DurableFile.read(self.audit("a"), atMost: 1 << 20)
+        log[log.count - 20] ^= 1
+        try DurableFile.write(log, to: "\(self.audit("a")).before-epoch-2")
+        try DurableFile.remove(self.audit("a"))
+        let opened = try await self.store("epoch", "--yes", "--without", "a")
+        #expect(opened.exitCode == 0, "\(opened.output)")
+        #expect(await (try self.start("a")).terminate() == 0)
+    }
+
     @Test("an older copy of an audit log is rejected if its server stopped cleanly and has continued since")
     func olderLog() async throws {
         #expect(await (try self.start("a", onFreePort: true)).terminate() == 0)

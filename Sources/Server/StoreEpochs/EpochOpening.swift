@@ -63,7 +63,7 @@ package struct EpochOpening {
         }
     }
 
-    /// Lets a store be opened that lacks commits, or has another policy or an earlier version.
+    /// Allows opening a store that lacks commits, or has another policy or an earlier version.
     package static func prepare(_ parts: inout StoreParts) {
         (parts.acceptsLostCommits, parts.acceptsOtherPolicy, parts.acceptsEarlierVersion) = (true, true, true)
     }
@@ -199,12 +199,16 @@ package struct EpochOpening {
 
     /// Rejects a database that servers are connected to.
     package func requireNoServers() async throws {
+        try await self.requireNoServers(orElse: "Nothing was done")
+    }
+
+    private func requireNoServers(orElse consequence: String) async throws {
         let sessions = try await self.store.sessions(named: "remote-pin-server")
         guard !sessions.isEmpty else { return }
         throw StartFailure(
             .unavailable,
             "servers are connected to the database, from \(Set(sessions).sorted().joined(separator: ", ")); stop all "
-                + "servers. Nothing was done"
+                + "servers. \(consequence)"
         )
     }
 
@@ -224,7 +228,7 @@ package struct EpochOpening {
     private func run(in audit: AuditLog, _ onProgress: (Int, Int) throws -> Void) async throws -> ReplayReport {
         try await self.store.noteLostCommits()
         // No server judges from here on. One that has started since the first check would continue with the old epoch.
-        try await self.requireNoServers()
+        try await self.requireNoServers(orElse: "Then run this command again: until it is done, no server starts")
         try await self.store.upgrade()
         let report = try await self.logs.repeatChanges(on: self.store, onProgress: onProgress)
         let records = try await EpochRecords.next(
@@ -285,11 +289,11 @@ package struct EpochOpening {
         )
         parts.onWritten = self.parts.onWritten
         (parts.server, parts.opensEpoch) = (self.parts.server, true)
-        if own?.problem != nil, AuditLog.exists(at: path) {
+        if own?.problem == nil {
+            parts.last = own?.newest
+        } else if AuditLog.exists(at: path) {
             let kept = RestoreLogs.place(of: path, beforeEpoch: self.number)
             try explaining(.files, "`audit.file`") { try DurableFile.place(path, at: kept) }
-        } else {
-            parts.last = own?.newest
         }
         if !AuditLog.exists(at: path) { try await AuditLog.create(parts) }
         return try await AuditLog.open(parts)
