@@ -250,6 +250,7 @@ struct EngineTests {
             events.mark("killed")
             guard let server = try? await lab.restart() else { return }
             again.withLock { $0 = server }
+            events.mark("restarted")
             events.serverStarted(pid: server.processID)
         }
         let result = try await lab.run(plan, events: events, companions: [companion]) { moment in
@@ -262,8 +263,11 @@ struct EngineTests {
         }
         #expect(result.totals.violations.count == 0, "\(result.totals.violations.examples)")
         #expect(result.count(.failed("closed")) > 0 || result.count(.failed("connect:refused")) > 0, "\(result.errors)")
-        #expect(result.markers.map(\.text) == ["killed"])
+        #expect(result.markers.map(\.text) == ["killed", "restarted"])
         // An interval with a new process has no CPU time of the server.
+        let restarted = try #require(result.markers.last).at
+        let interval = result.intervals.first { $0.start <= restarted && restarted < $0.end }
+        #expect(interval?.gauges.serverCPUSeconds == nil && interval != nil)
         let known = result.intervals.compactMap { interval in
             interval.gauges.serverCPUSeconds.map { ($0, interval.totals.answered) }
         }

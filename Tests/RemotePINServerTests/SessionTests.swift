@@ -1,6 +1,7 @@
 import SimulatedPhone
 import Secrets
 import ServerTestSupport
+import Synchronization
 import TestSupport
 import Testing
 import Transport
@@ -33,15 +34,25 @@ struct SessionTests {
         arguments: [true, false]
     )
     func rejectionTime(isKnown: Bool) async throws {
-        try await InProcessServer.run { server in
+        // The clock stands still, so every rejected call has to wait until the same moment.
+        let arrival = ContinuousClock.now
+        let waits = Mutex<[ContinuousClock.Instant]>([])
+        var options = InProcessServer.Options()
+        options.time.now = { arrival }
+        options.time.sleepUntil = { [sleepUntil = options.time.sleepUntil] moment in
+            waits.withLock { $0.append(moment) }
+            try await sleepUntil(moment)
+        }
+        try await InProcessServer.run(options) { server in
             let (wallet, other) = (try await server.wallet(.android), try await server.wallet(.android))
-            for _ in 0..<5 {
+            for count in 1...5 {
                 let connection = try await server.endpoint.greet(.android)
                 let walletID = isKnown ? other.walletID : .random()
                 let call = try await TestWallet.sessionCall(of: wallet.device, walletID, on: connection)
-                let sent = ContinuousClock.now
                 #expect(await connection.answer(.openSession(call)) == .refused(.authenticationFailed))
-                #expect(ContinuousClock.now - sent >= Conversation.rejectionInterval)
+                #expect(ContinuousClock.now - arrival >= Conversation.rejectionInterval)
+                let rejections = waits.withLock { $0.count { $0 == arrival + Conversation.rejectionInterval } }
+                #expect(rejections == count)
             }
         }
     }

@@ -56,6 +56,8 @@ package final class InProcessServer: Sendable {
         package var wrappingVault: (any Vault) -> any Vault = { $0 }
         /// Replaces the signer of receipts.
         package var receiptSigner: (KeyFileVault) -> any ReceiptSigner = { $0.receiptSigner }
+        /// The time of the server's pauses and timers.
+        package var time = PassingTime()
 
         package init() {}
     }
@@ -93,20 +95,20 @@ package final class InProcessServer: Sendable {
                 log: Logger(label: "test") { _ in handler }
             )
         )
-        self.server = try await RemotePINServer(
-            RemotePINServer.Parts(
-                rules: options.rules,
-                clock: self.clock,
-                store: options.wrapping(self.store),
-                lease: options.lease,
-                vault: CountedVault(options.wrappingVault(self.vault), metrics: self.metrics),
-                attestations: try Self.verifier(authority, options),
-                audit: self.audit,
-                log: Logger(label: "test") { _ in handler },
-                receiptKeys: { [vault = self.vault] in vault.receiptKeys },
-                metrics: self.metrics
-            )
+        var parts = RemotePINServer.Parts(
+            rules: options.rules,
+            clock: self.clock,
+            store: options.wrapping(self.store),
+            lease: options.lease,
+            vault: CountedVault(options.wrappingVault(self.vault), metrics: self.metrics),
+            attestations: try Self.verifier(authority, options),
+            audit: self.audit,
+            log: Logger(label: "test") { _ in handler },
+            receiptKeys: { [vault = self.vault] in vault.receiptKeys },
+            metrics: self.metrics
         )
+        parts.time = options.time
+        self.server = try await RemotePINServer(parts)
         let (server, clock, vault) = (self.server, self.clock, self.vault)
         self.commands = AdminService(
             of: server,

@@ -1,10 +1,12 @@
 import Administration
+import AdminProtocol
 import AuditLog
 import Foundation
 import HostSystem
 import PINPolicy
 import ServerTestSupport
 import StoreMaintenance
+import Synchronization
 import Testing
 import TestSupport
 import Vault
@@ -69,6 +71,24 @@ struct RestoreTests {
                 }
                 #expect(denied == [true, true, true, false, false])
                 #expect(try await store.isSolutionRevoked())
+            }
+        }
+    }
+
+    @Test("a restore repeats a code's revocation with an unclear outcome, even for a wallet linked since the backup")
+    func unclear() async throws {
+        let fails = Mutex(false)
+        let options = InProcessServer.Options.failing(with: .unavailable, at: .afterCommit) { fails.withLock { $0 } }
+        try await InProcessServer.run(options) { server in
+            let (wallet, code) = (try await server.wallet(), try Self.code("linked-later"))
+            let backup = try await server.backup("one")
+            try await Self.link(wallet, code)
+            fails.withLock { $0 = true }
+            await #expect(throws: AdminFailure.self) { try await server.give(RevokeRecoveryCode(code)) }
+            await server.stop()
+            _ = try await server.restore(backup, into: "restored")
+            try await server.opened("restored") { store in
+                try await #expect(store.report(of: wallet.walletID)?.revocation?.reason == .recoveryCode)
             }
         }
     }
